@@ -50,18 +50,30 @@ void join_if_many(double frame_area, std::vector<Place>* places) {
 }
 
 // Places samples by our own table of formats: GStreamer's is wrong for P010's V.
-void obscure_component(const Place& place, const image::Component& component,
-                       GstVideoFrame* frame) {
-  const int sub_x = component.sub_x, sub_y = component.sub_y;
+draw::Samples samples_of(const image::Component& component, bool is_565, GstVideoFrame* frame) {
   draw::Samples samples;
-  samples.data =
-      static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(frame, component.plane)) + component.first;
+  samples.data = static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(frame, component.plane));
   samples.stride = GST_VIDEO_FRAME_PLANE_STRIDE(frame, component.plane);
+  samples.width = (GST_VIDEO_FRAME_WIDTH(frame) + component.sub_x - 1) / component.sub_x;
+  samples.height = (GST_VIDEO_FRAME_HEIGHT(frame) + component.sub_y - 1) / component.sub_y;
+  if (is_565) {
+    const image::Field& field = image::k565[component.first];
+    samples.step = samples.bytes = image::k565Bytes;
+    samples.shift = field.shift;
+    samples.others = 0xffff & ~field.mask();
+    return samples;
+  }
+  samples.data += component.first;
   samples.step = component.step;
-  samples.width = (GST_VIDEO_FRAME_WIDTH(frame) + sub_x - 1) / sub_x;
-  samples.height = (GST_VIDEO_FRAME_HEIGHT(frame) + sub_y - 1) / sub_y;
   samples.bytes = component.sample_bytes();
   samples.shift = component.shift;
+  return samples;
+}
+
+void obscure_component(const Place& place, const image::Component& component, bool is_565,
+                       GstVideoFrame* frame) {
+  const int sub_x = component.sub_x, sub_y = component.sub_y;
+  const draw::Samples samples = samples_of(component, is_565, frame);
   const int longest = std::max(place.x1 - place.x0, place.y1 - place.y0);
   const int cell = std::max(kLeastCell, (longest + kCellsAcross - 1) / kCellsAcross);
   draw::obscure(samples,
@@ -84,7 +96,7 @@ void obscure_items(const std::vector<draw::Item>& items, GstVideoFrame* frame) {
   for (const Place& place : places) {
     for (int c = 0; c < info.components; ++c) {
       const bool whole = format.value() == image::PixelFormat::kGray16;
-      obscure_component(place, whole ? kWhole : info.component[c], frame);
+      obscure_component(place, whole ? kWhole : info.component[c], info.is_565, frame);
     }
   }
 }

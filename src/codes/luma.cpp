@@ -12,7 +12,14 @@ namespace {
 
 constexpr uint8_t kLight = 255;
 
-unsigned sample(const Planes& frame, const image::Component& where, int x, int y) {
+unsigned sample(const Planes& frame, const image::FormatInfo& info, int component, int x, int y) {
+  const image::Component& where = info.component[component];
+  if (info.is_565) {
+    const uint8_t* at = frame.data[where.plane] +
+                        static_cast<ptrdiff_t>(y) * frame.stride[where.plane] +
+                        static_cast<ptrdiff_t>(x) * image::k565Bytes;
+    return image::k565[where.first].widen(static_cast<uint16_t>(at[0] | at[1] << 8));
+  }
   const uint8_t* at = frame.data[where.plane] +
                       static_cast<ptrdiff_t>(y / where.sub_y) * frame.stride[where.plane] +
                       where.first + static_cast<ptrdiff_t>(x / where.sub_x) * where.step;
@@ -54,12 +61,12 @@ void copy_luma(const Planes& frame, const PixelRect& part, Luma* luma) {
   uint8_t* to = luma->pixels.data();
   for (int y = part.y0; y < part.y1; ++y) {
     for (int x = part.x0; x < part.x1; ++x) {
-      const unsigned first = sample(frame, info.component[0], x, y);
-      *to++ = static_cast<uint8_t>(coloured ? (kRed * first +
-                                               kGreen * sample(frame, info.component[1], x, y) +
-                                               kBlue * sample(frame, info.component[2], x, y)) >>
-                                                  8
-                                            : first);
+      const unsigned first = sample(frame, info, 0, x, y);
+      *to++ =
+          static_cast<uint8_t>(coloured ? (kRed * first + kGreen * sample(frame, info, 1, x, y) +
+                                           kBlue * sample(frame, info, 2, x, y)) >>
+                                              8
+                                        : first);
     }
   }
 }

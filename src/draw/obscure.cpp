@@ -9,12 +9,16 @@
 namespace dvnn::draw {
 namespace {
 
-uint32_t get(const Samples& s, const uint8_t* at) {
+uint32_t bytes_at(const Samples& s, const uint8_t* at) {
   return s.bytes == 1 ? *at : at[0] | uint32_t{at[1]} << 8;
 }
 
+uint32_t get(const Samples& s, const uint8_t* at) {
+  return (bytes_at(s, at) & ~s.others) >> s.shift;
+}
+
 void put(const Samples& s, uint32_t value, uint8_t* at) {
-  value = value >> s.shift << s.shift;
+  value = value << s.shift | (bytes_at(s, at) & s.others);
   at[0] = static_cast<uint8_t>(value);
   if (s.bytes > 1) at[1] = static_cast<uint8_t>(value >> 8);
 }

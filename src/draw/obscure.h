@@ -15,8 +15,9 @@ struct Samples {
   ptrdiff_t stride = 0;  // bytes from row to row
   int step = 1;          // bytes from sample to sample
   int width = 0, height = 0;
-  int bytes = 1;  // of a sample; 2: little-endian
-  int shift = 0;  // unused bits at the bottom of a sample
+  int bytes = 1;        // of a sample; 2: little-endian
+  int shift = 0;        // bits at the bottom of its bytes that are not the sample's
+  uint32_t others = 0;  // the bits of its bytes that are other samples': these stay
 };
 
 /// A rectangle of samples.

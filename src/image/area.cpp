@@ -70,7 +70,7 @@ void AreaTable::prepare(const std::vector<Component>& components, const AxisMapp
   sums_.assign(row_samples_, 0);
 }
 
-void AreaTable::row(const uint8_t* plane, ptrdiff_t stride, int y, float* out) {
+void AreaTable::row(const PlaneRows& plane, int y, float* out) {
   const Component& c = components_[0];
   const float unit = c.bits == 10 ? 0.25f : 1.0f;
   std::fill(sums_.begin(), sums_.end(), 0.0f);
@@ -78,8 +78,7 @@ void AreaTable::row(const uint8_t* plane, ptrdiff_t stride, int y, float* out) {
   for (int k = 0; k < down.count; ++k) {
     const float weight = unit * nth(y_.weights, down.weight + k);
     HWY_DYNAMIC_DISPATCH(AddRow)
-    (plane + (down.first + k) * stride, c.sample_bytes(), c.shift, weight, row_samples_,
-     sums_.data());
+    (plane.row(down.first + k), c.sample_bytes(), c.shift, weight, row_samples_, sums_.data());
   }
   for (size_t i = 0; i < components_.size(); ++i) {
     const int step = components_[i].step / c.sample_bytes(),

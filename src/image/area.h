@@ -7,6 +7,7 @@
 
 #include "image/formats.h"
 #include "image/geometry.h"
+#include "image/plane_rows.h"
 
 namespace dvnn::image {
 
@@ -18,8 +19,8 @@ class AreaTable {
                int row_bytes);
 
   size_t lanes() const { return lanes_; }
-  /// Computes the lanes of row `y` of the result, 0..255. `plane` is the first row of the plane.
-  void row(const uint8_t* plane, ptrdiff_t stride, int y, float* out);
+  /// Computes the lanes of row `y` of the result, 0..255.
+  void row(const PlaneRows& plane, int y, float* out);
 
  private:
   std::vector<Component> components_;

@@ -17,6 +17,7 @@
 #include "image/formats.h"
 #include "image/geometry.h"
 #include "image/lanes.h"
+#include "image/plane_rows.h"
 #include "image/tensor_writer.h"
 #include "image/warp.h"
 
@@ -54,14 +55,26 @@ YuvMatrix make_matrix(Matrix matrix, bool full_range, float unit) {
 // One plane's components, and the rows that they become.
 struct Stream {
   int plane = 0;
-  size_t row_bytes = 0;
+  size_t row_bytes = 0;  // in the frame
+  ExpandedRows expanded;
   // Bilinear and nearest.
   LaneTable lanes;
   std::vector<Tap> y;
   // Area.
   AreaTable area;
   AlignedVector<float> fine;  // the row at hand, where it is not rounded at once
+
+  PlaneRows rows(const FrameView& frame) {
+    return {nth(frame.planes, plane), nth(frame.strides, plane),
+            expanded.is_used() ? &expanded : nullptr};
+  }
 };
+
+RowPair pair(const PlaneRows& rows, const Tap& tap) {
+  const uint8_t* above = rows.row(tap.first);
+  return {above, tap.second_weight == 0 ? above : rows.row(tap.second), tap.first_weight,
+          tap.second_weight};
+}
 
 void prefetch_row(const uint8_t* row, size_t bytes) {
   constexpr size_t kCacheLine = 64;
@@ -95,6 +108,7 @@ struct Converter::Impl {
   void sample_levels(const FrameView& frame, int y, uint8_t* levels);
   void make_row(const FrameView& frame, int y, uint8_t* levels);
   void prefetch(const FrameView& frame, int y) const;
+  void forget_rows();
   void warp_rows(const FrameView& frame, uint8_t* out);
   void run(const FrameView& frame, uint8_t* out);
 };
@@ -117,7 +131,11 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
   const int bytes = row_bytes(info, c.plane, frame.width);
   Stream stream;
   stream.plane = c.plane;
-  stream.row_bytes = static_cast<size_t>(bytes);
+  stream.row_bytes = static_cast<size_t>(info.is_565 ? k565Bytes * frame.width : bytes);
+  if (info.is_565) {
+    // No sample beside the source's part is read, where all planes are of full size.
+    stream.expanded.prepare(frame.width, g.source.x, g.source.x + g.source.w);
+  }
   size_t lanes = 0;
   if (input.method == ResizeMethod::kArea) {
     stream.area.prepare(components, x, y, bytes);
@@ -150,27 +168,14 @@ void Converter::Impl::plan_streams(const FrameFormat& frame) {
   }
 }
 
-// A stream's part of the frame.
-struct PlaneRows {
-  const uint8_t* first;
-  ptrdiff_t stride;
-
-  PlaneRows(const FrameView& frame, int plane)
-      : first(nth(frame.planes, plane)), stride(nth(frame.strides, plane)) {}
-  RowPair pair(const Tap& tap) const {
-    return {first + tap.first * stride, first + tap.second * stride, tap.first_weight,
-            tap.second_weight};
-  }
-};
-
 // Y, U and V are interpolated as they are and rounded when they are RGB.
 void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels) {
   for (Stream& stream : streams) {
-    const PlaneRows rows(frame, stream.plane);
+    const PlaneRows rows = stream.rows(frame);
     if (input.method == ResizeMethod::kArea) {
-      stream.area.row(rows.first, rows.stride, y, stream.fine.data());
+      stream.area.row(rows, y, stream.fine.data());
     } else {
-      stream.lanes.fine(rows.pair(nth(stream.y, y)), stream.fine.data());
+      stream.lanes.fine(pair(rows, nth(stream.y, y)), stream.fine.data());
     }
   }
   const size_t columns = geometry.row_pixels();
@@ -185,12 +190,12 @@ void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels)
 // RGB and gray are rounded to u8 before anything else happens to them, as in a resized image.
 void Converter::Impl::sample_levels(const FrameView& frame, int y, uint8_t* levels) {
   Stream& stream = streams[0];
-  const PlaneRows rows(frame, stream.plane);
+  const PlaneRows rows = stream.rows(frame);
   if (input.method == ResizeMethod::kArea) {
-    stream.area.row(rows.first, rows.stride, y, stream.fine.data());
+    stream.area.row(rows, y, stream.fine.data());
     round_to_levels(stream.fine.data(), stream.area.lanes(), levels);
   } else {
-    stream.lanes.levels(rows.pair(nth(stream.y, y)), levels);
+    stream.lanes.levels(pair(rows, nth(stream.y, y)), levels);
   }
 }
 
@@ -213,11 +218,12 @@ void Converter::Impl::make_row(const FrameView& frame, int y, uint8_t* levels) {
 void Converter::Impl::prefetch(const FrameView& frame, int y) const {
   for (const Stream& stream : streams) {
     if (static_cast<size_t>(y) >= stream.y.size()) return;
-    const PlaneRows rows(frame, stream.plane);
+    const uint8_t* first = nth(frame.planes, stream.plane);
+    const ptrdiff_t stride = nth(frame.strides, stream.plane);
     const Tap& tap = nth(stream.y, y);
-    prefetch_row(rows.first + tap.first * rows.stride, stream.row_bytes);
+    prefetch_row(first + tap.first * stride, stream.row_bytes);
     if (tap.second_weight == 0) continue;
-    prefetch_row(rows.first + tap.second * rows.stride, stream.row_bytes);
+    prefetch_row(first + tap.second * stride, stream.row_bytes);
   }
 }
 
@@ -307,6 +313,7 @@ void Converter::Impl::warp_rows(const FrameView& frame, uint8_t* out) {
   const auto fill = [&](uint8_t* to, size_t count) {
     for (size_t i = 0; i < count; ++i) std::memcpy(to + 4 * i, pad.data(), pad.size());
   };
+  upright->forget_rows();
   const auto rows = static_cast<size_t>(warp.height), columns = static_cast<size_t>(warp.width);
   for (size_t y = 0; y < rows; ++y) {
     uint8_t* row = part.data() + (y + 1) * pitch;
@@ -332,8 +339,13 @@ void Converter::Impl::warp_rows(const FrameView& frame, uint8_t* out) {
   }
 }
 
+void Converter::Impl::forget_rows() {
+  for (Stream& stream : streams) stream.expanded.forget();
+}
+
 void Converter::Impl::run(const FrameView& frame, uint8_t* out) {
   writer.fill_borders(out);
+  forget_rows();
   if (upright) return warp_rows(frame, out);
   for (int y = 0; y < geometry.rows(); ++y) {
     prefetch(frame, y + 2);

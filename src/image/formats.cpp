@@ -2,12 +2,20 @@
 #include "image/formats.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace dvnn::image {
 namespace {
 
 constexpr FormatInfo packed_rgb(int step, int r, int g, int b) {
   return {false, 3, {{0, r, step, 1, 1}, {0, g, step, 1, 1}, {0, b, step, 1, 1}}};
+}
+
+// Which of the fields from the top is red, green and blue.
+constexpr FormatInfo packed_565(int r, int g, int b) {
+  FormatInfo info = packed_rgb(kExpandedBytes, r, g, b);
+  info.is_565 = true;
+  return info;
 }
 
 // Chroma in a second plane, U and V side by side.
@@ -71,6 +79,16 @@ int row_bytes(const FormatInfo& info, int plane, int width) {
       bytes = std::max(bytes, c.first + (samples - 1) * c.step + c.sample_bytes());
   }
   return bytes;
+}
+
+void expand_565(const uint8_t* pixels, size_t count, uint8_t* out) {
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t pixel;
+    std::memcpy(&pixel, pixels + i * sizeof(pixel), sizeof(pixel));
+    const uint32_t bytes = uint32_t{k565[0].widen(pixel)} | uint32_t{k565[1].widen(pixel)} << 8 |
+                           uint32_t{k565[2].widen(pixel)} << 16;
+    std::memcpy(out + i * sizeof(bytes), &bytes, sizeof(bytes));
+  }
 }
 
 }  // namespace dvnn::image

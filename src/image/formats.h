@@ -3,6 +3,9 @@
 // step.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "image/converter.h"
 
 namespace dvnn::image {
@@ -22,11 +25,36 @@ struct FormatInfo {
   bool yuv = false;
   int components = 3;  // R, G, B or Y, U, V; 1 for gray
   Component component[3];
+  // Pixels are fields of 16 bits, little-endian. `component` says where these are once
+  // expand_565() has made bytes of them.
+  bool is_565 = false;
 };
 
 const FormatInfo& format_info(PixelFormat format);
 
-/// Bytes of a row of `plane` that hold samples, for frames of `width` pixels.
+/// Some bits of a pixel of 16.
+struct Field {
+  int bits, shift;
+
+  uint32_t mask() const { return ((1u << bits) - 1) << shift; }
+  /// The field as 8 bits. Its upper bits are repeated below it, so that 0 becomes 0 and the largest
+  /// value 255, as GStreamer's videoconvert does it.
+  constexpr uint8_t widen(uint16_t pixel) const {
+    const unsigned value = pixel >> shift & ((1u << bits) - 1);
+    return static_cast<uint8_t>(value << (8 - bits) | value >> (2 * bits - 8));
+  }
+};
+
+/// The fields of a pixel of 5, 6 and 5 bits, from the top.
+constexpr Field k565[3] = {{5, 11}, {6, 5}, {5, 0}};
+/// Bytes of such a pixel, in a frame and expanded.
+constexpr int k565Bytes = 2, kExpandedBytes = 4;
+
+/// Makes pixels of four bytes: the fields of k565 in their order, and 0.
+void expand_565(const uint8_t* pixels, size_t count, uint8_t* out);
+
+/// Bytes of a row of `plane` that hold samples, for frames of `width` pixels; once expanded, where
+/// pixels are.
 int row_bytes(const FormatInfo& info, int plane, int width);
 
 }  // namespace dvnn::image

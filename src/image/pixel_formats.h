@@ -33,6 +33,8 @@
   ALIAS(kBgrx,  BGRA,      ", AR24")                                                \
   ALIAS(kXrgb,  ARGB,      ", BA24")                                                \
   ALIAS(kXbgr,  ABGR,      ", RA24")                                                \
+  ROW(kRgb16,   RGB16,     ", RG16",     packed_565(0, 1, 2))      /* 5, 6 and 5 bits */ \
+  ROW(kBgr16,   BGR16,     ", BG16",     packed_565(2, 1, 0))                       \
   ROW(kGray8,   GRAY8,     ", \"R8  \"", gray())                                    \
   ROW(kGray16,  GRAY16_LE, "",           gray_16())         /* its upper bytes */ \
   ROW(kP010,    P010_10LE, ", P010",     semi_planar_10())  /* at the top of 16 bits */ \

@@ -65,7 +65,7 @@ const char kAddress[] = "https://dvnn.example/7 QR-Code";
 }  // namespace
 
 START_TEST(objects_get_what_is_written_on_them) {
-  for (const char* format : {"GRAY8", "NV12", "I420", "BGRx", "RGB", "YUY2"}) {
+  for (const std::string& format : video_formats()) {
     Reader reader("dvread", format);
     dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0)), kAddress);
     dvnn_assert_text(reader.said(reader.show(nullptr, 0)), "");

@@ -146,10 +146,10 @@ void reuse_memory() {
 }
 
 gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info) {
-  static const char* const kFormats[] = {"RGB",       "BGR",  "NV12", "I420", "GRAY8",  "RGBx",
-                                         "BGRx",      "xRGB", "xBGR", "RGBA", "BGRA",   "ARGB",
-                                         "ABGR",      "NV21", "NV16", "YV12", "YUY2",   "P010_10LE",
-                                         "I420_10LE", "UYVY", "Y42B", "Y444", "nothing"};
+  static const char* const kFormats[] = {
+      "RGB",       "BGR",  "NV12", "I420", "GRAY8", "RGBx",  "BGRx",   "xRGB", "xBGR",
+      "RGBA",      "BGRA", "ARGB", "ABGR", "NV21",  "NV16",  "YV12",   "YUY2", "P010_10LE",
+      "I420_10LE", "UYVY", "Y42B", "Y444", "RGB16", "BGR16", "nothing"};
   static const char* const kColorimetries[] = {"bt601",   "bt709",   "bt2020",  "sRGB",
                                                "1:3:0:0", "9:9:9:9", "nothing", ""};
   static const char* const kInterlaced[] = {"progressive", "interleaved", "mixed",

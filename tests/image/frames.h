@@ -18,6 +18,8 @@ using dvnn::image::PixelFormat;
 /// The place of a component.
 struct Place {
   int plane = 0, first = 0, step = 1, sub_x = 1, sub_y = 1;
+  // The bits of two bytes, as GStreamer's table has them; 0: a whole sample is there.
+  int bits = 0, shift = 0;
 };
 
 /// A format as its definition has it (GStreamer's video-format documentation), apart from the table
@@ -50,6 +52,16 @@ constexpr Format kFormats[] = {
     {PixelFormat::kBgrx, false, 8, false, {{0, 2, 4, 1, 1}, {0, 1, 4, 1, 1}, {0, 0, 4, 1, 1}}},
     {PixelFormat::kXrgb, false, 8, false, {{0, 1, 4, 1, 1}, {0, 2, 4, 1, 1}, {0, 3, 4, 1, 1}}},
     {PixelFormat::kXbgr, false, 8, false, {{0, 3, 4, 1, 1}, {0, 2, 4, 1, 1}, {0, 1, 4, 1, 1}}},
+    {PixelFormat::kRgb16,
+     false,
+     8,
+     false,
+     {{0, 0, 2, 1, 1, 5, 11}, {0, 0, 2, 1, 1, 6, 5}, {0, 0, 2, 1, 1, 5, 0}}},
+    {PixelFormat::kBgr16,
+     false,
+     8,
+     false,
+     {{0, 0, 2, 1, 1, 5, 0}, {0, 0, 2, 1, 1, 6, 5}, {0, 0, 2, 1, 1, 5, 11}}},
     {PixelFormat::kGray8, false, 8, false, {{}, {}, {}}},
     {PixelFormat::kGray16, false, 8, false, {{0, 1, 2, 1, 1}, {}, {}}},
 };
@@ -102,6 +114,10 @@ struct Frame {
     const size_t plane = static_cast<size_t>(p.plane);
     const uint8_t* at =
         &planes[plane][static_cast<size_t>(y * view.strides[plane] + p.first + x * p.step)];
+    if (p.bits > 0) {  // the bits again and again, until there are eight
+      const int value = (at[0] | at[1] << 8) >> p.shift & ((1 << p.bits) - 1);
+      return (value << p.bits | value) >> (2 * p.bits - 8);
+    }
     if (!has_10_bits(format.format)) return at[0];
     const int value = at[0] | at[1] << 8;
     return (definition(format.format).at_top ? value / 64 : value) / 4.0;

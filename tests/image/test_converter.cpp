@@ -264,6 +264,44 @@ START_TEST(a_transposed_picture_has_columns_for_rows) {
 }
 END_TEST
 
+// One converter, frame after frame, whatever of them it looks at.
+START_TEST(pixels_of_16_bits_are_converted_as_their_32_bits) {
+  std::mt19937 random(5);
+  const auto below = [&](int limit) {
+    return static_cast<int>(random() % static_cast<unsigned>(limit));
+  };
+  for (const PixelFormat format : {PixelFormat::kRgb16, PixelFormat::kBgr16}) {
+    for (int round = 0; round < 60; ++round) {
+      const int width = 1 + below(90), height = 1 + below(60);
+      View view;
+      view.region = {0.2 * below(3), 0.2 * below(3), 0.2 + 0.2 * below(3), 0.2 + 0.2 * below(3)};
+      view.orientation = static_cast<Orientation>(below(8));
+      view.method = static_cast<ResizeMethod>(below(3));
+      if (round % 4 == 3) view.slant = Slant{0.2, 0.3, 0.8, 0.4, 0.1, 0.9};
+      const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 1 + below(40), 24}};
+      auto narrow = Converter::create(format_of(format, width, height), desc, InputSpec(), view);
+      auto wide =
+          Converter::create(format_of(PixelFormat::kRgbx, width, height), desc, InputSpec(), view);
+      ck_assert(narrow.ok() && wide.ok());
+      for (int frames = 0; frames < 3; ++frames) {
+        const frames::Frame from = frames::make_frame(format, width, height, &random);
+        frames::Frame to = frames::make_frame(PixelFormat::kRgbx, width, height, &random);
+        for (int y = 0; y < height; ++y) {
+          for (int x = 0; x < width; ++x) {
+            uint8_t* pixel = &to.planes[0][static_cast<size_t>(y * to.view.strides[0] + 4 * x)];
+            for (int c = 0; c < 3; ++c) pixel[c] = static_cast<uint8_t>(from.sample(c, x, y));
+          }
+        }
+        std::vector<uint8_t> have(narrow.value()->bytes()), want(have.size());
+        narrow.value()->convert(from.view, have.data());
+        wide.value()->convert(to.view, want.data());
+        ck_assert(have == want);
+      }
+    }
+  }
+}
+END_TEST
+
 // Under UndefinedBehaviorSanitizer: no sample of 16 bits is read as one that is aligned.
 START_TEST(rows_may_begin_at_any_address) {
   std::mt19937 random(4);
@@ -334,6 +372,7 @@ END_TEST
 DVNN_SUITE(converter, values_are_normalised_and_rounded_once, transforms_map_the_pictures_corners,
            a_cropped_frame_is_the_frame_of_its_part, a_region_alone_is_a_frame_of_its_own,
            beyond_the_frame_is_the_padding_colour, a_transposed_picture_has_columns_for_rows,
-           rows_may_begin_at_any_address, impossible_requests_are_refused)
+           pixels_of_16_bits_are_converted_as_their_32_bits, rows_may_begin_at_any_address,
+           impossible_requests_are_refused)
 
 }  // namespace dvnn::test::converter_tests

@@ -147,8 +147,8 @@ END_TEST
 
 START_TEST(frames_of_any_shape_are_read_within_their_memory) {
   const std::pair<int, int> sizes[] = {{1, 1}, {2, 1}, {1, 2}, {3, 3}, {32767, 1}, {1, 32767}};
-  for (const char* format :
-       {"RGB", "BGRx", "GRAY8", "I420", "NV12", "UYVY", "NV16", "P010_10LE", "I420_10LE"}) {
+  for (const char* format : {"RGB", "BGRx", "GRAY8", "I420", "NV12", "UYVY", "NV16", "P010_10LE",
+                             "I420_10LE", "RGB16"}) {
     for (const auto& [width, height] : sizes) {
       for (const char* how : {"method=bilinear", "method=nearest", "method=area",
                               "method=area resize=crop", "resize=letterbox video-direction=90r"}) {

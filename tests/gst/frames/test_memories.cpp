@@ -267,15 +267,15 @@ START_TEST(metas_of_frames_are_asked_for_where_frames_end) {
 END_TEST
 
 START_TEST(padded_frames_give_the_tensors_of_packed_ones) {
-  for (const char* format : {"NV12", "I420", "YUY2", "RGB", "BGRx", "GRAY8", "P010_10LE", "Y42B",
-                             "Y444", "YVYU", "AYUV", "NV24", "GRAY16_LE"}) {
+  for (const std::string& format : video_formats()) {
     for (const std::string& reader : readers()) {
       if (reader == "dvoverlay") continue;  // whose output has the padding
       const std::string caps = video_caps(format, kWidth, kHeight);
       const std::vector<uint8_t> want = output_of(reader, caps, noise(format, kWidth, kHeight));
-      GstBuffer* frame =
-          padded(noise(format, kWidth, kHeight), format, gst_video_format_from_string(format));
-      ck_assert_msg(output_of(reader, caps, frame) == want, "%s, %s", format, reader.c_str());
+      GstBuffer* frame = padded(noise(format, kWidth, kHeight), format,
+                                gst_video_format_from_string(format.c_str()));
+      ck_assert_msg(output_of(reader, caps, frame) == want, "%s, %s", format.c_str(),
+                    reader.c_str());
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames/frameconverter.h"
 
+#include <algorithm>
+
 #include "base/enum_number.h"
 #include "base/format.h"
 #include "base/guard.h"
@@ -32,9 +34,10 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
   image::FrameFormat frame;
   DVNN_ASSIGN(frame.format, pixel_format(GST_VIDEO_INFO_FORMAT(&info)));
   frame.width = GST_VIDEO_INFO_WIDTH(&info);
-  frame.height = GST_VIDEO_INFO_HEIGHT(&info);
-  frame.par_n = GST_VIDEO_INFO_PAR_N(&info);
-  frame.par_d = GST_VIDEO_INFO_PAR_D(&info);
+  const GstVideoInfo picture = picture_info(info);
+  frame.height = GST_VIDEO_INFO_HEIGHT(&picture);
+  frame.par_n = GST_VIDEO_INFO_PAR_N(&picture);
+  frame.par_d = GST_VIDEO_INFO_PAR_D(&picture);
   frame.matrix = matrix_of(info.colorimetry);
   frame.full_range = enum_number(info.colorimetry.range) == GST_VIDEO_COLOR_RANGE_0_255;
   auto self = std::make_unique<FrameConverter>();
@@ -42,6 +45,7 @@ Result<std::unique_ptr<FrameConverter>> FrameConverter::create(const GstVideoInf
   self->target_ = target;
   self->input_ = input;
   self->view_ = view;
+  self->frame_height_ = GST_VIDEO_INFO_HEIGHT(&info);
   DVNN_TRY(guarded(dvnn::format("the tensor of a frame of %d x %d", frame.width, frame.height),
                    [&] { return self->make_converter(frame); }));
   return self;
@@ -56,6 +60,14 @@ Status FrameConverter::make_converter(const image::FrameFormat& format) {
     DVNN_ASSIGN(converter_, image::Converter::create(format, desc, input_, view_));
   }
   format_ = format;
+  shown_ = converter_->shown();
+  if (const int lines = lines_per_row(info_); lines > 1) {
+    image::Transform to_frame;
+    to_frame.scale_y = lines;
+    shown_.transform = shown_.transform.after(to_frame);
+    shown_.part = to_frame.apply(shown_.part);
+    shown_.part.y1 = std::min(shown_.part.y1, static_cast<double>(frame_height_));
+  }
   return {};
 }
 
@@ -72,6 +84,13 @@ Status FrameConverter::follow_crop(GstBuffer* frame) {
   wanted.crop_y = crop ? static_cast<int>(crop->y) : 0;
   wanted.crop_width = crop ? static_cast<int>(crop->width) : 0;
   wanted.crop_height = crop ? static_cast<int>(crop->height) : 0;
+  frame_height_ = wanted.height;
+  if (lines_per_row(info_) > 1) {
+    // Metas may hold any number.
+    wanted.height = wanted.height / 2 + wanted.height % 2;
+    wanted.crop_y /= 2;
+    wanted.crop_height = wanted.crop_height / 2 + wanted.crop_height % 2;
+  }
   if (wanted.width == format_.width && wanted.height == format_.height &&
       wanted.crop_x == format_.crop_x && wanted.crop_y == format_.crop_y &&
       wanted.crop_width == format_.crop_width && wanted.crop_height == format_.crop_height) {

@@ -26,8 +26,8 @@ class FrameConverter {
   Status convert(GstBuffer* frame, uint8_t* tensor, size_t bytes);
   /// The same into a slot's input.
   Status convert(GstBuffer* frame, network::Slot* slot, network::InputKind kind);
-  /// The part of the last frame that its tensor shows.
-  const image::Shown& shown() const { return converter_->shown(); }
+  /// The part of the last frame that its tensor shows, in pixels of the frame; a field's, too.
+  const image::Shown& shown() const { return shown_; }
   /// The view that the converter was made for; another view needs another converter.
   const image::View& view() const { return view_; }
 
@@ -39,7 +39,9 @@ class FrameConverter {
   TensorTarget target_;
   InputSpec input_;
   image::View view_;
-  image::FrameFormat format_;
+  image::FrameFormat format_;  // of a frame or a field
+  int frame_height_ = 0;       // also where fields come one by one
+  image::Shown shown_;
   std::unique_ptr<image::Converter> converter_;
 };
 

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "frames/videocaps.h"
+
 namespace dvnn::gst {
 
 VideoFrameMap::VideoFrameMap(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags)
@@ -14,6 +16,11 @@ VideoFrameMap::VideoFrameMap(const GstVideoInfo& info, GstBuffer* buffer, GstMap
   sync(DMA_BUF_SYNC_START);
   ok_ = map(info);
   if (!ok_) sync(DMA_BUF_SYNC_END);
+  if (!ok_ || lines_per_row(frame_.info) == 1) return;
+  frame_.info = picture_info(frame_.info);
+  frame_.flags = static_cast<GstVideoFrameFlags>(frame_.flags & ~GST_VIDEO_FRAME_FLAG_BOTTOM_FIELD &
+                                                 ~GST_VIDEO_FRAME_FLAG_INTERLACED &
+                                                 ~GST_VIDEO_FRAME_FLAG_TOP_FIELD);
 }
 
 VideoFrameMap::~VideoFrameMap() {

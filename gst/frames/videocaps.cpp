@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames/videocaps.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "base/format.h"
@@ -17,6 +18,24 @@ bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info) {
   }
 #endif
   return gst_video_info_from_caps(info, caps);
+}
+
+int lines_per_row(const GstVideoInfo& info) {
+  return GST_VIDEO_INFO_INTERLACE_MODE(&info) == GST_VIDEO_INTERLACE_MODE_ALTERNATE ? 2 : 1;
+}
+
+GstVideoInfo picture_info(const GstVideoInfo& info) {
+  if (lines_per_row(info) == 1) return info;
+  GstVideoInfo field = info;
+  field.height = GST_VIDEO_INFO_FIELD_HEIGHT(&info);
+  field.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
+  // Caps may hold any number.
+  if (info.par_d <= G_MAXINT / 2) {
+    field.par_d = 2 * info.par_d;
+  } else {
+    field.par_n = std::max(1, info.par_n / 2);
+  }
+  return field;
 }
 
 image::Size frame_size(const GstCaps* caps) {

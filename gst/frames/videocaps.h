@@ -27,14 +27,29 @@ namespace dvnn::gst {
 #define DVNN_DRM_CAPS ""
 #endif
 
-/// For pad templates: frames in system memory and in DMA-BUFs that can be mapped.
+/// Buffers that are fields, one by one.
+#define DVNN_FIELD_CAPS(features) \
+  GST_VIDEO_CAPS_MAKE_WITH_FEATURES(features, DVNN_VIDEO_FORMATS) ", interlace-mode = alternate"
+
+/// For pad templates: frames and fields in system memory and in DMA-BUFs that can be mapped.
 #define DVNN_VIDEO_CAPS                   \
   GST_VIDEO_CAPS_MAKE(DVNN_VIDEO_FORMATS) \
-  "; " GST_VIDEO_CAPS_MAKE_WITH_FEATURES("memory:DMABuf", DVNN_VIDEO_FORMATS) DVNN_DRM_CAPS
+  "; " GST_VIDEO_CAPS_MAKE_WITH_FEATURES("memory:DMABuf", DVNN_VIDEO_FORMATS) "; "              \
+  DVNN_FIELD_CAPS(GST_CAPS_FEATURE_FORMAT_INTERLACED) "; "                                      \
+  DVNN_FIELD_CAPS("memory:DMABuf, " GST_CAPS_FEATURE_FORMAT_INTERLACED) DVNN_DRM_CAPS
 
 /// Reads fixed caps of raw video, however they describe a DMA-BUF. False if the CPU cannot read
 /// such frames.
 bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info);
+
+/// Returns how many lines of the frame a row of a buffer stands for: 2 with
+/// interlace-mode=alternate, where a buffer is a field. Objects, crops and sizes of caps are in the
+/// frame's lines; that the fields of a frame lie a line apart is left out.
+int lines_per_row(const GstVideoInfo& info);
+
+/// The pictures in buffers of these caps, as progressive video: frames, or fields, which have half
+/// the rows, of pixels that are twice as high. Planes lie as they did.
+GstVideoInfo picture_info(const GstVideoInfo& info);
 
 /// Our name of a format; an error lists those that we know.
 Result<image::PixelFormat> pixel_format(GstVideoFormat format);

@@ -14,6 +14,7 @@ constexpr uint8_t kLight = 255;
 
 unsigned sample(const Planes& frame, const image::FormatInfo& info, int component, int x, int y) {
   const image::Component& where = info.component[component];
+  y /= frame.lines_per_row;
   if (info.is_565) {
     const uint8_t* at = frame.data[where.plane] +
                         static_cast<ptrdiff_t>(y) * frame.stride[where.plane] +

@@ -20,6 +20,8 @@ struct Planes {
   image::PixelFormat format{};
   const uint8_t* data[4] = {};
   int stride[4] = {};
+  // Of a field, 2: each of its rows stands for two lines of the frame, and is read as these.
+  int lines_per_row = 1;
 };
 
 /// Whole pixels of a frame; x1 and y1 are beyond the last.

@@ -169,8 +169,12 @@ gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info) {
                         d > 0 ? d : 1, nullptr);
   }
   if (more & 4) {
-    gst_caps_set_simple(caps.get(), "interlace-mode", G_TYPE_STRING, in->one_of(kInterlaced),
-                        nullptr);
+    const std::string mode = in->one_of(kInterlaced);
+    gst_caps_set_simple(caps.get(), "interlace-mode", G_TYPE_STRING, mode.c_str(), nullptr);
+    if (mode == "alternate") {
+      gst_caps_set_features(caps.get(), 0,
+                            gst_caps_features_new(GST_CAPS_FEATURE_FORMAT_INTERLACED, nullptr));
+    }
   }
   if ((more & 0xf8) == 0xf8) {
     const auto rate = static_cast<gint>(in->extent(60));

@@ -51,7 +51,8 @@ void gst_dv_infer_estimate_latency(GstDvInfer* self) {
   const GstVideoInfo& video = priv.sink.video;
   int64_t period = G_MAXINT64;
   if (priv.sink.have_video && GST_VIDEO_INFO_FPS_N(&video) > 0) {
-    priv.fps_n = static_cast<guint>(GST_VIDEO_INFO_FPS_N(&video));
+    priv.fps_n = static_cast<guint>(GST_VIDEO_INFO_FPS_N(&video)) *
+                 static_cast<guint>(dvnn::gst::lines_per_row(video));
     priv.fps_d = static_cast<guint>(GST_VIDEO_INFO_FPS_D(&video));
     period = gst_util_uint64_scale(G_USEC_PER_SEC, priv.fps_d, priv.fps_n);
   }

@@ -263,9 +263,10 @@ static Status gst_dv_overlay_draw(GstDvOverlay* self, GstBuffer* frame,
   GstDvOverlayPrivate& priv = *self->priv;
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
   gst_dv_overlay_read_settings(settings, &priv.scene_settings);
-  const Scene scene = priv.scene.read(frame, time, priv.scene_settings);
+  Scene scene = priv.scene.read(frame, time, priv.scene_settings);
   GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT ": %zu objects and %zu figures are drawn",
                  GST_TIME_ARGS(time), scene.items.size(), scene.figures.size());
+  scene.flatten(dvnn::gst::lines_per_row(priv.video));
   if (scene.empty()) return {};
   if (!priv.composes || gst_dv_overlay_obscures(scene.items)) {
     DVNN_TRY(gst_dv_overlay_paint(self, frame, settings, scene));

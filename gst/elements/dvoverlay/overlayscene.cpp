@@ -288,6 +288,25 @@ std::vector<draw::Item> ItemList::take() {
   return all;
 }
 
+static void flatten(int lines_per_row, image::Corners* place) {
+  place->y0 /= lines_per_row;
+  place->y1 /= lines_per_row;
+}
+
+static void flatten(int lines_per_row, std::vector<objects::Point>* points) {
+  for (objects::Point& point : *points) point.y /= lines_per_row;
+}
+
+void Scene::flatten(int lines_per_row) {
+  for (draw::Item& item : items) {
+    gst::flatten(lines_per_row, &item.place);
+    gst::flatten(lines_per_row, &item.outline);
+    gst::flatten(lines_per_row, &item.points);
+    gst::flatten(lines_per_row, &item.mask.place);
+  }
+  for (draw::Figure& figure : figures) gst::flatten(lines_per_row, &figure.points);
+}
+
 // If a network did not look at the frame, its last objects stay for a while.
 void OverlayScene::hold_or_recall(const GstDvPass& pass, ItemList items, GstClockTime time,
                                   GstClockTime hold, ItemList* scene) {

@@ -60,6 +60,8 @@ struct Scene {
   std::vector<draw::Item> items;
   std::vector<draw::Figure> figures;
   bool empty() const { return items.empty() && figures.empty(); }
+  /// Moves everything to where it is on a field, of which each row stands for that many lines.
+  void flatten(int lines_per_row);
 };
 
 /// Streaming thread only.

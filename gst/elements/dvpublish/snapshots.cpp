@@ -35,8 +35,9 @@ int pixel_of(double value, int least, int most) {
   return value < most ? static_cast<int>(value) : most;
 }
 
-Part part_of(const GstVideoFrame& frame, const GstDvObject* object) {
-  const int width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame);
+// Of a frame of which `lines` lines are a row in memory.
+Part part_of(const GstVideoFrame& frame, int lines, const GstDvObject* object) {
+  const int width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame) * lines;
   if (!object) return {0, 0, width, height};
   Part part;
   part.x0 = pixel_of(std::floor(object->x0), 0, width - 1);
@@ -100,7 +101,8 @@ Result<publish::Picture> picture_of(GstBuffer* buffer, const GstVideoInfo& info,
   if (!map.ok()) return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped"};
   DVNN_TRY(check_frame_memory(map.frame()));
   DVNN_TRY(check_frame_alignment(map.frame()));
-  const Part part = part_of(map.frame(), object);
+  const int lines = lines_per_row(info);
+  const Part part = part_of(map.frame(), lines, object);
   const double scale =
       std::min(1.0, static_cast<double>(size) / std::max(part.width(), part.height()));
   publish::Picture picture;
@@ -110,7 +112,8 @@ Result<publish::Picture> picture_of(GstBuffer* buffer, const GstVideoInfo& info,
   picture.box = {static_cast<double>(part.x0), static_cast<double>(part.y0),
                  static_cast<double>(part.x1), static_cast<double>(part.y1)};
   if (GST_BUFFER_PTS_IS_VALID(buffer)) picture.pts = GST_BUFFER_PTS(buffer);
-  DVNN_TRY(convert(map.frame(), part, &picture));
+  const Part rows = {part.x0, part.y0 / lines, part.x1, (part.y1 + lines - 1) / lines};
+  DVNN_TRY(convert(map.frame(), rows, &picture));
   return picture;
 }
 

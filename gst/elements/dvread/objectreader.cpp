@@ -102,7 +102,8 @@ void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& 
   const auto within = [](double edge, int most) {
     return static_cast<int>(std::clamp(edge, 0.0, static_cast<double>(most)));
   };
-  const int width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame);
+  const int width = GST_VIDEO_FRAME_WIDTH(&frame),
+            height = GST_VIDEO_FRAME_HEIGHT(&frame) * planes.lines_per_row;
   const codes::PixelRect part = {
       within(std::floor(object->x0 - x), width), within(std::floor(object->y0 - y), height),
       within(std::ceil(object->x1 + x), width), within(std::ceil(object->y1 + y), height)};
@@ -121,6 +122,7 @@ Status ObjectReader::read_chosen(const GstVideoInfo& info, GstBuffer* frame) {
   if (!mapped.ok()) return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped"};
   DVNN_TRY(check_frame_memory(mapped.frame()));
   codes::Planes planes;
+  planes.lines_per_row = lines_per_row(info);
   DVNN_ASSIGN(planes.format, pixel_format(GST_VIDEO_FRAME_FORMAT(&mapped.frame())));
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&mapped.frame()); ++i) {
     planes.data[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped.frame(), i));

@@ -28,9 +28,11 @@ void FrameCamera::set_caps(const GstCaps* caps) {
   watch_.reset();
   readable_ = video_info_from_caps(caps, &info_);
   if (!readable_) return;
+  // The fields of a frame lie a line apart: the camera would seem to shake.
+  readable_ = lines_per_row(info_) == 1;
   const GstVideoFormatInfo* format = info_.finfo;
   const guint bright = bright_component(format);
-  readable_ = bright < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(format) &&
+  readable_ = readable_ && bright < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(format) &&
               GST_VIDEO_FORMAT_INFO_DEPTH(format, bright) == 8 &&
               GST_VIDEO_FORMAT_INFO_SHIFT(format, bright) == 0 &&
               !GST_VIDEO_FORMAT_INFO_IS_COMPLEX(format) &&

@@ -442,6 +442,33 @@ START_TEST(pictures_are_those_of_the_object) {
 }
 END_TEST
 
+// Rows of a field are two lines of the frame: the person is in the bright rows 10 to 29, and the
+// frame's picture is as high as the frame.
+START_TEST(pictures_of_fields_have_the_shape_of_the_frame) {
+  for (const char* snapshot : {"object", "frame"}) {
+    PublishHarness harness(std::string("snapshot=") + snapshot);
+    GstVideoInfo info;
+    ck_assert(gst_video_info_set_interlaced_format(
+        &info, GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_INTERLACE_MODE_ALTERNATE, kWidth, kHeight));
+    gst_harness_set_src_caps_str(harness.get(), caps_text(gst_video_info_to_caps(&info)).c_str());
+    GstBuffer* field = gst_buffer_new_allocate(nullptr, kWidth * kHeight / 2, nullptr);
+    const bool object = std::string(snapshot) == "object";
+    gst_buffer_memset(field, 0, object ? 0 : PublishHarness::brightness(1), kWidth * kHeight / 2);
+    gst_buffer_memset(field, 10 * kWidth, PublishHarness::brightness(1), 20 * kWidth);
+    GST_BUFFER_PTS(field) = 0;
+    add_person(field, 50);  // lines 20 to 59
+    harness.push(field);
+    const auto all = harness.documents();
+    ck_assert_uint_eq(all.size(), 1);
+    const json& picture = object ? all[0]["objects"][0]["picture"] : all[0]["picture"];
+    ck_assert_int_eq(picture["width"].get<int>(), object ? 10 : kWidth);
+    ck_assert_int_eq(picture["height"].get<int>(), object ? 40 : kHeight);
+    expect_picture_of(1, bytes_of(picture));
+    ck_assert_uint_eq(harness.warnings(), 0);
+  }
+}
+END_TEST
+
 START_TEST(what_lies_beside_the_frame_is_on_no_picture) {
   // Ten columns wide, and seen as far as the frame goes.
   const struct {
@@ -481,15 +508,13 @@ START_TEST(without_a_place_to_publish_to_it_does_not_start) {
 }
 END_TEST
 
-DVNN_GST_SUITE(gst_publish, a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
-               every_detail_is_published_and_stays_the_frames,
-               each_event_is_published_once_also_the_last,
-               times_are_the_cameras_where_frames_have_them,
-               events_between_frames_have_times_between_theirs,
-               a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
-               pictures_may_be_files, a_track_ends_with_its_best_view,
-               frames_keep_to_interval_and_change, pictures_are_those_of_the_object,
-               what_lies_beside_the_frame_is_on_no_picture,
-               without_a_place_to_publish_to_it_does_not_start)
+DVNN_GST_SUITE(
+    gst_publish, a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
+    every_detail_is_published_and_stays_the_frames, each_event_is_published_once_also_the_last,
+    times_are_the_cameras_where_frames_have_them, events_between_frames_have_times_between_theirs,
+    a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
+    pictures_may_be_files, a_track_ends_with_its_best_view, frames_keep_to_interval_and_change,
+    pictures_are_those_of_the_object, what_lies_beside_the_frame_is_on_no_picture,
+    pictures_of_fields_have_the_shape_of_the_frame, without_a_place_to_publish_to_it_does_not_start)
 
 }  // namespace dvnn::test::publish_tests

@@ -5,6 +5,7 @@
 // mean=NUMBER, or none. Its answer is a line of JSON: {"outputs": [names]}, each of which is
 // PREFIX.N.npy, or {"refused": why} of what does not convert, or {"failed": why} of what converts
 // and does not run.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +37,8 @@ Result<network::Model> convert_file(const std::string& files,
     return convert::convert_caffe(files.substr(0, comma), files.substr(comma + 1), options,
                                   nullptr);
   }
-  const bool keras = files.size() > 3 && files.compare(files.size() - 3, 3, ".h5") == 0;
+  const std::string ending = files.substr(std::min(files.rfind('.'), files.size()));
+  const bool keras = ending == ".h5" || ending == ".keras";
   return keras ? convert::convert_keras(files, options, nullptr)
                : convert::convert_onnx(files, options, nullptr);
 }

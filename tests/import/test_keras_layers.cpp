@@ -87,7 +87,13 @@ START_TEST(activations_are_what_keras_says) {
       {"exponential", [](double x) { return std::exp(x); }},
       {"softplus", [](double x) { return std::log1p(std::exp(x)); }},
       {"swish", [](double x) { return x * sigmoid(x); }},
-      {"silu", [](double x) { return x * sigmoid(x); }}};
+      {"silu", [](double x) { return x * sigmoid(x); }},
+      {"leaky_relu", [](double x) { return x > 0 ? x : x / 5; }},
+      {"softsign", [](double x) { return x / (1 + std::fabs(x)); }},
+      {"selu", [](double x) { return 1.05070098 * (x > 0 ? x : 1.67326324 * std::expm1(x)); }},
+      {"gelu", [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {"mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+      {"hard_silu", [](double x) { return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0); }}};
   for (const auto& [name, function] : kFunctions) {
     const auto* const f = &function;
     const Values want = each([f](double x, size_t) { return (*f)(x); });
@@ -144,9 +150,17 @@ START_TEST(layers_of_slopes_and_bounds_take_theirs) {
   const double scales[] = {2, 0.5, -1}, offsets[] = {1, 2, 3};
   expect("Rescaling", one("Rescaling", {{"scale", {2, 0.5, -1}}, {"offset", {1, 2, 3}}}),
          each([&](double x, size_t c) { return x * scales[c] + offsets[c]; }));
-  expect_refused(convert_model(one("ReLU", {{"threshold", 1}})), {"'l'", "threshold"});
-  expect_refused(convert_model(one("ReLU", {{"max_value", 3}})), {"'l'", "max_value 3"});
-  expect_refused(convert_model(one("ELU", {{"alpha", 0.5}})), {"'l'", "alpha"});
+  expect("ReLU from 1 on", one("ReLU", {{"threshold", 1}}),
+         each([](double x, size_t) { return x >= 1 ? x : 0; }));
+  expect("ReLU 1.5", one("ReLU", {{"max_value", 1.5}}),
+         each([](double x, size_t) { return std::min(std::max(x, 0.0), 1.5); }));
+  expect("ReLU 1.5 with a slope", one("ReLU", {{"max_value", 1.5}, {"negative_slope", 0.25}}),
+         each([](double x, size_t) { return std::min(std::max(x, x * 0.25), 1.5); }));
+  expect("ELU", one("ELU", {{"alpha", 0.5}}),
+         each([](double x, size_t) { return x > 0 ? x : std::expm1(x) / 2; }));
+  expect_refused(convert_model(one("ReLU", {{"threshold", 1}, {"negative_slope", 0.5}})),
+                 {"'l'", "threshold"});
+  expect_refused(convert_model(one("ReLU", {{"max_value", "3"}})), {"'l'", "max_value"});
 }
 END_TEST
 
@@ -333,7 +347,7 @@ END_TEST
 START_TEST(pixels_go_where_keras_puts_them) {
   const Values in = picture();
   auto at = [&](size_t y, size_t x, size_t c) { return in[c * kPlane + y * kW + x]; };
-  Values padded, doubled, turned, folded;
+  Values padded, doubled, tripled, between, turned, folded;
   for (size_t c = 0; c < kC; ++c) {
     for (size_t y = 0; y < kH + 3; ++y) {
       for (size_t x = 0; x < kW + 3; ++x) {  // one above, two below, three to the right
@@ -343,11 +357,29 @@ START_TEST(pixels_go_where_keras_puts_them) {
     for (size_t y = 0; y < 2 * kH; ++y) {
       for (size_t x = 0; x < 2 * kW; ++x) doubled.push_back(at(y / 2, x / 2, c));
     }
+    for (size_t y = 0; y < 3 * kH; ++y) {
+      for (size_t x = 0; x < 2 * kW; ++x) tripled.push_back(at(y / 3, x / 2, c));
+    }
+    for (size_t y = 0; y < kH; ++y) {
+      for (size_t x = 0; x < 2 * kW; ++x) {
+        const size_t low = std::max<size_t>(x, 1) / 2 - (x % 2 == 0 && x > 0 ? 1 : 0);
+        const float share = x == 0 ? 0.0f : x % 2 == 0 ? 0.75f : 0.25f;
+        between.push_back(at(y, low, c) * (1 - share) +
+                          at(y, std::min(low + 1, kW - 1), c) * share);
+      }
+    }
   }
   expect("ZeroPadding2D", one("ZeroPadding2D", {{"padding", {{1, 2}, {0, 3}}}}), padded);
   expect("ZeroPadding2D", one("ZeroPadding2D", {{"padding", {1, 2, 0, 3}}}), padded);
   expect("UpSampling2D", one("UpSampling2D", {{"size", {2, 2}}}), doubled);
-  expect_refused(convert_model(one("UpSampling2D", {{"size", {3, 3}}})), {"'l'", "by 2, 4, 8"});
+  expect("UpSampling2D", one("UpSampling2D", {{"size", {3, 2}}}), tripled);
+  // Halfway between two pixels' centres are both alike, and at the edge is the edge's.
+  expect("UpSampling2D", one("UpSampling2D", {{"size", {1, 2}}, {"interpolation", "bilinear"}}),
+         between);
+  expect_refused(convert_model(one("UpSampling2D", {{"interpolation", "bicubic"}})),
+                 {"'l'", "bicubic", "bilinear"});
+  expect_refused(convert_model(one("UpSampling2D", {{"data_format", "channels_first"}})),
+                 {"'l'", "channels_first"});
   // (h, w, c) becomes (c, h, w): its channels are the old columns.
   for (size_t x = 0; x < kW; ++x) {
     for (size_t c = 0; c < kC; ++c) {

@@ -14,25 +14,21 @@ namespace {
 
 constexpr int kDeepest = 16;
 
-std::string keras_name_of(const Json& layer) {
-  const std::string name = keras_text(layer, "name");
-  if (!name.empty() || !layer.is_object() || !layer.contains("config")) return name;
-  return keras_text(layer["config"], "name");
-}
-
 // Appends what the arguments of a call say of tensors, in order: {"class_name": "__keras_tensor__",
-// "config": {"keras_history": [layer, node, tensor]}}.
-void collect_tensors(const Json& arguments, int depth, Json* found) {
+// "config": {"keras_history": [layer, node, tensor]}}. Operators, which are no layers, have numbers
+// among their arguments: x * 2.
+void collect_tensors(const Json& arguments, bool numbers, int depth, Json* found) {
   if (depth > kDeepest) return;
+  if (numbers && arguments.is_number()) found->push_back(arguments);
   if (arguments.is_array()) {
-    for (const Json& item : arguments) collect_tensors(item, depth + 1, found);
+    for (const Json& item : arguments) collect_tensors(item, numbers, depth + 1, found);
   } else if (keras_text(arguments, "class_name") == "__keras_tensor__") {
     const auto config = arguments.find("config");
     if (config != arguments.end() && config->is_object() && config->contains("keras_history")) {
       found->push_back((*config)["keras_history"]);
     }
   } else if (arguments.is_object()) {
-    for (const Json& item : arguments) collect_tensors(item, depth + 1, found);
+    for (const Json& item : arguments) collect_tensors(item, numbers, depth + 1, found);
   }
 }
 
@@ -67,26 +63,111 @@ void add_weights_paths(Json* layers) {
   }
 }
 
+// Calls f(reference) for each reference of a model's calls and, if `ends`, of its outputs.
+template <typename Config, typename F>
+void for_each_reference(Config* config, bool ends, F f) {
+  auto visit = [&](auto& reference) {
+    if (reference.is_array() && reference.size() >= 2 && reference[0].is_string() &&
+        reference[1].is_number_integer()) {
+      f(reference);
+    }
+  };
+  if (ends) {
+    if (const auto it = config->find("output_layers"); it != config->end()) {
+      for (auto& reference : *it) visit(reference);
+    }
+    return;
+  }
+  for (auto& layer : *config->find("layers")) {
+    if (!layer.is_object()) continue;
+    const auto nodes = layer.find("inbound_nodes");
+    if (nodes == layer.end() || !nodes->is_array()) continue;
+    for (auto& node : *nodes) {
+      if (!node.is_array()) continue;
+      for (auto& reference : node) visit(reference);
+    }
+  }
+}
+
+// What the first call of each nested model is called, in calls and in the outputs.
+struct FirstCall {
+  int in_calls = 0, in_outputs = 0;
+};
+
+// A model that is a layer has a call of its own, before all others. Up to Keras 2 it counts, so the
+// number of calls is among the references; Keras 3 counts it in a model's outputs alone, and not of
+// a sequence.
+std::map<std::string, FirstCall> first_calls(const Json& config) {
+  std::map<std::string, size_t> calls;
+  std::map<std::string, FirstCall> first;
+  for (const Json& layer : config["layers"]) {
+    if (!layer.is_object() || !is_keras_model(keras_text(layer, "class_name"))) continue;
+    const auto nodes = layer.find("inbound_nodes");
+    if (nodes == layer.end() || !nodes->is_array() || nodes->empty()) continue;
+    const std::string name = keras_name_of(layer);
+    if ((*nodes)[0].is_object()) {
+      first[name] = {0, keras_text(layer, "class_name") == "Sequential" ? 0 : 1};
+    } else {
+      calls[name] = nodes->size();
+    }
+  }
+  const auto look = [&](const Json& reference) {
+    const std::string name = reference[0].get<std::string>();
+    const auto known = calls.find(name);
+    if (known != calls.end() &&
+        reference[1].get<int64_t>() == static_cast<int64_t>(known->second)) {
+      first[name] = {1, 1};
+    }
+  };
+  for (bool ends : {false, true}) for_each_reference(&config, ends, look);
+  return first;
+}
+
+void count_from_zero(const std::map<std::string, FirstCall>& first, Json* config) {
+  for (bool ends : {false, true}) {
+    for_each_reference(config, ends, [&](Json& reference) {
+      const auto known = first.find(reference[0].get<std::string>());
+      if (known == first.end()) return;
+      const int base = ends ? known->second.in_outputs : known->second.in_calls;
+      const int64_t call = reference[1].get<int64_t>();
+      if (call >= base) reference[1] = call - base;
+    });
+  }
+}
+
 Status modernise(Json* config, int depth) {
   if (depth > kDeepest) return Error{ErrorCode::kLimit, "models are nested too deeply"};
+  if (config->is_array()) {  // a sequence of Keras 1, or of an early Keras 2
+    for (Json& layer : *config) {
+      if (layer.is_object() && layer.contains("config")) {
+        DVNN_TRY(modernise(&layer["config"], depth + 1));
+      }
+    }
+    return {};
+  }
   if (!config->is_object() || !config->contains("layers") || !(*config)["layers"].is_array()) {
     return {};
   }
   add_weights_paths(&(*config)["layers"]);
-  if (config->contains("output_layers")) wrap_reference(&(*config)["output_layers"]);
+  for (const char* ends : {"input_layers", "output_layers"}) {
+    if (config->contains(ends)) wrap_reference(&(*config)[ends]);
+  }
+  const auto bases = first_calls(*config);
   for (Json& layer : (*config)["layers"]) {
     if (!layer.is_object()) continue;
     if (layer.contains("config")) DVNN_TRY(modernise(&layer["config"], depth + 1));
     const auto nodes = layer.find("inbound_nodes");
     if (nodes == layer.end() || !nodes->is_array()) continue;
+    const bool is_operator = keras_text(layer, "module").find("ops.") != std::string::npos;
     for (Json& node : *nodes) {
       if (!node.is_object()) continue;
       Json tensors = Json::array();
-      if (node.contains("args")) collect_tensors(node["args"], 0, &tensors);
-      if (node.contains("kwargs")) collect_tensors(node["kwargs"], 0, &tensors);
+      if (node.contains("args")) collect_tensors(node["args"], is_operator, 0, &tensors);
+      if (node.contains("kwargs")) collect_tensors(node["kwargs"], false, 0, &tensors);
       node = std::move(tensors);
     }
   }
+  count_from_zero(bases, config);
   return {};
 }
 
@@ -126,6 +207,16 @@ Status cut_sequence(const std::vector<std::string>& names, Json* layers) {
 
 }  // namespace
 
+bool is_keras_model(const std::string& class_name) {
+  return class_name == "Model" || class_name == "Sequential" || class_name == "Functional";
+}
+
+std::string keras_name_of(const Json& layer) {
+  const std::string name = keras_text(layer, "name");
+  if (!name.empty() || !layer.is_object() || !layer.contains("config")) return name;
+  return keras_text(layer["config"], "name");
+}
+
 std::string keras_text(const Json& object, const char* key) {
   if (!object.is_object()) return "";
   const auto it = object.find(key);
@@ -134,6 +225,19 @@ std::string keras_text(const Json& object, const char* key) {
 
 Status to_keras2(Json* config) {
   return modernise(config, 0);
+}
+
+void name_sequences(const std::vector<std::string>& names, Json* config) {
+  if (!config->is_array()) return;
+  std::set<std::string> known;
+  for (const Json& layer : *config) known.insert(keras_name_of(layer));
+  auto next = names.begin();
+  for (Json& layer : *config) {
+    if (!is_keras_model(keras_text(layer, "class_name")) || !keras_name_of(layer).empty()) continue;
+    while (next != names.end() && known.count(*next) > 0) ++next;
+    if (next == names.end()) return;
+    layer["name"] = *next++;
+  }
 }
 
 Status cut_keras(const std::vector<std::string>& names, Json* config) {

@@ -13,12 +13,21 @@ namespace dvnn::import {
 
 /// A member that is a text; empty if there is none.
 std::string keras_text(const Json& object, const char* key);
+/// A layer's name, which stands beside its configuration or in it.
+std::string keras_name_of(const Json& layer);
+/// Whether a class is that of models.
+bool is_keras_model(const std::string& class_name);
 
 /// Writes what Keras 3 says of layers' inputs as Keras 2 did: a list of nodes, each a list of
-/// [layer, node, tensor]. Nested models, too. Every layer gets a member "weights_path", where Keras
-/// 3 keeps its weights below its model's: "layers/CLASS" in snake case, numbered from the second of
-/// a class on.
+/// [layer, node, tensor], or of numbers that an operator reads. A nested model's calls, which most
+/// files count from 1, are counted from 0, as layers' are. Nested models, too. Every layer gets a
+/// member "weights_path", where Keras 3 keeps its weights below its model's: "layers/CLASS" in
+/// snake case, numbered from the second of a class on.
 Status to_keras2(Json* config);
+
+/// Names the sequences that stand in a list of layers, which early versions of Keras 2 wrote without
+/// names: they are those of `names`, the model's layers in order, that no other layer has.
+void name_sequences(const std::vector<std::string>& names, Json* config);
 
 /// Drops the layers of the outermost model that the layers `names` do not need, and makes their
 /// results the model's.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keras layers that apply a function to each element.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -10,97 +12,175 @@ namespace dvnn::import {
 namespace {
 
 using device::Activation;
+using layers::UnaryFunction;
+
 bool graph_has(const Graph& graph, const std::string& name) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
                      [&](const Node& node) { return node.name == name; });
 }
 
-// A number, or one for each of the last axis, which here is the channels'.
-std::vector<float> per_channel(const Json& numbers, size_t channels, float fallback) {
-  if (numbers.is_number()) return std::vector<float>(channels, numbers.get<float>());
-  std::vector<float> values;
-  for (const Json& n : numbers) values.push_back(n.is_number() ? n.get<float>() : 0.0f);
-  if (values.size() == 1) values.resize(channels, values[0]);
-  return values.empty() ? std::vector<float>(channels, fallback) : values;
-}
+constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 }  // namespace
 
 Result<KerasTensor> import_activation(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  DVNN_ASSIGN(const int out, keras_activation(importer, layer.name,
-                                              keras_option(layer.config, {"activation"}), in));
-  return KerasTensor{out, false};
+  DVNN_ASSIGN(const KerasTensor in, importer->tensor(layer, layer.inputs[0]));
+  const Json& function = keras_option(layer.config, {"activation"});
+  DVNN_ASSIGN(const int out, keras_activation(importer, layer.name, function, in.value));
+  return in.with(out);
 }
 
 Result<KerasTensor> import_leaky_relu(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
+  DVNN_ASSIGN(const KerasTensor in, importer->tensor(layer, layer.inputs[0]));
   const double slope = keras_number(keras_option(layer.config, {"alpha", "negative_slope"}), 0.3);
-  DVNN_ASSIGN(const int out, importer->builder.activation(layer.name, in, Activation::kRelu,
+  DVNN_ASSIGN(const int out, importer->builder.activation(layer.name, in.value, Activation::kRelu,
                                                           static_cast<float>(slope)));
-  return KerasTensor{out, false};
+  return in.with(out);
 }
 
 Result<KerasTensor> import_elu(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  if (keras_number(keras_option(layer.config, {"alpha", "negative_slope"}), 1) != 1) {
-    return Error{ErrorCode::kUnsupported, "alpha is not 1, which is what the device does"};
+  DVNN_ASSIGN(const KerasTensor in, importer->tensor(layer, layer.inputs[0]));
+  const double alpha = keras_number(keras_option(layer.config, {"alpha", "negative_slope"}), 1);
+  GraphBuilder& b = importer->builder;
+  int out = -1;
+  if (alpha == 1) {
+    DVNN_ASSIGN(out, b.activation(layer.name, in.value, Activation::kElu));
+  } else {
+    DVNN_ASSIGN(
+        out, b.unary(layer.name, {UnaryFunction::kElu, static_cast<float>(alpha), {}}, in.value));
   }
-  DVNN_ASSIGN(const int out, importer->builder.activation(layer.name, in, Activation::kElu));
-  return KerasTensor{out, false};
+  return in.with(out);
 }
 
 Result<KerasTensor> import_softmax(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  DVNN_ASSIGN(const int axis, keras_axis(layer, importer->builder.shape_of(in)));
-  DVNN_ASSIGN(const int out, importer->builder.softmax(layer.name, in, axis));
-  return KerasTensor{out, false};
+  DVNN_ASSIGN(const KerasTensor in, importer->tensor(layer, layer.inputs[0]));
+  DVNN_ASSIGN(const int axis, keras_axis(*importer, layer, in));
+  DVNN_ASSIGN(const int out, importer->builder.softmax(layer.name, in.value, axis));
+  return in.with(out);
 }
+
+namespace {
+
+// Slopes of Keras' dimensions without the batch, each of which is the input's or 1, as a tensor
+// beside the input.
+Result<int> slopes_beside(KerasImporter* importer, const KerasLayer& layer, const KerasTensor& in) {
+  const Hdf5Array& slopes = layer.weights[0];
+  const size_t axes = slopes.dims.size();
+  std::vector<int64_t> dims(importer->builder.shape_of(in.value).axes(), 1);
+  for (size_t i = 0; i < axes; ++i) {
+    dims[static_cast<size_t>(importer->graph_axis(in, static_cast<int>(i) + 1))] = slopes.dims[i];
+  }
+  std::vector<float> values = slopes.values;
+  if (dims.size() == 4) {  // channels first: (h, w, c) is (c, h, w), and of a sequence h is 1
+    const size_t channels = slopes.extent(axes - 1), plane = values.size() / channels;
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i % channels * plane + i / channels] = slopes.values[i];
+    }
+  }
+  return importer->builder.constant(layer.name + "_slopes", dims, std::move(values));
+}
+
+}  // namespace
 
 Result<KerasTensor> import_prelu(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
+  DVNN_ASSIGN(const KerasTensor in, importer->tensor(layer, layer.inputs[0]));
   GraphBuilder& b = importer->builder;
-  const Shape& shape = b.shape_of(in);
-  if (layer.weights.empty() || layer.weights[0].values.size() != shape.channels()) {
-    return Error{ErrorCode::kUnsupported, "only one slope per channel (shared_axes) is supported"};
+  const Shape shape = b.shape_of(in.value);
+  const int rank = importer->rank(in);
+  if (layer.weights.empty()) return Error{ErrorCode::kMalformed, "has no slopes"};
+  const Hdf5Array& slopes = layer.weights[0];
+  bool fits = static_cast<int>(slopes.dims.size()) == rank - 1, per_channel = true;
+  for (int axis = 1; fits && axis < rank; ++axis) {
+    const int64_t have = slopes.dims[static_cast<size_t>(axis) - 1];
+    const int place = importer->graph_axis(in, axis);
+    fits = have == shape[place] || have == 1;
+    per_channel &= have == 1 || place == 1;
   }
-  DVNN_ASSIGN(const int out,
-              b.activation(layer.name, in, Activation::kPrelu, 0, layer.weights[0].values));
-  return KerasTensor{out, false};
+  if (!fits) {
+    std::string dims;
+    for (int64_t d : slopes.dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
+    return Error{ErrorCode::kMalformed,
+                 "its slopes are " + dims + ", which does not fit " + shape.to_string()};
+  }
+  if (per_channel) {
+    DVNN_ASSIGN(const int out,
+                b.activation(layer.name, in.value, Activation::kPrelu, 0, slopes.values));
+    return in.with(out);
+  }
+  DVNN_ASSIGN(const int factors, slopes_beside(importer, layer, in));
+  DVNN_ASSIGN(const int above, b.activation(layer.name + "_above", in.value, Activation::kRelu));
+  DVNN_ASSIGN(const int below,
+              b.unary(layer.name + "_below", {UnaryFunction::kClip, kLowest, 0.0f}, in.value));
+  DVNN_ASSIGN(const int scaled,
+              b.binary(layer.name + "_scaled", layers::BinaryOperation::kMul, below, factors));
+  DVNN_ASSIGN(const int out, b.sum(layer.name, above, scaled));
+  return in.with(out);
 }
 
+// max_value where x is that or more, x from the threshold on, and negative_slope (x - threshold)
+// below. Source: Keras' documentation of ReLU.
 Result<KerasTensor> import_relu(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  const Json& config = layer.config;
-  const Json& most = keras_option(config, {"max_value"});
-  const double slope = keras_number(keras_option(config, {"negative_slope"}), 0);
-  if (keras_number(keras_option(config, {"threshold"}), 0) != 0) {
-    return Error{ErrorCode::kUnsupported, "a threshold is not supported"};
+  DVNN_ASSIGN(const KerasTensor in, importer->tensor(layer, layer.inputs[0]));
+  const Json& most = keras_option(layer.config, {"max_value"});
+  const auto slope =
+      static_cast<float>(keras_number(keras_option(layer.config, {"negative_slope"}), 0));
+  const auto threshold =
+      static_cast<float>(keras_number(keras_option(layer.config, {"threshold"}), 0));
+  const auto bound =
+      static_cast<float>(keras_number(most, double{std::numeric_limits<float>::max()}));
+  if ((!most.is_null() && !most.is_number()) || bound < 0 || slope < 0 || threshold < 0) {
+    return Error{ErrorCode::kUnsupported,
+                 "max_value, negative_slope and threshold must be numbers, and not negative"};
   }
-  const bool six = most.is_number() && most.get<double>() == 6 && slope == 0;
-  if (!most.is_null() && !six) {
-    return Error{ErrorCode::kUnsupported, "max_value " + shown(most) + ": 6 or none is supported"};
+  if (threshold != 0 && slope != 0) {
+    return Error{ErrorCode::kUnsupported, "a threshold beside a negative_slope is not supported"};
   }
-  DVNN_ASSIGN(const int out, importer->builder.activation(
-                                 layer.name, in, six ? Activation::kRelu6 : Activation::kRelu,
-                                 six ? 0.0f : static_cast<float>(slope)));
-  return KerasTensor{out, false};
+  GraphBuilder& b = importer->builder;
+  const bool bounded = most.is_number();
+  if (threshold == 0 && slope == 0 && bounded && bound != 6) {
+    DVNN_ASSIGN(const int out, b.unary(layer.name, {UnaryFunction::kClip, 0.0f, bound}, in.value));
+    return in.with(out);
+  }
+  if (threshold == 0 && slope == 0) {
+    DVNN_ASSIGN(const int out, b.activation(layer.name, in.value,
+                                            bounded ? Activation::kRelu6 : Activation::kRelu));
+    return in.with(out);
+  }
+  const std::string name = bounded ? layer.name + "_unbounded" : layer.name;
+  int out = -1;
+  if (threshold == 0) {
+    DVNN_ASSIGN(out, b.activation(name, in.value, Activation::kRelu, slope));
+  } else {
+    // ONNX' ThresholdedRelu is 0 at its threshold, Keras' ReLU is not.
+    const float below = std::nextafter(threshold, kLowest);
+    DVNN_ASSIGN(out, b.unary(name, {UnaryFunction::kThresholdedRelu, below, {}}, in.value));
+  }
+  if (!bounded) return in.with(out);
+  DVNN_ASSIGN(out, b.unary(layer.name, {UnaryFunction::kClip, kLowest, bound}, out));
+  return in.with(out);
 }
 
-Result<KerasTensor> import_rescaling(KerasImporter* importer, const KerasLayer& layer) {
-  DVNN_ASSIGN(const int in, importer->plain(layer, layer.inputs[0]));
-  const Shape shape = importer->builder.shape_of(in);
-  const size_t channels = shape.rank > 1 ? shape.channels() : 1;
-  auto scale = per_channel(keras_option(layer.config, {"scale"}), channels, 1);
-  auto offset = per_channel(keras_option(layer.config, {"offset"}), channels, 0);
-  DVNN_ASSIGN(const int out,
-              importer->builder.affine(layer.name, in, std::move(scale), std::move(offset)));
-  return KerasTensor{out, false};
-}
+namespace {
+
+struct NamedFunction {
+  const char* name;
+  layers::UnaryAttributes function;
+};
+
+// Those that the device has are among the names in keras_activation().
+const NamedFunction kFunctions[] = {{"exponential", {UnaryFunction::kExp, {}, {}}},
+                                    {"softplus", {UnaryFunction::kSoftplus, {}, {}}},
+                                    {"softsign", {UnaryFunction::kSoftsign, {}, {}}},
+                                    {"selu", {UnaryFunction::kSelu, 1.67326324f, 1.05070098f}},
+                                    {"gelu", {UnaryFunction::kGelu, {}, {}}},
+                                    {"mish", {UnaryFunction::kMish, {}, {}}},
+                                    {"hard_silu", {UnaryFunction::kHardSwish, {}, {}}},
+                                    {"hard_swish", {UnaryFunction::kHardSwish, {}, {}}}};
+
+}  // namespace
 
 Result<int> keras_activation(KerasImporter* importer, const std::string& name,
                              const Json& activation, int in) {
-  using layers::UnaryFunction;
   GraphBuilder& b = importer->builder;
   if (activation.is_null() || activation == "linear") return in;
   // A layer's own function has a name of its own.
@@ -110,9 +190,14 @@ Result<int> keras_activation(KerasImporter* importer, const std::string& name,
   if (activation == "elu") return b.activation(own, in, Activation::kElu);
   if (activation == "sigmoid") return b.activation(own, in, Activation::kSigmoid);
   if (activation == "tanh") return b.activation(own, in, Activation::kTanh);
-  if (activation == "hard_sigmoid") return b.unary(own, {UnaryFunction::kHardSigmoid, {}, {}}, in);
-  if (activation == "exponential") return b.unary(own, {UnaryFunction::kExp, {}, {}}, in);
-  if (activation == "softplus") return b.unary(own, {UnaryFunction::kSoftplus, {}, {}}, in);
+  if (activation == "leaky_relu") return b.activation(own, in, Activation::kRelu, 0.2f);
+  if (activation == "hard_sigmoid") {  // Keras 3 has another slope than those before
+    return b.unary(
+        own, {UnaryFunction::kHardSigmoid, importer->version >= 3 ? 1.0f / 6 : 0.2f, 0.5f}, in);
+  }
+  for (const NamedFunction& known : kFunctions) {
+    if (activation == known.name) return b.unary(own, known.function, in);
+  }
   if (activation == "softmax") return b.softmax(own, in, b.shape_of(in).rank == 4 ? 1 : -1);
   if (activation == "swish" || activation == "silu") {
     DVNN_ASSIGN(const int gate, b.activation(own + "_gate", in, Activation::kSigmoid));

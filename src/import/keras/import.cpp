@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over a model's layers, nested models included, and where their weights are found.
+// The walk over a model's layers, nested models included.
 #include "import/keras/import.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -10,6 +11,7 @@
 #include "import/given_inputs.h"
 #include "import/keras/architecture.h"
 #include "import/keras/layers.h"
+#include "import/keras/weights.h"
 
 namespace dvnn::import {
 namespace {
@@ -17,165 +19,150 @@ namespace {
 constexpr int kMaxDepth = 8;  // of models in models
 constexpr size_t kMaxLayers = 20000;
 
-bool is_model(const std::string& class_name) {
-  return class_name == "Model" || class_name == "Sequential" || class_name == "Functional";
-}
-
-// Finds arrays by the name of their layer: the last but one part of their path, which may end with
-// a number ("conv_1" of the second model that holds a "conv").
-class Weights {
- public:
-  Weights(const Hdf5File& file, bool keras3)
-      : keras3(keras3),
-        file_(file),
-        root_(file.has_attribute("/", "layer_names") ? "/" : "/model_weights") {}
-  const bool keras3;  // arrays are found by path
-
-  // The arrays below a path, by number.
-  std::vector<Hdf5Array> at(const std::string& path) const {
-    std::vector<Hdf5Array> arrays;
-    for (;;) {
-      auto array = file_.array("/" + path + "/vars/" + std::to_string(arrays.size()));
-      if (!array.ok()) return arrays;
-      arrays.push_back(std::move(array.value()));
-    }
-  }
-
-  // The arrays of a layer of the outermost model.
-  Result<std::vector<Hdf5Array>> of_layer(const std::string& name) const {
-    DVNN_ASSIGN(const auto names, file_.texts(group(name), "weight_names"));
-    return read(name, names);
-  }
-
-  // The arrays of a layer within the nested model `owner`.
-  Result<std::vector<Hdf5Array>> of_nested(const std::string& owner,
-                                           const std::string& name) const {
-    DVNN_ASSIGN(const auto names, file_.texts(group(owner), "weight_names"));
-    std::vector<std::string> own;
-    for (const std::string& full : names) {
-      const size_t last = full.rfind('/');
-      if (last == std::string::npos) continue;
-      const size_t before = full.rfind('/', last - 1);
-      const size_t start = before == std::string::npos ? 0 : before + 1;
-      const std::string scope = full.substr(start, last - start);
-      const bool numbered =
-          scope.size() > name.size() + 1 && scope.compare(0, name.size() + 1, name + "_") == 0 &&
-          scope.find_first_not_of("0123456789", name.size() + 1) == std::string::npos;
-      if (scope == name || (numbered && own.empty())) own.push_back(full);
-    }
-    return read(owner, own);
-  }
-
- private:
-  std::string group(const std::string& layer) const {
-    return (root_ == "/" ? "" : root_) + "/" + layer;
-  }
-  Result<std::vector<Hdf5Array>> read(const std::string& layer,
-                                      const std::vector<std::string>& names) const {
-    std::vector<Hdf5Array> arrays;
-    for (const std::string& name : names) {
-      DVNN_ASSIGN(Hdf5Array array, file_.array(group(layer) + "/" + name));
-      arrays.push_back(std::move(array));
-    }
-    return arrays;
-  }
-  const Hdf5File& file_;
-  std::string root_;
-};
-
 class Walk {
  public:
+  using Place = KerasWeights::Place;
+
   Walk(const Hdf5File& file, KerasImporter* importer)
-      : weights_(file, importer->keras3), importer_(*importer) {}
+      : weights_(file, importer->archive), importer_(*importer) {}
 
-  // The place of a layer's weights: in the outermost model's layer `owner` (empty: this is the
-  // outermost), or, in Keras 3, below `path`.
-  struct Place {
-    std::string owner, path;
-  };
-
-  static Place below(const Place& owner, const Json& entry) {
-    return {owner.owner, owner.path + keras_text(entry, "weights_path")};
-  }
-
-  // Imports a model whose input is `input` (value -1: the outermost, which makes its own).
+  // Imports a model of these inputs (none: the outermost, which makes its own).
   Result<std::vector<KerasTensor>> model(const Json& config, const Place& owner,
-                                         const KerasTensor& input, int depth) {
+                                         const std::vector<KerasTensor>& inputs, int depth) {
     if (depth > kMaxDepth) return Error{ErrorCode::kLimit, "models are nested too deeply"};
     const Json& layers = config.is_array() ? config : keras_option(config, {"layers"});
     if (!layers.is_array() || layers.empty() || layers.size() > kMaxLayers) {
       return Error{ErrorCode::kMalformed, "the model's architecture has no list of layers"};
     }
+    for (const Json& entry : layers) {
+      if (!entry.is_object() || !entry.contains("config")) {
+        return Error{ErrorCode::kMalformed, "a layer has no configuration"};
+      }
+    }
     const bool functional = config.is_object() && config.contains("output_layers");
-    return functional ? this->functional(config, layers, owner, input, depth)
-                      : sequential(layers, owner, input, depth);
+    return functional ? this->functional(config, layers, owner, inputs, depth)
+                      : sequential(layers, owner, inputs, depth);
   }
 
  private:
-  Result<std::vector<KerasTensor>> sequential(const Json& layers, const Place& owner,
-                                              KerasTensor at, int depth) {
-    for (const Json& entry : layers) {
-      if (!entry.is_object() || !entry.contains("config")) {
-        return Error{ErrorCode::kMalformed, "a layer has no configuration"};
-      }
-      const Json& config = entry["config"];
-      if (at.value < 0) {
-        const Json& shape = keras_option(config, {"batch_input_shape", "batch_shape"});
-        DVNN_ASSIGN(at, input(keras_text(config, "name"), shape));
-      }
-      if (keras_text(entry, "class_name") == "InputLayer") continue;
-      DVNN_ASSIGN(const auto made, layer(entry, below(owner, entry), {at}, depth));
-      at = made[0];
-    }
-    return std::vector<KerasTensor>{at};
+  static Place below(const Place& owner, const Json& entry) {
+    return {owner.owner, owner.path + keras_text(entry, "weights_path")};
   }
 
-  // A reference is [layer, node, tensor]; a node's inputs are a list of references, followed by
-  // extras.
-  Result<KerasTensor> referred(const std::map<std::string, std::vector<KerasTensor>>& made,
-                               const Json& reference) const {
-    if (reference.is_array() && reference.size() >= 3 && reference[0].is_string() &&
-        reference[1].is_number_integer() && reference[2].is_number_integer()) {
-      const std::string key =
-          reference[0].get<std::string>() + "/" + std::to_string(reference[1].get<int>());
-      const auto it = made.find(key);
-      const auto index = static_cast<size_t>(std::max(reference[2].get<int>(), 0));
-      if (it != made.end() && index < it->second.size()) return it->second[index];
-      return Error{ErrorCode::kMalformed, "'" + reference[0].get<std::string>() +
-                                              "' is read before it is made, or does not exist"};
+  Result<std::vector<KerasTensor>> sequential(const Json& layers, const Place& owner,
+                                              std::vector<KerasTensor> at, int depth) {
+    if (at.size() > 1) {
+      return Error{ErrorCode::kMalformed,
+                   format("a sequence of layers is called with %zu inputs", at.size())};
     }
-    return Error{ErrorCode::kMalformed, "a layer's inputs are not described as Keras does"};
+    for (const Json& entry : layers) {
+      const Json& config = entry["config"];
+      const std::string kind = keras_text(entry, "class_name");
+      const Json& shape = keras_option(config, {"batch_input_shape", "batch_shape"});
+      // A model that comes first may have the input.
+      if (at.empty() && !(is_keras_model(kind) && shape.is_null())) {
+        DVNN_ASSIGN(const KerasTensor made, input(keras_text(config, "name"), shape));
+        at = {made};
+      }
+      if (kind == "InputLayer") continue;
+      DVNN_ASSIGN(at, layer(entry, below(owner, entry), at, depth));
+      at.resize(1);
+    }
+    return at;
+  }
+
+  // A call of a layer: its place in `inbound_nodes`.
+  struct Call {
+    const Json* entry;
+    size_t node;
+  };
+  using Made = std::map<std::string, std::vector<KerasTensor>>;  // by "layer/node"
+
+  // What a reference names: [layer, node, tensor], which may be followed by more. Empty: it is no
+  // reference.
+  static std::string key_of(const Json& reference) {
+    const bool known = reference.is_array() && reference.size() >= 3 && reference[0].is_string() &&
+                       reference[1].is_number_integer() && reference[2].is_number_integer();
+    if (!known) return "";
+    return reference[0].get<std::string>() + "/" + std::to_string(reference[1].get<int>());
+  }
+
+  Result<KerasTensor> referred(const Made& made, const Json& reference) {
+    if (reference.is_number()) return number(reference.get<float>());
+    const std::string key = key_of(reference);
+    if (key.empty()) {
+      return Error{ErrorCode::kMalformed, "a layer's inputs are not described as Keras does"};
+    }
+    const auto it = made.find(key);
+    const auto index = static_cast<size_t>(std::max(reference[2].get<int>(), 0));
+    if (it != made.end() && index < it->second.size()) return it->second[index];
+    return Error{ErrorCode::kMalformed, "'" + reference[0].get<std::string>() +
+                                            "' is read, and does not exist or reads itself"};
+  }
+
+  // A number that an operator of Keras 3 reads.
+  Result<KerasTensor> number(float value) {
+    const std::string name = "number_" + std::to_string(numbers_++);
+    DVNN_ASSIGN(const int made, importer_.builder.constant(name, {1, 1}, {value}));
+    return KerasTensor{made, false, false};
+  }
+
+  // The inputs of a nested model, or the model's own.
+  Result<Made> inputs_of(const Json& config, const Json& layers,
+                         const std::vector<KerasTensor>& inputs) {
+    Made made;
+    for (const Json& entry : layers) {
+      if (keras_text(entry, "class_name") != "InputLayer" || !inputs.empty()) continue;
+      const std::string name = keras_name_of(entry);
+      const Json& shape = keras_option(entry["config"], {"batch_input_shape", "batch_shape"});
+      DVNN_ASSIGN(const KerasTensor tensor, input(name, shape));
+      made[name + "/0"] = {tensor};
+    }
+    if (inputs.empty()) return made;
+    const Json& names = keras_option(config, {"input_layers"});
+    if (names.size() != inputs.size() || (names.is_object() && names.size() > 1)) {
+      return Error{ErrorCode::kUnsupported,
+                   format("it is called with %zu inputs, and lists %zu (in an order, not by name)",
+                          inputs.size(), names.size())};
+    }
+    size_t next = 0;
+    for (const Json& reference : names) made[key_of(reference)] = {inputs[next++]};
+    return made;
   }
 
   Result<std::vector<KerasTensor>> functional(const Json& config, const Json& layers,
-                                              const Place& owner, const KerasTensor& outer,
-                                              int depth) {
-    std::map<std::string, std::vector<KerasTensor>> made;  // by "layer/node"
+                                              const Place& owner,
+                                              const std::vector<KerasTensor>& inputs, int depth) {
+    DVNN_ASSIGN(Made made, inputs_of(config, layers, inputs));
+    // Layers stand in the order of their first calls. What a later call of a layer reads may stand
+    // behind it.
+    std::map<std::string, std::vector<Call>> waiting;  // by what they wait for
     for (const Json& entry : layers) {
-      if (!entry.is_object() || !entry.contains("config")) {
-        return Error{ErrorCode::kMalformed, "a layer has no configuration"};
-      }
-      const std::string name = keras_text(entry, "name");
-      if (keras_text(entry, "class_name") == "InputLayer") {
-        KerasTensor tensor = outer;
-        if (tensor.value < 0) {
-          const Json& shape = keras_option(entry["config"], {"batch_input_shape", "batch_shape"});
-          DVNN_ASSIGN(tensor, input(name, shape));
-        }
-        made[name + "/0"] = {tensor};
-        continue;
-      }
       const Json& nodes = keras_option(entry, {"inbound_nodes"});
       for (size_t n = 0; nodes.is_array() && n < nodes.size(); ++n) {
-        std::vector<KerasTensor> inputs;
-        for (const Json& reference : nodes[n]) {
-          auto tensor = referred(made, reference);
-          if (!tensor.ok()) return tensor.error().within("layer '" + name + "'");
-          inputs.push_back(tensor.value());
+        std::vector<Call> ready = {{&entry, n}};
+        while (!ready.empty()) {
+          const Call call = ready.back();
+          ready.pop_back();
+          const Json& node = (*call.entry)["inbound_nodes"][call.node];
+          if (const std::string missing = missing_input(made, node); !missing.empty()) {
+            waiting[missing].push_back(call);
+            continue;
+          }
+          const std::string key = keras_name_of(*call.entry) + "/" + std::to_string(call.node);
+          DVNN_ASSIGN(made[key], called(made, *call.entry, node, owner, depth));
+          const auto next = waiting.find(key);
+          if (next == waiting.end()) continue;
+          ready.insert(ready.end(), next->second.rbegin(), next->second.rend());
+          waiting.erase(next);
         }
-        DVNN_ASSIGN(made[name + "/" + std::to_string(n)],
-                    layer(entry, below(owner, entry), inputs, depth));
       }
+    }
+    for (const auto& [missing, calls] : waiting) {
+      const std::string name = keras_name_of(*calls[0].entry);
+      return Error{ErrorCode::kMalformed, "layer '" + name + "': '" +
+                                              missing.substr(0, missing.rfind('/')) +
+                                              "' is read, and does not exist or reads itself"};
     }
     std::vector<KerasTensor> outputs;
     for (const Json& reference : config["output_layers"]) {
@@ -184,6 +171,26 @@ class Walk {
     }
     if (outputs.empty()) return Error{ErrorCode::kMalformed, "the model has no outputs"};
     return outputs;
+  }
+
+  // The first of a node's inputs that is not there yet; empty if there is none.
+  static std::string missing_input(const Made& made, const Json& node) {
+    for (const Json& reference : node) {
+      const std::string key = key_of(reference);
+      if (!key.empty() && made.count(key) == 0) return key;
+    }
+    return "";
+  }
+
+  Result<std::vector<KerasTensor>> called(const Made& made, const Json& entry, const Json& node,
+                                          const Place& owner, int depth) {
+    std::vector<KerasTensor> inputs;
+    for (const Json& reference : node) {
+      auto tensor = referred(made, reference);
+      if (!tensor.ok()) return tensor.error().within("layer '" + keras_name_of(entry) + "'");
+      inputs.push_back(tensor.value());
+    }
+    return layer(entry, below(owner, entry), inputs, depth);
   }
 
   Result<std::vector<KerasTensor>> layer(const Json& entry, const Place& place,
@@ -195,14 +202,15 @@ class Walk {
     if (layer.name.empty()) layer.name = keras_text(entry, "name");
     layer.inputs = std::move(inputs);
     const std::string where = "layer '" + layer.name + "' (" + layer.class_name + ")";
-    if (layer.inputs.empty()) return Error{ErrorCode::kMalformed, where + " has no inputs"};
-    if (is_model(layer.class_name)) {
+    if (is_keras_model(layer.class_name)) {
       const Place inner = {place.owner.empty() ? layer.name : place.owner, place.path + "/"};
-      auto made = model(layer.config, inner, layer.inputs[0], depth + 1);
+      if (place.owner.empty()) weights_.enter(layer.name, layer.config);
+      auto made = model(layer.config, inner, layer.inputs, depth + 1);
       if (!made.ok()) return made.error().within(where);
       return made;
     }
-    auto weights = weights_of(place, layer.name);
+    if (layer.inputs.empty()) return Error{ErrorCode::kMalformed, where + " has no inputs"};
+    auto weights = weights_.of(place, layer.name);
     if (!weights.ok()) return weights.error().within(where);
     layer.weights = std::move(weights.value());
     auto made = import_keras_layer(&importer_, layer);
@@ -210,11 +218,6 @@ class Walk {
       return refused_layer(made.error(), where, layer.inputs.size(), importer_.builder.graph);
     }
     return std::vector<KerasTensor>{made.value()};
-  }
-
-  Result<std::vector<Hdf5Array>> weights_of(const Place& place, const std::string& name) const {
-    if (weights_.keras3) return weights_.at(place.path);
-    return place.owner.empty() ? weights_.of_layer(name) : weights_.of_nested(place.owner, name);
   }
 
   Result<KerasTensor> input(const std::string& name, const Json& shape) {
@@ -230,18 +233,20 @@ class Walk {
     }
     const ImportOptions& options = importer_.options;
     importer_.input_names.push_back(name);
-    if (const GivenInput* given = find_given(options, name)) return set_input(*given, dims);
+    if (const GivenInput* given = find_given(options, name)) {
+      return set_input(*given, dims, sequence);
+    }
     if (importer_.builder.graph.input >= 0) return ask_for_values(importer_.input_names);
     if (vector) {
       if (dims[1] < 1) dims[1] = options.width;
       if (dims[1] < 1) return open_input(name);
       DVNN_ASSIGN(const int value, importer_.builder.input(name, {1, dims[1]}));
-      return KerasTensor{value, false};
+      return KerasTensor{value, false, false};
     }
     if (options.width > 0) dims[1] = options.height, dims[2] = options.width;
     if (dims[1] < 1 || dims[2] < 1) return open_input(name);
     DVNN_ASSIGN(const int value, importer_.builder.input(name, {1, dims[3], dims[1], dims[2]}));
-    return KerasTensor{value, false};
+    return KerasTensor{value, false, sequence};
   }
 
   static Error open_input(const std::string& name) {
@@ -250,17 +255,18 @@ class Walk {
   }
 
   // An input whose values are given, (batch, h, w, c) or (batch, n).
-  Result<KerasTensor> set_input(const GivenInput& given, std::vector<int64_t> dims) {
+  Result<KerasTensor> set_input(const GivenInput& given, std::vector<int64_t> dims, bool sequence) {
     DVNN_ASSIGN(const auto values, fill_given(given, &dims));
     GraphBuilder& b = importer_.builder;
     DVNN_ASSIGN(const int value, b.constant(given.name, dims, {values.begin(), values.end()}));
-    if (dims.size() == 2) return KerasTensor{value, false};
+    if (dims.size() == 2) return KerasTensor{value, false, false};
     DVNN_ASSIGN(const int moved, b.permute(given.name + "_nchw", value, {0, 3, 1, 2}));
-    return KerasTensor{moved, false};
+    return KerasTensor{moved, false, sequence};
   }
 
-  Weights weights_;
+  KerasWeights weights_;
   KerasImporter& importer_;
+  size_t numbers_ = 0;  // of operators' numbers
 };
 
 struct Entry {
@@ -284,21 +290,13 @@ Result<KerasTensor> import_declared(KerasImporter* importer, const KerasLayer& l
   }
   DVNN_ASSIGN(const int out, importer->builder.custom(layer.name, layer.class_name, declared,
                                                       layer.config, std::move(inputs)));
-  return KerasTensor{out, false};
+  // It may still be a sequence.
+  const Shape& shape = importer->builder.shape_of(out);
+  const bool row = layer.inputs[0].row && shape.rank == 4 && shape.h() == 1;
+  return KerasTensor{out, false, row};
 }
 
 }  // namespace
-
-Result<int> KerasImporter::plain(const KerasLayer& layer, const KerasTensor& tensor) {
-  if (!tensor.flat) return tensor.value;
-  const Shape shape = builder.shape_of(tensor.value);
-  const std::string name = layer.name + "_flat";
-  int value = tensor.value;
-  if (shape.h() * shape.w() > 1) {
-    DVNN_ASSIGN(value, builder.permute(name + "_hwc", value, {0, 2, 3, 1}));
-  }
-  return builder.reshape(name, value, {1, shape.elements()});
-}
 
 const Json& keras_option(const Json& config, std::initializer_list<const char*> keys) {
   static const Json kNull;
@@ -317,7 +315,14 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
       return import_declared(importer, layer, it->second);
     }
   }
-  if (is_keras_1d(layer.class_name)) return import_keras_layer(importer, keras_1d_as_2d(layer));
+  if (is_keras_1d(layer.class_name)) {
+    KerasLayer over_row = keras_1d_as_2d(layer);
+    DVNN_ASSIGN(over_row.inputs[0], importer->as_row(layer.name, layer.inputs[0]));
+    over_row.inputs[0].row = false;
+    DVNN_ASSIGN(KerasTensor made, import_keras_layer(importer, over_row));
+    made.row = importer->rank(made) == 4;
+    return made;
+  }
   for (const Entry& entry : kLayers) {
     if (layer.class_name == entry.class_name) return entry.import(importer, layer);
   }
@@ -331,6 +336,10 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
   return Error{ErrorCode::kUnsupported,
                "the class is not supported (docs/converter.md lists those that are): cut the model "
                "before it with --outputs, or declare it with --layer-types"};
+}
+
+bool keras_flag(const Json& value, bool fallback) {
+  return value.is_boolean() ? value.get<bool>() : fallback;
 }
 
 double keras_number(const Json& value, double fallback) {
@@ -362,7 +371,7 @@ static Result<Graph> import_model(Json model, const Hdf5File& weights, KerasImpo
     DVNN_TRY(cut_keras(importer->options.outputs, &config));
   }
   Walk walk(weights, importer);
-  DVNN_ASSIGN(const auto outputs, walk.model(config, {}, KerasTensor(), 0));
+  DVNN_ASSIGN(const auto outputs, walk.model(config, {}, {}, 0));
   DVNN_TRY(check_given(importer->options, importer->input_names));
   Graph& graph = importer->builder.graph;
   KerasLayer end;
@@ -386,9 +395,16 @@ Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
   KerasImporter importer(options);
   if (file.has_attribute("/", "keras_version")) {
     DVNN_ASSIGN(const std::string version, file.text("/", "keras_version"));
-    importer.keras1 = version.compare(0, 2, "1.") == 0;
+    if (version.compare(0, 2, "1.") == 0) importer.version = 1;
+    if (version.compare(0, 2, "3.") == 0) importer.version = 3;
   } else {
-    importer.keras1 = true;  // the attribute came with Keras 1.1
+    importer.version = 1;  // the attribute came with Keras 1.1
+  }
+  const char* const root = file.has_attribute("/", "layer_names") ? "/" : "/model_weights";
+  if (const auto names = file.texts(root, "layer_names"); names.ok() && model.is_object()) {
+    if (const auto config = model.find("config"); config != model.end()) {
+      name_sequences(names.value(), &*config);
+    }
   }
   return import_model(std::move(model), file, &importer);
 }
@@ -397,7 +413,8 @@ Result<Graph> import_keras3(const std::string& config, const Hdf5File& weights,
                             const ImportOptions& options) {
   DVNN_ASSIGN(Json model, parse_json(config, "config.json"));
   KerasImporter importer(options);
-  importer.keras3 = true;
+  importer.version = 3;
+  importer.archive = true;
   return import_model(std::move(model), weights, &importer);
 }
 

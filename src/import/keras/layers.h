@@ -13,10 +13,14 @@
 
 namespace dvnn::import {
 
-/// The result of a layer.
+/// The result of a layer. Pictures, which Keras has as (N, H, W, C), are N x C x H x W in the
+/// graph; everything else has Keras' own dimensions, but for what the two flags say.
 struct KerasTensor {
   int value = -1;
   bool flat = false;  // Keras sees the picture `value` flattened, in the order H, W, C
+  bool row = false;   // Keras sees a sequence (N, length, C), which is a picture of one row here
+  /// Another value of the same form.
+  KerasTensor with(int other) const { return {other, flat, row}; }
 };
 
 /// A layer as its importer sees it.
@@ -31,11 +35,25 @@ struct KerasImporter {
   explicit KerasImporter(const ImportOptions& import_options) : options(import_options) {}
   GraphBuilder builder;
   const ImportOptions& options;
-  bool keras1 = false, keras3 = false;
+  int version = 2;       // of Keras
+  bool archive = false;  // weights are found by their path in an archive
   std::vector<std::string> input_names;
 
   /// A tensor as the graph has it: flattened pictures are put in Keras' order.
   Result<int> plain(const KerasLayer& layer, const KerasTensor& tensor);
+  /// The same, which still says whether it is a sequence.
+  Result<KerasTensor> tensor(const KerasLayer& layer, const KerasTensor& tensor);
+  /// How many dimensions Keras sees, the batch included.
+  int rank(const KerasTensor& tensor) const;
+  /// A sequence in the form of a picture of one row, and one of Keras' own dimensions.
+  /// kUnsupported if it is no sequence.
+  Result<KerasTensor> as_row(const std::string& name, const KerasTensor& tensor);
+  Result<KerasTensor> as_sequence(const std::string& name, const KerasTensor& tensor);
+  /// The graph's axis that Keras' `axis`, 1 or more, is of such a tensor.
+  int graph_axis(const KerasTensor& tensor, int axis) const;
+  /// y = scale[i] x + bias[i] along an axis of the graph.
+  Result<int> affine_along(const std::string& name, int in, int axis, std::vector<float> scale,
+                           std::vector<float> bias);
 };
 
 /// Imports one layer (not a nested model). kUnsupported if its class is not known.
@@ -48,10 +66,20 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer);
 
 /// The first of several keys that a configuration has; null if it has none.
 const Json& keras_option(const Json& config, std::initializer_list<const char*> keys);
-/// The graph's axis that the option `axis` of a layer means, for an input of that shape; without
-/// the option, the channels. An error for what is no axis, and for a sequence's own axes, which
-/// pictures of one row cannot be told from.
-Result<int> keras_axis(const KerasLayer& layer, const Shape& shape);
+/// The graph's axis that the option `axis` of a layer means for a tensor that is not flat; without
+/// the option, the last one. kUnsupported for several axes, or what is no axis.
+Result<int> keras_axis(const KerasImporter& importer, const KerasLayer& layer,
+                       const KerasTensor& tensor);
+/// The only input of a layer over pictures. kUnsupported for other inputs and channels_first.
+Result<int> keras_picture(KerasImporter* importer, const KerasLayer& layer);
+/// The pads of "same" along one axis: as many outputs as the input has strides; TensorFlow puts an
+/// odd pixel at the end.
+void keras_same_pads(int64_t size, int64_t window, int64_t stride, int64_t* before, int64_t* after);
+/// Whether the padding is "same"; kUnsupported for what Keras does not have.
+Result<bool> keras_is_same(const Json& config);
+/// kMalformed if a layer has no array of that number with these dimensions.
+Status keras_check_weights(const KerasLayer& layer, size_t index, const std::vector<int64_t>& dims);
+bool keras_flag(const Json& value, bool fallback);
 /// A number, or `fallback` if `value` is none.
 double keras_number(const Json& value, double fallback);
 /// Two integers (y, x), or one for both.

@@ -31,7 +31,7 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
                                               {"pool_size", "pool_size"},
                                               {"pool_length", "pool_size"},
                                               {"stride", "strides"},
-                                              {"output_padding", "output_padding"},
+                                              
                                               {"size", "size"},
                                               {"length", "size"}};
   if (!config.is_object()) return row;
@@ -39,11 +39,14 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
     const auto it = config.find(old);
     if (it != config.end() && !it->is_null()) config[name] = row_of(Json(*it));
   }
+  const Json padding = config.value("output_padding", Json(nullptr));
+  const Json& added = padding.is_array() && padding.size() == 1 ? padding[0] : padding;
+  if (added.is_number_integer()) config["output_padding"] = {0, Json(added)};
   if (row.class_name == "ZeroPadding2D") {  // one number for both ends, or one for each
-    const Json padding = config.value("padding", Json(1));
-    const Json ends = padding.is_array() && padding.size() == 2   ? padding
-                      : padding.is_array() && padding.size() == 1 ? Json({padding[0], padding[0]})
-                                                                  : Json({padding, padding});
+    const Json given = config.value("padding", Json(1));
+    const Json ends = given.is_array() && given.size() == 2   ? given
+                      : given.is_array() && given.size() == 1 ? Json({given[0], given[0]})
+                                                              : Json({given, given});
     config["padding"] = Json::array({Json::array({0, 0}), ends});
   }
   // (length, in, out) -> (1, length, in, out); Keras 1 has (length, 1, in, out).

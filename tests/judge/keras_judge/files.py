@@ -7,10 +7,14 @@ import zipfile
 import h5py
 import numpy as np
 
+from .model import Unfit
+
 
 # --- the architecture ---
 def entry(net, layer, dialect):
     """A layer of a list, with its configuration, without its calls."""
+    if dialect.number == 1 and net.sequential and layer.inner is not None and layer.inner.sequential:
+        raise Unfit('is saved as one sequence')
     if layer.inner is not None:
         made = model_of(layer.inner, dialect, layer.name)
     else:
@@ -130,16 +134,21 @@ def texts(names):
     return np.asarray([name.encode() for name in names])
 
 
+def saved_layers(net):
+    """Those that a model says to have: the input of a sequence is none."""
+    return net.layers[1:] if net.sequential else net.layers
+
+
 def hdf5_of(net, dialect):
     with h5py.File('m', 'w', driver='core', backing_store=False) as file:
         file.attrs['keras_version'] = dialect.version.encode()
         file.attrs['backend'] = b'tensorflow'
         file.attrs['model_config'] = json.dumps(model_of(net, dialect)).encode()
         root = file.create_group('model_weights')
-        root.attrs['layer_names'] = texts([layer.name for layer in net.layers])
+        root.attrs['layer_names'] = texts([layer.name for layer in saved_layers(net)])
         root.attrs['backend'] = b'tensorflow'
         root.attrs['keras_version'] = dialect.version.encode()
-        for layer in sorted(net.layers, key=lambda one: one.name):
+        for layer in sorted(saved_layers(net), key=lambda one: one.name):
             group = root.create_group(layer.name)
             arrays = weights_of(layer, dialect)
             group.attrs['weight_names'] = texts([name for name, _ in arrays])

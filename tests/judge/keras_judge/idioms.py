@@ -211,7 +211,7 @@ def nested(net, sequential, count, depth=0):
         if wanted <= 0:
             break
     inner.choose_outputs()
-    if set(inner.inputs) - inner.read():
+    if set(inner.inputs) - inner.read() or (net.sequential and len(inner.outputs) > 1):
         raise Unfit
     kind = 'Sequential' if sequential else 'Functional'
     value = net.add(kind, given, inner=inner)

@@ -79,11 +79,11 @@ def fewer(net):
             yield lambda layer=layer: copied(net, skip=layer)
         if layer.inner is not None:
             for make in fewer(layer.inner):
-                yield lambda layer=layer, make=make: copied(net, inner={layer: used(make())})
+                yield lambda layer=layer, make=make: copied(net, inner={layer: used(net, make())})
 
 
-def used(inner):
-    if set(inner.inputs) - inner.read():
+def used(net, inner):
+    if set(inner.inputs) - inner.read() or (net.sequential and len(inner.outputs) > 1):
         raise Unfit
     return inner
 

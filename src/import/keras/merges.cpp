@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keras layers that join several inputs.
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "import/keras/layers.h"
+
+namespace dvnn::import {
+namespace {
+
+using layers::BinaryOperation;
+
+// Brings inputs of one rank to one form.
+Status align_forms(KerasImporter* importer, const KerasLayer& layer,
+                   std::vector<KerasTensor>* inputs) {
+  const auto rows = std::count_if(inputs->begin(), inputs->end(),
+                                  [](const KerasTensor& tensor) { return tensor.row; });
+  if (rows == 0 || rows == static_cast<std::ptrdiff_t>(inputs->size())) return {};
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    DVNN_ASSIGN((*inputs)[i], importer->as_row(layer.name + "_" + std::to_string(i), (*inputs)[i]));
+  }
+  return {};
+}
+
+// Keras gives what has fewer dimensions some of size 1 behind the batch.
+Status align_ranks(KerasImporter* importer, const KerasLayer& layer,
+                   std::vector<KerasTensor>* inputs) {
+  constexpr int kVector = 2, kSequence = 3, kPicture = 4;
+  GraphBuilder& b = importer->builder;
+  int most = 0;
+  for (const KerasTensor& tensor : *inputs) most = std::max(most, importer->rank(tensor));
+  bool rows = most == kPicture;
+  for (const KerasTensor& tensor : *inputs) rows |= tensor.row;
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    KerasTensor& tensor = (*inputs)[i];
+    const int rank = importer->rank(tensor);
+    if (rank == most && tensor.row == (rows && most == kSequence)) continue;
+    const std::string name = layer.name + "_" + std::to_string(i);
+    const Shape shape = b.shape_of(tensor.value);
+    if (most > kPicture || rank < kVector) {
+      return Error{ErrorCode::kUnsupported,
+                   format("merges %d and %d dimensions", rank - 1, most - 1)};
+    }
+    if (rank == kSequence) {
+      DVNN_ASSIGN(tensor, importer->as_row(name, tensor));
+    } else {
+      const std::vector<int64_t> dims =
+          rows ? std::vector<int64_t>{1, shape[1], 1, 1} : std::vector<int64_t>{1, 1, shape[1]};
+      DVNN_ASSIGN(tensor.value, b.reshape(name + "_spread", tensor.value, dims));
+    }
+    tensor.row = rows && most == kSequence;
+  }
+  return {};
+}
+
+Result<KerasTensor> concatenated(KerasImporter* importer, const KerasLayer& layer,
+                                 std::vector<KerasTensor> inputs, const Json& axis) {
+  DVNN_TRY(align_forms(importer, layer, &inputs));
+  KerasLayer along = layer;
+  along.config = {{"axis", axis}};
+  DVNN_ASSIGN(const int place, keras_axis(*importer, along, inputs[0]));
+  std::vector<int> values;
+  for (const KerasTensor& tensor : inputs) values.push_back(tensor.value);
+  DVNN_ASSIGN(const int out, importer->builder.concat(layer.name, values, place));
+  return inputs[0].with(out);
+}
+
+// One after the other, with NumPy's broadcasting.
+Result<int> folded(KerasImporter* importer, const KerasLayer& layer, const std::string& mode,
+                   const std::vector<int>& values) {
+  GraphBuilder& b = importer->builder;
+  const BinaryOperation operation = mode == "mul"   ? BinaryOperation::kMul
+                                    : mode == "max" ? BinaryOperation::kMax
+                                    : mode == "sub" ? BinaryOperation::kSub
+                                                    : BinaryOperation::kAdd;
+  int out = values[0];
+  for (size_t i = 1; i < values.size(); ++i) {
+    const bool last = i + 1 == values.size() && mode != "ave";
+    const std::string name = last ? layer.name : layer.name + "_" + std::to_string(i);
+    if (operation == BinaryOperation::kAdd) {
+      DVNN_ASSIGN(out, b.sum(name, out, values[i]));
+    } else {
+      DVNN_ASSIGN(out, b.binary(name, operation, out, values[i]));
+    }
+  }
+  if (mode != "ave") return out;
+  const auto channels = static_cast<size_t>(b.shape_of(out)[1]);
+  return b.affine(layer.name, out,
+                  std::vector<float>(channels, 1.0f / static_cast<float>(values.size())),
+                  std::vector<float>(channels, 0.0f));
+}
+
+Result<KerasTensor> merged(KerasImporter* importer, const KerasLayer& layer,
+                           const std::string& mode, const Json& axis) {
+  std::vector<KerasTensor> inputs;
+  for (const KerasTensor& input : layer.inputs) {
+    DVNN_ASSIGN(const KerasTensor tensor, importer->tensor(layer, input));
+    inputs.push_back(tensor);
+  }
+  if (mode == "concat") return concatenated(importer, layer, std::move(inputs), axis);
+  if (mode == "sub" && inputs.size() != 2) return Error{ErrorCode::kMalformed, "needs two inputs"};
+  DVNN_TRY(align_ranks(importer, layer, &inputs));
+  GraphBuilder& b = importer->builder;
+  const Shape shape = b.shape_of(inputs[0].value);
+  std::vector<int> values;
+  bool alike = true;
+  for (const KerasTensor& tensor : inputs) {
+    values.push_back(tensor.value);
+    alike &= b.shape_of(tensor.value) == shape;
+  }
+  if (!alike || mode == "sum") {
+    DVNN_ASSIGN(const int out, folded(importer, layer, mode, values));
+    return inputs[0].with(out);
+  }
+  layers::EltwiseAttributes attributes;
+  if (mode == "mul") attributes.operation = layers::EltwiseOperation::kProduct;
+  if (mode == "max") attributes.operation = layers::EltwiseOperation::kMax;
+  if (mode == "ave")
+    attributes.coeff.assign(values.size(), 1.0f / static_cast<float>(values.size()));
+  if (mode == "sub") attributes.coeff = {1.0f, -1.0f};
+  DVNN_ASSIGN(const int out, b.cpu(layer.name, std::move(attributes), values));
+  return inputs[0].with(out);
+}
+
+}  // namespace
+
+Result<KerasTensor> import_merge(KerasImporter* importer, const KerasLayer& layer) {
+  static const std::map<std::string, std::string> kModes = {
+      {"Add", "sum"},     {"Average", "ave"},  {"Concatenate", "concat"},
+      {"Maximum", "max"}, {"Multiply", "mul"}, {"Subtract", "sub"}};
+  return merged(importer, layer, kModes.at(layer.class_name), keras_option(layer.config, {"axis"}));
+}
+
+// Keras 1.
+Result<KerasTensor> import_merge_mode(KerasImporter* importer, const KerasLayer& layer) {
+  const Json& mode = keras_option(layer.config, {"mode"});
+  for (const char* known : {"sum", "concat", "mul", "ave", "max"}) {
+    if (mode == known) {
+      return merged(importer, layer, known, keras_option(layer.config, {"concat_axis"}));
+    }
+  }
+  return Error{ErrorCode::kUnsupported, "mode " + shown(mode) + " is not supported"};
+}
+
+}  // namespace dvnn::import

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forms that Keras' tensors have in the graph.
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "import/keras/layers.h"
+
+namespace dvnn::import {
+namespace {
+
+constexpr int kSequenceRank = 3, kPictureRank = 4;
+
+}  // namespace
+
+Result<int> KerasImporter::plain(const KerasLayer& layer, const KerasTensor& tensor) {
+  if (!tensor.flat) return tensor.value;
+  const Shape shape = builder.shape_of(tensor.value);
+  const std::string name = layer.name + "_flat";
+  int value = tensor.value;
+  if (shape.h() * shape.w() > 1) {
+    DVNN_ASSIGN(value, builder.permute(name + "_hwc", value, {0, 2, 3, 1}));
+  }
+  return builder.reshape(name, value, {1, shape.elements()});
+}
+
+Result<KerasTensor> KerasImporter::tensor(const KerasLayer& layer, const KerasTensor& tensor) {
+  DVNN_ASSIGN(const int value, plain(layer, tensor));
+  return KerasTensor{value, false, tensor.row && !tensor.flat};
+}
+
+int KerasImporter::rank(const KerasTensor& tensor) const {
+  if (tensor.flat) return 2;
+  return tensor.row ? kSequenceRank : builder.shape_of(tensor.value).rank;
+}
+
+Result<KerasTensor> KerasImporter::as_row(const std::string& name, const KerasTensor& tensor) {
+  if (tensor.row) return tensor;
+  const Shape shape = builder.shape_of(tensor.value);
+  if (tensor.flat || shape.rank != kSequenceRank) {
+    return Error{ErrorCode::kUnsupported, "needs a sequence, has " + shape.to_string()};
+  }
+  DVNN_ASSIGN(const int reshaped,
+              builder.reshape(name + "_row", tensor.value, {1, 1, shape[1], shape[2]}));
+  DVNN_ASSIGN(const int moved, builder.permute(name + "_chw", reshaped, {0, 3, 1, 2}));
+  return KerasTensor{moved, false, true};
+}
+
+Result<KerasTensor> KerasImporter::as_sequence(const std::string& name, const KerasTensor& tensor) {
+  if (!tensor.row) return tensor;
+  const Shape shape = builder.shape_of(tensor.value);
+  DVNN_ASSIGN(const int moved, builder.permute(name + "_hwc", tensor.value, {0, 2, 3, 1}));
+  DVNN_ASSIGN(const int value,
+              builder.reshape(name + "_sequence", moved, {1, shape.w(), shape.c()}));
+  return KerasTensor{value, false, false};
+}
+
+int KerasImporter::graph_axis(const KerasTensor& tensor, int axis) const {
+  static constexpr int kPicture[] = {0, 2, 3, 1};  // (n, h, w, c) as the graph has them
+  if (tensor.row) return kPicture[axis + 1];
+  return builder.shape_of(tensor.value).rank == kPictureRank ? kPicture[axis] : axis;
+}
+
+Result<int> KerasImporter::affine_along(const std::string& name, int in, int axis,
+                                        std::vector<float> scale, std::vector<float> bias) {
+  if (axis == 1) return builder.affine(name, in, std::move(scale), std::move(bias));
+  std::vector<int64_t> dims(builder.shape_of(in).axes(), 1);
+  dims[static_cast<size_t>(axis)] = static_cast<int64_t>(scale.size());
+  DVNN_ASSIGN(const int factors, builder.constant(name + "_scale", dims, std::move(scale)));
+  DVNN_ASSIGN(const int terms, builder.constant(name + "_bias", dims, std::move(bias)));
+  using layers::BinaryOperation;
+  DVNN_ASSIGN(const int product,
+              builder.binary(name + "_scaled", BinaryOperation::kMul, in, factors));
+  return builder.binary(name, BinaryOperation::kAdd, product, terms);
+}
+
+Result<int> keras_axis(const KerasImporter& importer, const KerasLayer& layer,
+                       const KerasTensor& tensor) {
+  const Json& option = keras_option(layer.config, {"axis"});
+  const Json& number = option.is_array() && option.size() == 1 ? option[0] : option;
+  const int rank = importer.rank(tensor);
+  const int64_t given = number.is_null()             ? -1
+                        : number.is_number_integer() ? number.get<int64_t>()
+                                                     : 0;
+  const int64_t axis = given < 0 ? given + rank : given;
+  if (axis >= 1 && axis < rank) return importer.graph_axis(tensor, static_cast<int>(axis));
+  return Error{
+      ErrorCode::kUnsupported,
+      format("axis %s is not supported: the input has the axes 1 to %d, of which one may be named",
+             number.dump_as_given(-1, true).c_str(), rank - 1)};
+}
+
+Result<int> keras_picture(KerasImporter* importer, const KerasLayer& layer) {
+  const KerasTensor& in = layer.inputs[0];
+  const Shape& shape = importer->builder.shape_of(in.value);
+  const Json& format_name = keras_option(layer.config, {"data_format", "dim_ordering"});
+  if (format_name == "channels_first" || format_name == "th") {
+    return Error{ErrorCode::kUnsupported, "channels_first is not supported (channels_last is)"};
+  }
+  if (!in.flat && !in.row && shape.rank == kPictureRank) return in.value;
+  return Error{ErrorCode::kUnsupported, "needs a picture, has " + shape.to_string()};
+}
+
+}  // namespace dvnn::import

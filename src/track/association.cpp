@@ -45,6 +45,17 @@ double alike_in_size(const Candidate& track, const Candidate& detection) {
   return heights * std::sqrt(heights * widths);
 }
 
+// The expected size follows what hides a thing for a moment, and then whoever hides it. So a height
+// that is neither what it was a second ago nor like those of other things of the class tells
+// against a pair, but softly, like Student's distribution, and only beyond two deviations: a thing
+// is not to lose its own detections by it.
+double alike_in_usual_height(const Candidate& track, const Candidate& detection) {
+  if (!(track.usual_variance > 0) || track.cut_y != 0 || detection.cut_y != 0) return 1;
+  constexpr double kUsual = 4, kSoftness = 10;
+  const double off = std::log(detection.height) - track.usual_height;
+  return 1 / (1 + std::max(0.0, off * off / track.usual_variance - kUsual) / kSoftness);
+}
+
 // Measures how far a detection is from an expected box along an axis. Of what the frame's edge
 // cuts, the edge that is seen tells it.
 double off(double track0, double track1, double detection0, double detection1, int cut) {
@@ -84,8 +95,8 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
       round.appearance > 0 && !track.embedding.empty() && !detection.embedding.empty();
   // Likenesses take away from what is shared: most neighbours share too little as it is.
   if (shared <= (looks ? 0 : round.least_overlap)) return 0;
-  double gain = shared * alike_in_size(track, detection) * alike_at_edge(track, detection) *
-                (1 + detection.confidence) / 2;
+  double gain = shared * alike_in_size(track, detection) * alike_in_usual_height(track, detection) *
+                alike_at_edge(track, detection) * (1 + detection.confidence) / 2;
   if (track.class_id != detection.class_id) gain *= kOtherClass;
   gain += momentum(track, detection) - round.least_overlap;
   if (looks) {

@@ -33,6 +33,9 @@ struct Candidate {
   double variance_x = 0, variance_y = 0;
   double width = 0, height = 0;              // of what the frame shows
   double whole_width = 0, whole_height = 0;  // tracks: with what the frame's edge hides
+  // Tracks: the logarithm of how high it mostly was, and the variance of a detection's around that.
+  // 0: not known.
+  double usual_height = 0, usual_variance = 0;
   Span<const float> embedding;
   float scale = 1;  // of the embedding
 };

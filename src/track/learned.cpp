@@ -16,6 +16,8 @@ constexpr double kMostDeviation = 0.15;
 constexpr double kNewDeviation = 0.02;
 constexpr double kNewShape = 0.02;
 constexpr double kNewEntry = 0.02;
+constexpr double kNewUsual = 0.01;
+constexpr double kMostUnusual = 9;     // variances that one height may be off
 constexpr double kLeastSpread = 0.05;  // variance of speeds, so that a filter goes on learning
 constexpr size_t kMostClasses = 64;    // of which anything is known
 // Share of two surprises in the logarithm of a push, and the pushes that may be.
@@ -114,6 +116,19 @@ void Learned::see_surprises(int class_id, const Surprise& before, const Surprise
 Push Learned::push_of(int class_id) const {
   const Class* known = find(class_id);
   return known ? known->push : Push();
+}
+
+// One that is far off is another thing's, or half hidden.
+void Learned::see_usual_height(int class_id, double off) {
+  Class* known = find_or_add(class_id);
+  if (!known) return;
+  const double share = std::max(1.0 / ++known->usuals, kNewUsual);
+  known->usual += share * (std::min(off * off, kMostUnusual * known->usual) - known->usual);
+}
+
+double Learned::usual_variance(int class_id) const {
+  const Class* known = find(class_id);
+  return known ? known->usual : kGuessedUsual;
 }
 
 void Learned::see_slip(unsigned hits, bool slip) {

@@ -52,6 +52,9 @@ class Learned {
   /// how much things are pushed are independent; if they point the same way, it lags behind, and if
   /// to and fro, it follows noise (Mehra, 1970).
   void see_surprises(int class_id, const Surprise& before, const Surprise& now);
+  /// Learns how far the logarithm of a thing's height was from what it mostly was in the last
+  /// second.
+  void see_usual_height(int class_id, double off);
   /// Learns what a look that missed a track of so many detections was: a slip, if the next look
   /// shows it.
   void see_slip(unsigned hits, bool slip);
@@ -68,6 +71,8 @@ class Learned {
   /// detectors are off.
   double deviation() const;
   Push push_of(int class_id) const;
+  /// The variance of a height's logarithm around what it mostly was in the last second.
+  double usual_variance(int class_id) const;
   /// Whether a look that misses a track of so many detections is a slip more often than not.
   bool slips(unsigned hits) const;
   /// Whether boxes reach beyond the frame: then its edge cuts none.
@@ -78,18 +83,21 @@ class Learned {
   Spread entry_speed(int axis) const;
 
  private:
+  // The first guesses: boxes that are shown had better follow, and a filter forgive. They count for
+  // as many detections.
+  static constexpr unsigned kGuessed = 3;
+  static constexpr double kGuessedUsual = 0.04;
+
   struct Class {
     int class_id;
     double ratio = 0;
     unsigned count = 0;  // of whole boxes
     Push push;
+    double usual = kGuessedUsual;  // variance around usual heights
+    unsigned usuals = kGuessed;
   };
   const Class* find(int class_id) const;
   Class* find_or_add(int class_id);
-
-  // The first guesses: boxes that are shown had better follow, and a filter forgive. They count for
-  // as many detections.
-  static constexpr unsigned kGuessed = 3;
 
   double length_ = 0.08 * 0.08, edge_ = 0.015 * 0.015;  // variances, in sizes
   unsigned lengths_ = kGuessed, edges_ = kGuessed;

@@ -15,10 +15,12 @@ namespace {
 constexpr double kLeastOverlap = 0.2;
 // Weak detections say less: they must be where the track is.
 constexpr double kLeastWeakOverlap = 0.4;
-constexpr double kLeastLastOverlap = 0.4;
+constexpr double kLeastLastOverlap = 0.5;
 constexpr double kMostSlack = 0.4;  // sizes by which boxes grow
 // Sizes that something must have gone in a quarter of a second or more to have a direction.
 constexpr double kLeastWay = 0.3;
+// By how much heights that are extrapolated are farther off than the filter says.
+constexpr double kFilterDoubt = 2;
 
 Candidate candidate_of(const Track& track, const image::Corners& box, int index) {
   Candidate candidate;
@@ -40,6 +42,16 @@ void set_way(const Track& track, Candidate* candidate) {
   if (!(length > kLeastWay * track.filter.size())) return;
   candidate->way_x = x / length;
   candidate->way_y = y / length;
+}
+
+// How high a detection may be is as uncertain as things of the class are and as the filter is:
+// after a gap, more.
+void set_usual_height(const Track& track, const BoxFilter& filter, double variance,
+                      Candidate* candidate) {
+  if (!track.usual_height.is_known()) return;
+  candidate->usual_height = track.usual_height.logarithm();
+  candidate->usual_variance =
+      variance + kFilterDoubt * filter.axis(3).xx / std::exp(2 * candidate->usual_height);
 }
 
 // Cuts an expected box to what detections can show of it.
@@ -75,6 +87,7 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
     candidate.variance_x = filter.axis(0).xx + off * off;
     candidate.variance_y = filter.axis(1).xx + off * off;
     set_way(track, &candidate);
+    set_usual_height(track, filter, learned_.usual_variance(track.class_id), &candidate);
     cut_at_edge(edges_, &candidate);
     out->push_back(candidate);
   }

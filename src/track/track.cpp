@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "track/track.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace dvnn::track {
 namespace {
 
 constexpr Time kHeadingTime = 250 * kMillisecond;
+constexpr double kUsualSeconds = 1;
 
 }  // namespace
 
@@ -28,6 +32,16 @@ void Heading::move(const motion::Affine& camera) {
 void Heading::way(double* x, double* y) const {
   *x = last_.x - far_.x;
   *y = last_.y - far_.y;
+}
+
+void UsualHeight::add(double height, double seconds) {
+  const double share = std::max(1.0 / ++count_, -std::expm1(-seconds / kUsualSeconds));
+  logarithm_ =
+      count_ == 1 ? std::log(height) : logarithm_ + share * (std::log(height) - logarithm_);
+}
+
+void UsualHeight::scale(double factor) {
+  logarithm_ += std::log(factor);
 }
 
 void Path::clear() {

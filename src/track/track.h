@@ -73,6 +73,24 @@ class Heading {
   Point far_, near_, last_;
 };
 
+/// How high something mostly was in the last second: what half hides it for a moment hardly counts.
+class UsualHeight {
+ public:
+  void clear() { count_ = 0; }
+  /// Takes the height of the next detection, `seconds` after the one before.
+  void add(double height, double seconds);
+  void scale(double factor);
+  /// Whether there were enough detections to tell.
+  bool is_known() const { return count_ >= kFewest; }
+  double logarithm() const { return logarithm_; }
+
+ private:
+  static constexpr unsigned kFewest = 5;
+
+  double logarithm_ = 0;
+  unsigned count_ = 0;
+};
+
 struct Track {
   uint64_t id = 0;  // 0: tentative; tracks are numbered in the order in which they are confirmed
   State state = State::kTentative;
@@ -96,6 +114,7 @@ struct Track {
   unsigned whole_widths = 0, whole_heights = 0;
   BoxFilter filter;  // at the time `seen`, in what the camera shows now
   Heading heading;
+  UsualHeight usual_height;
   Surprise surprise;             // the last that the tracker has learned from
   Time surprised = 0;            // when
   std::vector<float> embedding;  // of unit length

@@ -135,6 +135,7 @@ Track* Tracker::take() {
   track->embedding.clear();
   track->path.clear();
   track->tremor.clear();
+  track->usual_height.clear();
   track->best_score = -1;
   return track;
 }
@@ -269,6 +270,12 @@ void Tracker::learn_entry(const image::Corners& box, double size, Time time, Tra
   }
 }
 
+void Tracker::learn_usual_height(double height, Time time, Track* track) {
+  if (track->usual_height.is_known())
+    learned_.see_usual_height(track->class_id, std::log(height) - track->usual_height.logarithm());
+  track->usual_height.add(height, seconds_between(track->seen, time));
+}
+
 void Tracker::hit(Track* track, size_t index, Time time) {
   const Detection& detection = detections_[index];
   const double size = std::sqrt(area_of(detection.box));
@@ -300,6 +307,7 @@ void Tracker::hit(Track* track, size_t index, Time time) {
   }
   learned_.see_tremor(track->tremor.add(time, detection.box, cuts), size);
   learn_entry(detection.box, size, time, track);
+  if (!cuts.height) learn_usual_height(detection.box.y1 - detection.box.y0, time, track);
   track->cuts = cuts;
   track->seen = time;
   track->observed = detection.box;
@@ -395,6 +403,7 @@ void Tracker::move(const motion::Affine& camera) {
   for (Track* track : tracks_) {
     track->filter.move(camera);
     track->heading.move(camera);
+    track->usual_height.scale(camera.scale());
     track->observed = camera.apply(track->observed);
     track->whole = camera.apply(track->whole);
   }

@@ -110,6 +110,7 @@ class Tracker {
   void start(size_t detection, Time time);
   void enter(Time time, Track* track);
   void learn_entry(const image::Corners& box, double size, Time time, Track* track);
+  void learn_usual_height(double height, Time time, Track* track);
   void confirm(Track* track);
   void end(Track* track);
   Track* take();

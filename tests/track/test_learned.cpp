@@ -5,6 +5,7 @@
 #include <random>
 
 #include "check_suite.h"
+#include "track/track.h"
 
 namespace dvnn::test::learned_tests {
 
@@ -72,6 +73,31 @@ START_TEST(shapes_are_those_of_a_class) {
   ck_assert_double_eq_tol(learned.shape_of(1), 0.5, 1e-9);
   ck_assert_double_eq_tol(learned.shape_of(2), 3, 1e-9);
   ck_assert_double_eq(learned.shape_of(3), 0);
+}
+END_TEST
+
+START_TEST(usual_heights_are_those_of_a_second_and_vary_by_class) {
+  UsualHeight height;
+  for (int i = 0; i < 5; ++i) {
+    ck_assert(!height.is_known());
+    height.add(80, 0.04);
+  }
+  ck_assert(height.is_known());
+  ck_assert_double_eq_tol(std::exp(height.logarithm()), 80, 1e-9);
+  // What is over in a moment counts little, and what lasts for seconds is what is usual.
+  height.add(40, 0.04);
+  ck_assert_double_ge(std::exp(height.logarithm()), 68);
+  for (int i = 0; i < 75; ++i) height.add(40, 0.04);
+  ck_assert_double_eq_tol(std::exp(height.logarithm()), 40, 2);
+  height.scale(2);
+  ck_assert_double_eq_tol(std::exp(height.logarithm()), 80, 4);
+  Learned learned;
+  std::mt19937 random(3);
+  std::normal_distribution<double> off(0, 0.1);
+  const double guess = learned.usual_variance(1);
+  for (int i = 0; i < 2000; ++i) learned.see_usual_height(1, off(random));
+  ck_assert_double_eq_tol(learned.usual_variance(1), 0.01, 0.003);
+  ck_assert_double_eq(learned.usual_variance(2), guess);
 }
 END_TEST
 
@@ -157,7 +183,7 @@ END_TEST
 DVNN_SUITE(track_learned, a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less,
            detectors_that_guess_beyond_the_frame_are_known,
            tremor_is_what_edges_are_off_and_not_their_way, tremor_begins_anew_after_a_gap,
-           shapes_are_those_of_a_class, entries_are_learned_for_each_axis,
-           an_extent_is_set_at_the_hidden_side)
+           shapes_are_those_of_a_class, usual_heights_are_those_of_a_second_and_vary_by_class,
+           entries_are_learned_for_each_axis, an_extent_is_set_at_the_hidden_side)
 
 }  // namespace dvnn::test::learned_tests

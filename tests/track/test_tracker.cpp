@@ -151,6 +151,22 @@ START_TEST(what_comes_near_keeps_its_name_and_size) {
 }
 END_TEST
 
+// Whoever stands behind the one that vanishes is lower by a quarter: nobody grows so small at once
+// whose class has kept its heights, however wide the boxes overlap.
+START_TEST(who_was_hidden_does_not_take_the_name_of_who_hides) {
+  Stream stream(times(200, 1000));
+  const Detection front = at(300, 200);
+  Detection behind = front;
+  behind.box = {305, 207, 335, 266};
+  for (int i = 0; i < 40; ++i) stream.see(40 * i, {front});
+  const uint64_t name = stream.id(0);
+  stream.see(40 * 40, {behind});
+  ck_assert_uint_ne(stream.id(0), name);
+  stream.see(40 * 41, {behind, front});
+  ck_assert_uint_eq(stream.id(1), name);
+}
+END_TEST
+
 START_TEST(looks_tell_whom_places_do_not) {
   const float left[] = {4, 0, 0}, right[] = {0, 0.5f, 0};  // of any length
   for (bool known : {false, true}) {
@@ -431,9 +447,10 @@ DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
            slow_streams_keep_their_tracks, weak_detections_keep_tracks_and_begin_none,
            a_label_that_flips_takes_no_name, boxes_beyond_the_frame_keep_their_tracks,
            what_comes_near_keeps_its_name_and_size, classes_do_not_mix,
-           looks_tell_whom_places_do_not, crossing_ways_keep_their_names,
-           what_is_found_again_has_its_new_speed, jumps_end_tracks, what_leaves_the_frame_is_gone,
-           who_leaves_keeps_speed_and_size, smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
+           who_was_hidden_does_not_take_the_name_of_who_hides, looks_tell_whom_places_do_not,
+           crossing_ways_keep_their_names, what_is_found_again_has_its_new_speed, jumps_end_tracks,
+           what_leaves_the_frame_is_gone, who_leaves_keeps_speed_and_size,
+           smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
            who_enters_where_somebody_leaves_is_somebody_else, the_same_stream_gives_the_same_names,
            paths_and_best_views_are_kept_within_bounds, a_view_at_the_frames_edge_is_no_best_one,
            boxes_that_are_none_are_left_alone)

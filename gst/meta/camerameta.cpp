@@ -5,6 +5,8 @@
 #include "meta/metatransform.h"
 #include "motion/affine.h"
 
+#include <atomic>
+
 using dvnn::motion::Affine;
 
 namespace {
@@ -27,7 +29,7 @@ static gboolean gst_dv_camera_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
   const GstMeta parent = self->meta;
   *self = {};
   self->meta = parent;
-  self->xx = self->yy = 1;
+  self->xx = self->yy = self->since_xx = self->since_yy = 1;
   return TRUE;
 }
 
@@ -36,6 +38,8 @@ static gboolean gst_dv_camera_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
                                              gpointer data) {
   const auto* from = reinterpret_cast<GstDvCameraMeta*>(meta);
   Affine motion{from->xx, from->xy, from->x0, from->yx, from->yy, from->y0};
+  Affine since{from->since_xx, from->since_xy, from->since_x0,
+               from->since_yx, from->since_yy, from->since_y0};
   if (GST_META_TRANSFORM_IS_COPY(type)) {
     if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
   } else {
@@ -44,9 +48,12 @@ static gboolean gst_dv_camera_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
     const Affine map = affine_of(change->transform);
     if (map.determinant() == 0) return FALSE;
     motion = map.inverse().then(motion).then(map);
+    since = map.inverse().then(since).then(map);
   }
-  gst_buffer_add_dv_camera_meta(to, motion.xx, motion.xy, motion.x0, motion.yx, motion.yy,
-                                motion.y0);
+  GstDvCameraMeta* added = gst_buffer_add_dv_camera_meta(to, motion.xx, motion.xy, motion.x0,
+                                                         motion.yx, motion.yy, motion.y0);
+  gst_dv_camera_meta_set_since(added, from->epoch, since.xx, since.xy, since.x0, since.yx, since.yy,
+                               since.y0);
   return TRUE;
 }
 
@@ -97,4 +104,35 @@ GstDvCameraMeta* gst_buffer_get_dv_camera_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
   return reinterpret_cast<GstDvCameraMeta*>(
       gst_buffer_get_meta(buffer, GST_DV_CAMERA_META_API_TYPE));
+}
+
+/**
+ * gst_dv_camera_meta_set_since:
+ * @meta: a meta of a writable buffer
+ * @epoch: a number of gst_dv_camera_meta_new_epoch()
+ * @xx: see #GstDvCameraMeta
+ * @xy: see #GstDvCameraMeta
+ * @x0: see #GstDvCameraMeta
+ * @yx: see #GstDvCameraMeta
+ * @yy: see #GstDvCameraMeta
+ * @y0: see #GstDvCameraMeta
+ *
+ * Says how the camera has moved since the epoch's first frame.
+ */
+void gst_dv_camera_meta_set_since(GstDvCameraMeta* meta, guint64 epoch, gdouble xx, gdouble xy,
+                                  gdouble x0, gdouble yx, gdouble yy, gdouble y0) {
+  g_return_if_fail(meta != nullptr);
+  meta->epoch = epoch;
+  meta->since_xx = xx, meta->since_xy = xy, meta->since_x0 = x0;
+  meta->since_yx = yx, meta->since_yy = yy, meta->since_y0 = y0;
+}
+
+/**
+ * gst_dv_camera_meta_new_epoch:
+ *
+ * Returns: a number that no other epoch of this process has
+ */
+guint64 gst_dv_camera_meta_new_epoch(void) {
+  static std::atomic<guint64> last{0};
+  return ++last;
 }

@@ -52,7 +52,6 @@
 #include "elements/foundevents.h"
 #include "elements/objectclass.h"
 #include "frames/videocaps.h"
-#include "gst/dvnn/gstdvcamerameta.h"
 #include "guard.h"
 #include "properties.h"
 #include "refs.h"
@@ -138,19 +137,12 @@ static GstClockTime gst_dv_track_time_of(GstDvTrack* self, GstBuffer* frame) {
   return time;
 }
 
-// Who made the frame knows best how its camera has moved; next, what it shows.
 static void gst_dv_track_follow_camera(GstDvTrackPrivate* priv, GstBuffer* frame,
                                        GstClockTime time) {
   priv->camera.configure(priv->current.camera);
   if (priv->current.camera == dvnn::motion::Camera::kStatic) return;
-  auto motion = dvnn::gst::told_motion(frame);
-  if (!motion) {
-    motion = priv->camera.see(frame, time);
-    if (!motion) return;
-    gst_buffer_add_dv_camera_meta(frame, motion->xx, motion->xy, motion->x0, motion->yx, motion->yy,
-                                  motion->y0);
-  }
-  priv->tracks.move(*motion);
+  const auto motion = priv->camera.follow(frame, time);
+  if (motion) priv->tracks.move(*motion);
 }
 
 static GstFlowReturn gst_dv_track_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {

@@ -16,16 +16,36 @@ guint bright_component(const GstVideoFormatInfo* format) {
 
 }  // namespace
 
-std::optional<motion::Affine> told_motion(GstBuffer* frame) {
-  const GstDvCameraMeta* meta = gst_buffer_get_dv_camera_meta(frame);
-  if (!meta) return {};
-  const motion::Affine told{meta->xx, meta->xy, meta->x0, meta->yx, meta->yy, meta->y0};
-  if (!told.is_plausible()) return {};
-  return told;
+void FrameCamera::reset() {
+  watch_.reset();
+  told_.reset();
+  epoch_ = 0;
+  since_ = {};
+}
+
+// A camera that drives on leaves its first frame behind: then another epoch begins.
+void FrameCamera::tell(const motion::Affine& motion, GstBuffer* frame) {
+  const motion::Affine since = since_.then(motion);
+  const bool known = epoch_ != 0 && since.is_plausible();
+  if (!known) epoch_ = gst_dv_camera_meta_new_epoch();
+  since_ = known ? since : motion;
+  GstDvCameraMeta* meta = gst_buffer_add_dv_camera_meta(frame, motion.xx, motion.xy, motion.x0,
+                                                        motion.yx, motion.yy, motion.y0);
+  gst_dv_camera_meta_set_since(meta, epoch_, since_.xx, since_.xy, since_.x0, since_.yx, since_.yy,
+                               since_.y0);
+}
+
+// Who made the frame knows best how its camera has moved; next, what it shows. Of one that has
+// moved each frame tells that, lest the last one that did were lost.
+std::optional<motion::Affine> FrameCamera::follow(GstBuffer* frame, GstClockTime time) {
+  auto motion = told_.next(frame);
+  if (!motion) motion = see(frame, time);
+  if (motion || epoch_ != 0) tell(motion.value_or(motion::Affine()), frame);
+  return motion;
 }
 
 void FrameCamera::set_caps(const GstCaps* caps) {
-  watch_.reset();
+  reset();
   readable_ = video_info_from_caps(caps, &info_);
   if (!readable_) return;
   // The fields of a frame lie a line apart: the camera would seem to shake.

@@ -47,8 +47,8 @@
 #include "elements/dvzones/zonesettings.h"
 #include "elements/foundevents.h"
 #include "elements/objectclass.h"
+#include "frames/camerasteps.h"
 #include "frames/videocaps.h"
-#include "gst/dvnn/gstdvcamerameta.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
 #include "motion/affine.h"
@@ -83,6 +83,7 @@ struct GstDvZonesPrivate {
   dvnn::zones::Zones zones;
   dvnn::gst::ZoneShapes shapes;  // as frames carry them; null once they have changed
   std::vector<Sighting> sightings;
+  dvnn::gst::CameraSteps steps;
   dvnn::motion::Affine camera;  // from where the zones were drawn to what the camera shows now
   dvnn::gst::FoundEvents found;
 };
@@ -135,6 +136,7 @@ static void gst_dv_zones_end(GstDvZones* self) {
   self->priv->zones.end();
   self->priv->last = GST_CLOCK_TIME_NONE;
   self->priv->camera = {};
+  self->priv->shapes.reset();
   gst_dv_zones_tell(self, nullptr);
 }
 
@@ -203,11 +205,9 @@ static void gst_dv_zones_attach(GstDvZones* self, GstBuffer* frame, GValue* even
 // Zones stand in the scene, not in the frame: under a camera that moves they go where the ground
 // goes, and who stands still passes no line.
 static void gst_dv_zones_follow_camera(GstDvZonesPrivate* priv, GstBuffer* frame) {
-  const GstDvCameraMeta* meta = gst_buffer_get_dv_camera_meta(frame);
-  if (!meta) return;
-  const dvnn::motion::Affine motion{meta->xx, meta->xy, meta->x0, meta->yx, meta->yy, meta->y0};
-  if (!motion.is_plausible() || motion.is_identity()) return;
-  const dvnn::motion::Affine camera = priv->camera.then(motion);
+  const auto motion = priv->steps.next(frame);
+  if (!motion || motion->is_identity()) return;
+  const dvnn::motion::Affine camera = priv->camera.then(*motion);
   if (!camera.is_plausible()) return;
   priv->camera = camera;
   priv->shapes.reset();
@@ -216,8 +216,8 @@ static void gst_dv_zones_follow_camera(GstDvZonesPrivate* priv, GstBuffer* frame
 static GstFlowReturn gst_dv_zones_frame(GstDvZones* self, GstBuffer* frame) {
   GstDvZonesPrivate& priv = *self->priv;
   gst_dv_zones_configure(self, dvnn::gst::frame_size(frame, self->priv->size));
-  if (priv.zones.areas().empty() && priv.zones.lines().empty()) return GST_FLOW_OK;
   gst_dv_zones_follow_camera(&priv, frame);
+  if (priv.zones.areas().empty() && priv.zones.lines().empty()) return GST_FLOW_OK;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const GstClockTime time = GST_BUFFER_PTS(frame);
   dvnn::gst::Value events(GST_TYPE_LIST);
@@ -266,6 +266,7 @@ static gboolean gst_dv_zones_sink_event(GstBaseTransform* trans, GstEvent* event
 static gboolean gst_dv_zones_stop(GstBaseTransform* trans) {
   GstDvZonesPrivate& priv = *GST_DV_ZONES(trans)->priv;
   priv.zones = {};
+  priv.steps.reset();
   priv.camera = {};
   priv.shapes.reset();
   priv.zones_now.reset();

@@ -18,15 +18,30 @@ G_BEGIN_DECLS
  * @yx: y = yx * before_x + yy * before_y + y0
  * @yy: see @yx
  * @y0: see @yx
+ * @epoch: from when on @since_xx and the others count; 0 where they are not known
+ * @since_xx: how the camera has moved since the epoch's first frame, as @xx and the others
+ * @since_xy: see @since_xx
+ * @since_x0: see @since_xx
+ * @since_yx: see @since_xx
+ * @since_yy: see @since_xx
+ * @since_y0: see @since_xx
  *
  * How the camera has moved since the stream's frame before: where what stands still went. Whoever
  * knows it best attaches it: a camera on a gimbal, an encoder, or dvtrack, which otherwise
  * estimates it. The meta follows frames that are scaled, cropped or turned.
+ *
+ * Frames get lost on their way, in queues that leak and where rates fall. Who adds up motions frame
+ * by frame then misses some. So dvtrack says, too, how the camera has moved since the first frame
+ * of an epoch, which lasts until frames are of another stream, or nothing is left of what that
+ * frame has shown: of two frames of an epoch, these tell what was between them.
  */
 typedef struct {
   GstMeta meta;
   gdouble xx, xy, x0;
   gdouble yx, yy, y0;
+  guint64 epoch;
+  gdouble since_xx, since_xy, since_x0;
+  gdouble since_yx, since_yy, since_y0;
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];
@@ -37,6 +52,9 @@ const GstMetaInfo* gst_dv_camera_meta_get_info(void);
 GstDvCameraMeta* gst_buffer_add_dv_camera_meta(GstBuffer* buffer, gdouble xx, gdouble xy,
                                                gdouble x0, gdouble yx, gdouble yy, gdouble y0);
 GstDvCameraMeta* gst_buffer_get_dv_camera_meta(GstBuffer* buffer);
+void gst_dv_camera_meta_set_since(GstDvCameraMeta* meta, guint64 epoch, gdouble xx, gdouble xy,
+                                  gdouble x0, gdouble yx, gdouble yy, gdouble y0);
+guint64 gst_dv_camera_meta_new_epoch(void);
 
 G_END_DECLS
 

@@ -63,7 +63,18 @@ def is_setting(node, at):
 
 
 # What FP32 loses the last digits of, as two terms cancel: a small part of the largest value, in both.
-CANCEL = {'Resize', 'Upsample', 'GridSample', 'Sigmoid', 'Tanh', 'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax', 'Softplus', 'Celu', 'Elu', 'Selu'}
+CANCEL = {'Resize', 'Upsample', 'GridSample', 'Sigmoid', 'Tanh', 'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax',
+          'Softplus', 'Celu', 'Elu', 'Selu'}
+# Their gates are sigmoids, and ONNX Runtime's are 0 where others are only nearly so.
+RECURRENT = {'LSTM', 'GRU', 'RNN'}
+
+
+def lost_digits(node, g):
+    """What FP32 may be off by, however small the result is."""
+    if node.op_type in RECURRENT:
+        return 2.0 ** -22
+    return float(np.abs(g.values[node.input[0]]).max()) * 2.0 ** -22 if node.op_type in CANCEL else 0.0
+
 
 # What may be computed in several steps, or by weights that are rounded: noise of its input rather than of its result,
 # which is near zero where terms cancel.
@@ -180,15 +191,6 @@ class Noise:
                 self.factors[name] = g.values[node.input[0]]
                 nodes.append(helper.make_node('Mul', [copy.input[0], name + '_n'], [name]))
                 copy.input[0] = name
-            if node.op_type in CANCEL and not is_exact(node, g):
-                name, array = node.output[0] + '_l', g.values[node.input[0]]
-                self.quanta[name] = g.shape(node.output[0]), float(np.abs(array).max()) * 2.0 ** -22
-                nodes += [helper.make_node('Add', [node.output[0] + '_u', name + '_n'], [name]),
-                          helper.make_node('Mul', [name, node.output[0] + '_n'], [node.output[0]])]
-                self.factors[node.output[0]] = g.values[node.output[0]]
-                copy.output[0] = node.output[0] + '_u'
-                nodes.insert(len(nodes) - 2, copy)
-                continue
             rounded = [n for n in node.output if n and g.values[n].dtype == np.float32] if not is_exact(node, g) else []
             for i, name in enumerate(node.output):
                 if name in rounded:
@@ -198,7 +200,12 @@ class Noise:
             nodes.append(copy)
             for name in rounded:
                 self.factors[name] = g.values[name]
-                nodes.append(helper.make_node('Mul', [name + '_e', name + '_n'], [name]))
+                whole, lost = name + '_e', lost_digits(node, g)
+                if lost:
+                    whole = name + '_l'
+                    self.quanta[whole] = g.shape(name), lost
+                    nodes.append(helper.make_node('Add', [name + '_e', whole + '_n'], [whole]))
+                nodes.append(helper.make_node('Mul', [whole, name + '_n'], [name]))
             if node.op_type == 'DynamicQuantizeLinear':
                 # The scale may be rounded before it divides, as what reads it may be the device.
                 nodes.append(helper.make_node('QuantizeLinear', [copy.input[0], *node.output[1:]], [node.output[0]]))

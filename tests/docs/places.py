@@ -58,8 +58,35 @@ def check_contents(page, text):
             yield "%s says that `%s` is in %s, which has no such name" % (page, name, path)
 
 
+def passes(source):
+    """The rows of a table of passes: name and what it does."""
+    text = open(os.path.join(SOURCE, source), encoding="utf-8").read()
+    for name, parts in re.findall(r'\{"(\w+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+),\s*run_pass<', text):
+        yield name, "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', parts)).replace('\\"', '"')
+
+
+def check_passes():
+    """The page about the converter lists the passes as the tables do, in their order and words."""
+    page = "docs/converter.md"
+    text = " ".join(open(os.path.join(SOURCE, page), encoding="utf-8").read().split())
+    rows = [row for part in ("unsized", "sized") for row in passes("src/plan/passes/%s.cpp" % part)]
+    if len(rows) < 15:
+        yield "the tables of passes are not read: %d rows" % len(rows)
+    if " ".join("- `%s`: %s." % row for row in rows) not in text:
+        missing = [name for name, does in rows if "- `%s`: %s." % (name, does) not in text]
+        yield "%s does not list the passes as their tables do: %s" % (page, ", ".join(missing) or "in another order")
+
+
+def check_index():
+    """The index names every page once."""
+    text = open(os.path.join(SOURCE, "docs/README.md"), encoding="utf-8").read()
+    for name in sorted(os.listdir(os.path.join(SOURCE, "docs"))):
+        if name.endswith(".md") and name != "README.md" and text.count("](%s)" % name) != 1:
+            yield "docs/README.md names '%s' %d times, not once" % (name, text.count("](%s)" % name))
+
+
 def main():
-    failures = []
+    failures = list(check_passes()) + list(check_index())
     for page in pages():
         text = open(os.path.join(SOURCE, page), encoding="utf-8").read()
         for check in (check_paths, check_anchors, check_contents):

@@ -12,6 +12,8 @@ class Span {
  public:
   constexpr Span() = default;
   constexpr Span(T* data, size_t size) : data_(data), size_(size) {}
+  template <size_t N>
+  constexpr Span(T (&array)[N]) : data_(array), size_(N) {}  // NOLINT: implicit by design
   template <typename U>
   Span(std::vector<U>& v) : data_(v.data()), size_(v.size()) {}  // NOLINT: implicit by design
   template <typename U>

@@ -46,7 +46,7 @@ void follow_size(const Shape& from, int width, int height, Json* params) {
 
 Result<network::Model> plan_sized(Graph graph, const PlanOptions& options, InputSpec picture,
                                   Json saved, PlanReport* report) {
-  DVNN_TRY(run_sized_passes(&graph, options));
+  DVNN_TRY(run_passes(sized_passes(), {&graph, nullptr, &options}));
   DVNN_ASSIGN(network::Model model, assemble(graph, options, picture, &saved, report));
   model.graph = std::move(saved);
   if (!model.graph.is_null() && options_of(model).quantise != options.quantise) {

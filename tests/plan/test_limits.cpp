@@ -25,7 +25,7 @@ PlanOptions within(int width, int height) {
 
 Graph fitted(const char* what, const Graph& graph, const PlanOptions& options) {
   return after(what, graph, [&](Graph* g) {
-    const Status status = run_sized_passes(g, options);
+    const Status status = run_passes(sized_passes(), {g, nullptr, &options});
     ck_assert_msg(status.ok(), "%s", status.ok() ? "" : status.error().message.c_str());
     for (const Node& node : g->nodes) {
       if (node.op != Op::kConvolution && node.op != Op::kPooling) continue;
@@ -90,7 +90,9 @@ START_TEST(windows_become_strips_with_what_they_share) {
       const int conv = sure(m.convolution("conv", m.graph.input, spec, numbers(weights),
                                           numbers(static_cast<size_t>(spec.outputs))));
       Graph graph = m.done({m.active(conv, Activation::kPrelu)});
-      run_unsized_passes(&graph, std::make_unique<InputSpec>().get());
+      InputSpec picture;
+      const PlanOptions options;
+      ck_assert(run_passes(unsized_passes(), {&graph, &picture, &options}).ok());
       const Graph planned = fitted("strips", graph, within(20, 12));
       ck_assert_msg(count_commands(planned) == c.commands, "%d x %d by %d: %d commands, not %d",
                     c.w, c.h, c.kernel, count_commands(planned), c.commands);

@@ -54,7 +54,8 @@ void expect_peaks(const Graph& graph, double share, int poolings) {
   const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);
   ck_assert_double_ge(agreement(graph, input), share);
   Graph planned = graph;
-  ck_assert(run_sized_passes(&planned, PlanOptions()).ok());
+  const PlanOptions options;
+  ck_assert(run_passes(sized_passes(), {&planned, nullptr, &options}).ok());
   const auto of_cpu = std::count_if(planned.nodes.begin(), planned.nodes.end(), [](const Node& n) {
     return n.layer<layers::PoolingAttributes>() != nullptr;
   });
@@ -95,7 +96,8 @@ START_TEST(a_map_that_the_device_reads_too_is_rounded_for_all) {
   // too.
   ck_assert_double_ge(agreement(graph, input), 0.95);
   Graph planned = graph;
-  ck_assert(run_sized_passes(&planned, PlanOptions()).ok());
+  const PlanOptions options;
+  ck_assert(run_passes(sized_passes(), {&planned, nullptr, &options}).ok());
   const auto rounds = std::count_if(planned.nodes.begin(), planned.nodes.end(), [](const Node& n) {
     const auto* unary = n.layer<layers::UnaryAttributes>();
     return unary && unary->function == layers::UnaryFunction::kHalf;

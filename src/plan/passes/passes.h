@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrites of the graph, in the order in which run_passes() applies them. Each leaves a graph that
-// computes the same outputs.
+// Rewrites of the graph. Each leaves a graph that computes the same outputs. Their order is that of
+// two tables, unsized_passes() and sized_passes().
 #pragma once
 
 #include "base/result.h"
+#include "base/span.h"
 #include "device/limits.h"
 #include "layers/windows/convolution.h"
 #include "plan/graph.h"
@@ -102,11 +103,29 @@ bool chooses(const Node& node);
 /// the rounding, and the value is rounded for all its readers where it does not.
 void keep_precision(Graph* graph, bool hwc);
 
-/// Runs the passes that do not depend on sizes, in their order. The graph after them can be saved
-/// and planned for another size.
-void run_unsized_passes(Graph* graph, InputSpec* picture);
+/// What a pass rewrites. `picture` is the input's mean and scale; null for the passes that depend
+/// on sizes.
+struct PassTarget {
+  Graph* graph;
+  InputSpec* picture;
+  const PlanOptions* options;
+};
 
-/// Runs the passes that depend on sizes, in their order.
-Status run_sized_passes(Graph* graph, const PlanOptions& options);
+/// A row: a pass, and what it does, which docs/converter.md says in the same words.
+struct Pass {
+  const char* name;
+  const char* does;
+  Status (*run)(const PassTarget& target);
+};
+
+/// The passes that do not depend on sizes. The graph after them can be saved and planned for
+/// another size.
+Span<const Pass> unsized_passes();
+
+/// The passes that depend on sizes.
+Span<const Pass> sized_passes();
+
+/// Runs the passes one after the other. Ends early, with an error, where planning is cancelled.
+Status run_passes(Span<const Pass> passes, const PassTarget& target);
 
 }  // namespace dvnn::plan

@@ -1,31 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/passes/passes.h"
+// The passes that depend on sizes and on the device's limits, in their order.
+#include "plan/passes/pass_table.h"
 
 namespace dvnn::plan {
+namespace {
 
-Status run_sized_passes(Graph* graph, const PlanOptions& options) {
-  // A pass over the largest graph takes a tenth of a second.
-  const auto go_on = [&] { return check_cancelled(options.cancellation); };
-  DVNN_TRY(go_on());
-  DVNN_TRY(fit_device(graph, options));
-  DVNN_TRY(go_on());
-  DVNN_TRY(lower_poolings(graph, options.limits));
-  DVNN_TRY(go_on());
-  DVNN_TRY(lower_inner_products(graph, options.hwc));
-  DVNN_TRY(go_on());
-  fuse_elementwise(graph);
-  DVNN_TRY(go_on());
-  lower_affines(graph, options.limits);
-  DVNN_TRY(go_on());
-  DVNN_TRY(pool_before_concat(graph));
-  DVNN_TRY(go_on());
-  fuse_commands(graph, options.limits);
-  DVNN_TRY(go_on());
-  merge_branches(graph, options.limits);
-  DVNN_TRY(go_on());
-  DVNN_TRY(lower_rest_to_cpu(graph, options.limits));
-  DVNN_TRY(go_on());
-  keep_precision(graph, options.hwc);
+constexpr Pass kPasses[] = {
+    {"fit_device",
+     "what exceeds the device's limits is [reshaped, cut or left to the "
+     "CPU](#beyond-the-devices-limits)",
+     run_pass<fit_device>},
+    {"lower_poolings",
+     "poolings get the device's windows, in several steps if that computes the same (14 x 14 is 7 "
+     "x "
+     "7 of 2 x 2)",
+     run_pass<lower_poolings>},
+    {"lower_inner_products",
+     "fully connected layers become convolutions, with weights in the order of the device's "
+     "buffers",
+     run_pass<lower_inner_products>},
+    {"fuse_elementwise",
+     "functions of single elements that the CPU computes (SiLU, hard-swish, gates, products, sums "
+     "around them) become one step, which reads and writes the device's own layout, and rounds "
+     "once",
+     run_pass<fuse_elementwise>},
+    {"lower_affines", "affine layers that are left become 1x1 depthwise convolutions",
+     run_pass<lower_affines>},
+    {"pool_before_concat", "a maximum pooling after a concatenation moves into each of its parts",
+     run_pass<pool_before_concat>},
+    {"fuse_commands", "sums, activations and poolings join the command before them",
+     run_pass<fuse_commands>},
+    {"merge_branches",
+     "convolutions and poolings of one input that are concatenated (Inception, fire modules) "
+     "become "
+     "runs of one command, if they fit the unified buffer",
+     run_pass<merge_branches>},
+    {"lower_rest_to_cpu", "what does not suit the device becomes CPU layers",
+     run_pass<lower_rest_to_cpu>},
+    {"keep_precision", "what is compared has been [rounded alike](#what-is-compared)",
+     run_pass<keep_precision>},
+};
+
+}  // namespace
+
+Span<const Pass> sized_passes() {
+  return kPasses;
+}
+
+Status run_passes(Span<const Pass> passes, const PassTarget& target) {
+  for (const Pass& pass : passes) {
+    // One over the largest graph takes a tenth of a second.
+    DVNN_TRY(check_cancelled(target.options->cancellation));
+    DVNN_TRY(pass.run(target));
+  }
   return {};
 }
 

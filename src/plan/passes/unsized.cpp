@@ -1,18 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/passes/passes.h"
+// The passes that do not depend on sizes, in their order.
+#include "plan/passes/pass_table.h"
 
 namespace dvnn::plan {
+namespace {
 
-void run_unsized_passes(Graph* graph, InputSpec* picture) {
-  remove_unused(graph);
-  fold_pads(graph);
-  lower_groups(graph);
-  split_at_concat(graph);
-  fold_affine(graph);
-  fold_input_affine(graph, picture);
-  slice_steps(graph);
-  move_channels(graph);
-  merge_siblings(graph);
+constexpr Pass kPasses[] = {
+    {"remove_unused", "nodes that no output needs are dropped", run_pass<remove_unused>},
+    {"fold_pads", "zeros around an image become pads of the convolution that reads it",
+     run_pass<fold_pads>},
+    {"lower_groups",
+     "grouped convolutions become depthwise ones, one per group, or dense ones with zeros between "
+     "the groups",
+     run_pass<lower_groups>},
+    {"split_at_concat",
+     "activations and affine layers after a concatenation move into each of its parts",
+     run_pass<split_at_concat>},
+    {"fold_affine", "BatchNorm, Scale, Mul and Add by constants go into weights",
+     run_pass<fold_affine>},
+    {"fold_input_affine", "what is left of them at the input goes into its mean and scale",
+     run_pass<fold_input_affine>},
+    {"slice_steps", "poolings over channels whose windows are single elements become slices",
+     run_pass<slice_steps>},
+    {"move_channels",
+     "channels that are shuffled, split, sliced or joined (ShuffleNet), and space to depth "
+     "(YOLOX's "
+     "\"focus\"), are followed to where they come from: a convolution takes them there, by zeros "
+     "in "
+     "its weights or by a larger kernel and stride, and what else reads them gets them in one step",
+     run_pass<move_channels>},
+    {"merge_siblings",
+     "a detector's heads, convolutions of one value with a few channels each that only the CPU "
+     "reads, become one convolution, as the device computes 8 channels at a time",
+     run_pass<merge_siblings>},
+};
+
+}  // namespace
+
+Span<const Pass> unsized_passes() {
+  return kPasses;
 }
 
 }  // namespace dvnn::plan

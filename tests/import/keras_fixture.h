@@ -50,8 +50,13 @@ class KerasModel {
     put_texts(file, "model_config", {architecture.dump()}, true);
     if (version) put_texts(file, "keras_version", {version}, true);
     const hid_t root = H5Gcreate2(file, "model_weights", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    for (const std::string& name : group_names(architecture["config"])) {
-      const hid_t group = H5Gcreate2(root, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const auto names_of = groups.empty() ? group_names(architecture["config"]) : groups;
+    put_texts(root, "layer_names", names_of, false);
+    for (const std::string& name : names_of) {
+      const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+      H5Pset_create_intermediate_group(links, 1);
+      const hid_t group = H5Gcreate2(root, name.c_str(), links, H5P_DEFAULT, H5P_DEFAULT);
+      H5Pclose(links);
       std::vector<std::string> names;
       for (const Array& a : arrays_) {
         if (a.group != name) continue;
@@ -66,6 +71,7 @@ class KerasModel {
   }
 
   Json layers = Json::array();
+  std::vector<std::string> groups;  // the layers' names; empty: those of the architecture
 
  private:
   struct Array {

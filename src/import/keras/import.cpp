@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -149,7 +150,7 @@ class Walk {
             waiting[missing].push_back(call);
             continue;
           }
-          const std::string key = keras_name_of(*call.entry) + "/" + std::to_string(call.node);
+          const std::string key = key_of(call);
           DVNN_ASSIGN(made[key], called(made, *call.entry, node, owner, depth));
           const auto next = waiting.find(key);
           if (next == waiting.end()) continue;
@@ -158,12 +159,7 @@ class Walk {
         }
       }
     }
-    for (const auto& [missing, calls] : waiting) {
-      const std::string name = keras_name_of(*calls[0].entry);
-      return Error{ErrorCode::kMalformed, "layer '" + name + "': '" +
-                                              missing.substr(0, missing.rfind('/')) +
-                                              "' is read, and does not exist or reads itself"};
-    }
+    if (!waiting.empty()) return never_made(waiting);
     std::vector<KerasTensor> outputs;
     for (const Json& reference : config["output_layers"]) {
       DVNN_ASSIGN(const KerasTensor tensor, referred(made, reference));
@@ -171,6 +167,26 @@ class Walk {
     }
     if (outputs.empty()) return Error{ErrorCode::kMalformed, "the model has no outputs"};
     return outputs;
+  }
+
+  static std::string key_of(const Call& call) {
+    return keras_name_of(*call.entry) + "/" + std::to_string(call.node);
+  }
+
+  // Why calls wait for ever: of what does not exist if there is such a thing, else of each other.
+  static Error never_made(const std::map<std::string, std::vector<Call>>& waiting) {
+    std::set<std::string> later;
+    for (const auto& [missing, calls] : waiting) {
+      for (const Call& call : calls) later.insert(key_of(call));
+    }
+    auto worst = waiting.begin();
+    for (auto it = waiting.begin(); it != waiting.end(); ++it) {
+      if (later.count(it->first) == 0) worst = it;
+    }
+    const std::string& missing = worst->first;
+    return {ErrorCode::kMalformed, "layer '" + keras_name_of(*worst->second[0].entry) + "': '" +
+                                       missing.substr(0, missing.rfind('/')) +
+                                       "' is read, and does not exist or reads itself"};
   }
 
   // The first of a node's inputs that is not there yet; empty if there is none.

@@ -23,33 +23,49 @@ Status align_forms(KerasImporter* importer, const KerasLayer& layer,
   return {};
 }
 
+constexpr int kVector = 2, kSequence = 3, kPicture = 4;
+
+// A tensor of `rank` dimensions with some of size 1 behind the batch, to have `most` in Keras'
+// order.
+Result<int> spread(KerasImporter* importer, const std::string& name, const KerasTensor& tensor,
+                   int rank, int most) {
+  GraphBuilder& b = importer->builder;
+  DVNN_ASSIGN(const KerasTensor sequence, importer->as_sequence(name, tensor));
+  int value = sequence.value;
+  if (rank == kPicture) {
+    DVNN_ASSIGN(value, b.permute(name + "_hwc", value, {0, 2, 3, 1}));
+  }
+  const Shape shape = b.shape_of(value);
+  std::vector<int64_t> dims(static_cast<size_t>(most - rank) + 1, 1);
+  for (int axis = 1; axis < rank; ++axis) dims.push_back(shape[axis]);
+  return b.reshape(name + "_spread", value, dims);
+}
+
 // Keras gives what has fewer dimensions some of size 1 behind the batch.
 Status align_ranks(KerasImporter* importer, const KerasLayer& layer,
                    std::vector<KerasTensor>* inputs) {
-  constexpr int kVector = 2, kSequence = 3, kPicture = 4;
   GraphBuilder& b = importer->builder;
   int most = 0;
-  for (const KerasTensor& tensor : *inputs) most = std::max(most, importer->rank(tensor));
-  bool rows = most == kPicture;
-  for (const KerasTensor& tensor : *inputs) rows |= tensor.row;
+  bool row = false;
+  for (const KerasTensor& tensor : *inputs) {
+    most = std::max(most, importer->rank(tensor));
+    row |= tensor.row;
+  }
+  row &= most == kSequence;
   for (size_t i = 0; i < inputs->size(); ++i) {
     KerasTensor& tensor = (*inputs)[i];
     const int rank = importer->rank(tensor);
-    if (rank == most && tensor.row == (rows && most == kSequence)) continue;
+    if (rank == most && tensor.row == row) continue;
     const std::string name = layer.name + "_" + std::to_string(i);
-    const Shape shape = b.shape_of(tensor.value);
-    if (most > kPicture || rank < kVector) {
-      return Error{ErrorCode::kUnsupported,
-                   format("merges %d and %d dimensions", rank - 1, most - 1)};
-    }
-    if (rank == kSequence) {
+    if (most != kPicture && !row) {
+      DVNN_ASSIGN(tensor.value, spread(importer, name, tensor, rank, most));
+    } else if (rank == kSequence) {
       DVNN_ASSIGN(tensor, importer->as_row(name, tensor));
-    } else {
-      const std::vector<int64_t> dims =
-          rows ? std::vector<int64_t>{1, shape[1], 1, 1} : std::vector<int64_t>{1, 1, shape[1]};
-      DVNN_ASSIGN(tensor.value, b.reshape(name + "_spread", tensor.value, dims));
+    } else if (rank == kVector) {
+      const int64_t channels = b.shape_of(tensor.value)[1];
+      DVNN_ASSIGN(tensor.value, b.reshape(name + "_spread", tensor.value, {1, channels, 1, 1}));
     }
-    tensor.row = rows && most == kSequence;
+    tensor.row = row;
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tests/judge/judge_keras.py found: each test is what a model of its says, held against the
 // formulas of Keras' documentation.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -94,12 +95,12 @@ json double_of(const char* name, std::vector<json> calls) {
 
 // A function that is another one when it is applied twice. (Products and sums of the input alone
 // would become part of the picture's scale.)
-json soft(const char* name, std::vector<json> calls) {
-  return layer("Activation", name, {{"activation", "softsign"}}, std::move(calls));
+json sigmoid(const char* name, std::vector<json> calls) {
+  return layer("Activation", name, {{"activation", "sigmoid"}}, std::move(calls));
 }
 
-double soft_of(double v) {
-  return v / (1 + std::fabs(v));
+double sigmoid_of(double v) {
+  return 1 / (1 + std::exp(-v));
 }
 
 }  // namespace
@@ -107,13 +108,13 @@ double soft_of(double v) {
 // Layers stand where they are called first: what a later call reads may stand behind.
 START_TEST(shared_layers_read_what_stands_behind_them) {
   const json shared =
-      model({input("x", {kH, kW, kC}), soft("a", {json{call("x")}, json{call("b")}}),
+      model({input("x", {kH, kW, kC}), sigmoid("a", {json{call("x")}, json{call("b")}}),
              layer("Rescaling", "b", {{"scale", -1}, {"offset", 1}}, {json{call("a")}}),
              layer("Subtract", "s", json::object(), {json{call("a", 1), call("a", 0)}})},
             {{"s", 0, 0}});
   expect("a(b(a(x)))", KerasModel(), shared, rising(kH * kW * kC),
          picture([](double v, size_t, size_t, size_t) {
-           return soft_of(1 - soft_of(v)) - soft_of(v);
+           return sigmoid_of(1 - sigmoid_of(v)) - sigmoid_of(v);
          }));
   json loop = shared;
   loop["config"]["layers"][2]["inbound_nodes"] = json::array({json::array({call("a", 1)})});
@@ -125,16 +126,17 @@ END_TEST
 
 // A model that is a layer has a call of its own before all others, which Keras 2 counts.
 START_TEST(calls_of_nested_models_are_counted_from_one) {
-  const json inner = model({input("i", {kH, kW, kC}), soft("d", {json{call("i")}})}, {{"d", 0, 0}},
-                           {{"i", 0, 0}})["config"];
+  const json inner = model({input("i", {kH, kW, kC}), sigmoid("d", {json{call("i")}})},
+                           {{"d", 0, 0}}, {{"i", 0, 0}})["config"];
   const json twice =
       model({input("x", {kH, kW, kC}),
              layer("Functional", "n", inner, {json{call("x")}, json{call("n", 1)}}),
              layer("Subtract", "s", json::object(), {json{call("n", 2), call("n", 1)}})},
             {{"s", 0, 0}});
-  expect(
-      "n(n(x)) - n(x)", KerasModel(), twice, rising(kH * kW * kC),
-      picture([](double v, size_t, size_t, size_t) { return soft_of(soft_of(v)) - soft_of(v); }));
+  expect("n(n(x)) - n(x)", KerasModel(), twice, rising(kH * kW * kC),
+         picture([](double v, size_t, size_t, size_t) {
+           return sigmoid_of(sigmoid_of(v)) - sigmoid_of(v);
+         }));
 }
 END_TEST
 
@@ -283,10 +285,19 @@ START_TEST(axes_of_sequences_are_theirs) {
       for (size_t i = 0; i < kLength; ++i) joined.push_back(in[c * kLength + i] * factor);
     }
   }
-  const json layers = {input("x", {kLength, kChannels}),
-                       layer("Rescaling", "d", {{"scale", 2}}, {json{call("x")}}),
-                       layer("Concatenate", "l", {{"axis", 1}}, {json{call("x"), call("d")}})};
+  const json layers = {
+      input("x", {kLength, kChannels}), layer("Rescaling", "d", {{"scale", 2}}, {json{call("x")}}),
+      layer("Concatenate", "l", {{"axis", 1}}, {json{call("x"), call("d")}}),
+      layer("MaxPooling1D", "p", {{"pool_size", {5}}, {"strides", {3}}}, {json{call("l")}})};
   expect("Concatenate", KerasModel(), model(layers, {{"l", 0, 0}}), in, joined);
+  Values peaks;  // of five that stand beside each other, on both sides of the seam
+  for (size_t c = 0; c < kChannels; ++c) {
+    for (size_t first : {0, 3}) {
+      const auto at = joined.begin() + static_cast<std::ptrdiff_t>(c * 2 * kLength + first);
+      peaks.push_back(*std::max_element(at, at + 5));
+    }
+  }
+  expect("a sequence of both", KerasModel(), model(layers, {{"p", 0, 0}}), in, peaks);
   expect_layer("Softmax", {{"axis", 1}}, KerasModel(), true,
                sequence([&](double v, size_t, size_t c) {
                  double sum = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts and runs many models in one process, as `dvnet convert` and `dvnet run --dump` do one.
-// Each line of the standard input is a job, `MODEL.onnx INPUT.npy PREFIX OPTIONS`, or a Caffe
-// model's two files, joined by a comma; options are joined by commas, too: hwc, scale=NUMBER,
-// mean=NUMBER, or none. Its answer is a line of JSON: {"outputs": [names]}, each of which is
-// PREFIX.N.npy, or {"refused": why} of what does not convert, or {"failed": why} of what converts
-// and does not run.
+// Each line of the standard input is a job, `MODEL.onnx INPUT.npy PREFIX OPTIONS`, or a model of
+// Keras (.h5, .keras), or Caffe's two files, joined by a comma; options are joined by commas, too:
+// hwc, scale=NUMBER, mean=NUMBER, or none. Its answer is a line of JSON: {"outputs": [names]}, each
+// of which is PREFIX.N.npy, or {"refused": why} of what does not convert, or {"failed": why} of
+// what converts and does not run.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -59,11 +59,12 @@ Result<KerasTensor> import_permute(KerasImporter* importer, const KerasLayer& la
   const int rank = importer->rank(in);
   const Json& dims = keras_option(layer.config, {"dims"});
   std::vector<int> order;
-  for (const Json& d : dims) order.push_back(d.is_number_integer() ? d.get<int>() : -1);
-  std::vector<bool> named(static_cast<size_t>(rank), false);
-  for (int axis : order) {
-    if (axis >= 1 && axis < rank) named[static_cast<size_t>(axis)] = true;
+  for (const Json& d : dims) {
+    const int64_t axis = d.is_number_integer() ? d.get<int64_t>() : 0;
+    order.push_back(axis >= 1 && axis < rank ? static_cast<int>(axis) : 0);
   }
+  std::vector<bool> named(static_cast<size_t>(rank), false);
+  for (int axis : order) named[static_cast<size_t>(axis)] = axis > 0;
   if (static_cast<int>(order.size()) != rank - 1 ||
       std::count(named.begin(), named.end(), true) != rank - 1) {
     return Error{ErrorCode::kMalformed, "dims " + shown(dims) + " does not name each axis once"};

@@ -31,7 +31,7 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
                                               {"pool_size", "pool_size"},
                                               {"pool_length", "pool_size"},
                                               {"stride", "strides"},
-                                              
+
                                               {"size", "size"},
                                               {"length", "size"}};
   if (!config.is_object()) return row;

@@ -98,7 +98,8 @@ Result<int> keras_picture(KerasImporter* importer, const KerasLayer& layer) {
     return Error{ErrorCode::kUnsupported, "channels_first is not supported (channels_last is)"};
   }
   if (!in.flat && !in.row && shape.rank == kPictureRank) return in.value;
-  return Error{ErrorCode::kUnsupported, "needs a picture, has " + shape.to_string()};
+  const char* const of = in.row ? " of a sequence" : "";
+  return Error{ErrorCode::kUnsupported, "needs a picture, has " + shape.to_string() + of};
 }
 
 }  // namespace dvnn::import

@@ -200,7 +200,7 @@ def archive_of(net, dialect):
         weights = file.id.get_file_image()
     config = dict(model_of(net, dialect), module='keras', registered_name=dialect.model_class(net), compile_config={})
     out = io.BytesIO()
-    with zipfile.ZipFile(out, 'w', zipfile.ZIP_DEFLATED if dialect.deflated else zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(out, 'w', zipfile.ZIP_DEFLATED if dialect.deflated else zipfile.ZIP_STORED, compresslevel=1) as archive:
         archive.writestr('metadata.json', json.dumps({'keras_version': dialect.version}))
         archive.writestr('config.json', json.dumps(config))
         archive.writestr('model.weights.h5', weights)

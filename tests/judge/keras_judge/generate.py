@@ -60,7 +60,8 @@ def generate(seed, number):
                 else:
                     misses += 1
             net.choose_outputs()
-            dialect.write(net)  # some things cannot be said in Keras 1
+            if dialect.number == 1:
+                dialect.write(net)  # in which some things cannot be said
             return net
         except Unfit:
             continue

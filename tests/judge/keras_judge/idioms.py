@@ -107,7 +107,7 @@ def head(net):
     kind = '2D' if len(net.shape(x)) == 4 else '1D'
     y = flatten(net, 'Flatten', x) if net.chance(0.5) else global_pooling(
         net, net.choose(['GlobalAveragePooling', 'GlobalMaxPooling']) + kind, x, keepdims=False)
-    if net.shape(y)[1] > 2000:
+    if net.shape(y)[1] > 1000:
         raise Unfit
     if net.chance(0.4):
         y = dense(net, 'Dense', y, 8, 'relu')

@@ -127,7 +127,7 @@ def transposed(net, kind, x=None, **given):
 
 @layer('Dense')
 def dense(net, kind, x=None, units=None, activation=None):
-    x = x or net.pick(lambda a: a.ndim == 2 and a.size <= 3000 or a.ndim in (3, 4) and net.chance(0.1))
+    x = x or net.pick(lambda a: a.ndim == 2 and a.size <= 1000 or a.ndim in (3, 4) and net.chance(0.1))
     n = net.shape(x)[-1]
     units = units or net.choose([1, 2, 4, 8, 10, 16])
     config = {'units': units}

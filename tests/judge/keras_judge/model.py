@@ -28,10 +28,16 @@ class Layer:
         self.calls = []
 
 
+def check_range(array):
+    if not np.isfinite(array).all() or np.abs(array).max(initial=0) > LARGEST:
+        raise Unfit('leaves the range')
+
+
 class Exact:
-    """Nothing is rounded."""
+    """Nothing is rounded; what is between two steps of a layer, or within a model, must be in range, too."""
 
     def noisy(self, array):
+        check_range(array)
         return array
 
     def lossy(self, array, given):
@@ -110,8 +116,9 @@ class Net:
             raise Unfit('no layer stands twice in a sequence')
         results = reference.call(layer, [self.values[v] for v in inputs], Exact(), self.dialect)
         for array in results:
-            if array.size > MOST_ELEMENTS or array.size == 0 or not np.isfinite(array).all() or np.abs(array).max() > LARGEST:
-                raise Unfit('leaves the range')
+            if array.size > MOST_ELEMENTS or array.size == 0:
+                raise Unfit('is too large')
+            check_range(array)
         layer.calls.append(list(inputs))
         values = [Value(layer, len(layer.calls) - 1, k) for k in range(len(results))]
         self.values.update(zip(values, results))

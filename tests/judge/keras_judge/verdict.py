@@ -24,7 +24,7 @@ class Noise:
         self.rng, self.draws, self.weights = rng, draws, {}
 
     def spread(self, shape):
-        return self.rng.uniform(-3 ** 0.5, 3 ** 0.5, shape)
+        return (self.rng.random(shape, np.float32) - 0.5) * 12 ** 0.5
 
     def noisy(self, array):
         return array + self.spread(array.shape) * np.maximum(ROUNDING * np.abs(array), LEAST_ROUNDING)

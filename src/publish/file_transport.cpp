@@ -50,7 +50,7 @@ class FileTransport final : public Transport {
     bytes_ = regular_ ? static_cast<uint64_t>(facts.st_size) : 0;
     opened_ = std::chrono::steady_clock::now();
     end_torn_line();
-    listener_->ready();
+    listener_->ready({});
   }
 
   bool send(uint64_t token, const Message& message) override {

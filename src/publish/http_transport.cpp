@@ -45,7 +45,7 @@ class HttpTransport final : public Transport {
     stopping_ = false;
     up_ = true;
     thread_ = std::thread([this] { post_all(); });
-    listener_->ready();
+    listener_->ready({});
   }
 
   bool send(uint64_t token, const Message& message) override {

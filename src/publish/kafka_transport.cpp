@@ -70,7 +70,7 @@ class KafkaTransport final : public Transport {
       while (!stopping_) rd_kafka_poll(producer_, kPollMs);
     });
     // It takes messages at once, and the brokers get them when they are there.
-    listener_->ready();
+    listener_->ready({});
   }
 
   bool send(uint64_t token, const Message& message) override {

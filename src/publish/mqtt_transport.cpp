@@ -2,6 +2,12 @@
 // MQTT 3.1.1 and 5 by libmosquitto. Each connection is a new client with a clean session, and a
 // thread of its own that moves the bytes: what was not acknowledged is the publisher's to send
 // again, in its order. So the library must neither connect again by itself nor repeat messages.
+//
+// MQTT 5 is tried first, unless the library is old: its brokers say which messages they refuse,
+// where those of 3.1.1 may but acknowledge and drop them. A broker that knows no MQTT 5 is asked
+// again in 3.1.1. MQTT 5's limit of what a broker may send (Maximum Packet Size) is not announced:
+// the library takes it for connections alone that block while they are made, and keeps to it
+// nowhere. See received().
 #include <linux/tcp.h>  // netinet/tcp.h's tcp_info is older
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
@@ -13,8 +19,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <map>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 
@@ -29,11 +36,15 @@ namespace {
 constexpr int kPort = 1883, kTlsPort = 8883;
 constexpr int kLoopMs = 200, kLastLoopMs = 20, kLastLoops = 10;
 constexpr size_t kMqttWindow = 100;
+// A library that is older may end the process by an assertion: 2.0.11, Debian 12's, does where a
+// broker's answer in MQTT 5 has a property that it does not know.
+constexpr int kBearsAnyAnswer = 2000021;
 // What a broker may send: for the connection, its certificates and pings, and for a message.
 constexpr uint64_t kMostUnasked = uint64_t{1} << 20, kMostAnswer = 1024;
 
 struct MqttSettings {
-  int qos = 1, version = MQTT_PROTOCOL_V311, keepalive = 30;
+  int qos = 1, keepalive = 30;
+  std::optional<int> version;  // the library's number; none: the best that both sides know
   std::chrono::milliseconds settle{2000};
   bool retain = false, status = true, tls = false;
   std::string client_id, user, password, ca, certificate, key;
@@ -45,13 +56,19 @@ void use_library() {
   (void)once;
 }
 
+int first_version() {
+  const bool is_old = mosquitto_lib_version(nullptr, nullptr, nullptr) < kBearsAnyAnswer;
+  return is_old ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5;
+}
+
 class MqttTransport final : public Transport {
  public:
   MqttTransport(const TransportRequest& request, MqttSettings settings)
       : address_(request.address),
         identity_(request.identity),
         settings_(std::move(settings)),
-        listener_(request.listener) {
+        listener_(request.listener),
+        version_(settings_.version.value_or(first_version())) {
     use_library();
   }
   ~MqttTransport() override { close(); }
@@ -84,16 +101,26 @@ class MqttTransport final : public Transport {
                           std::string("the message is not for MQTT: ") + mosquitto_strerror(code));
       return true;
     }
+    if (code == MOSQ_ERR_QOS_NOT_SUPPORTED || code == MOSQ_ERR_RETAIN_NOT_SUPPORTED) {
+      lose(printable(address_.url) + ": the broker takes no messages with " +
+           (code == MOSQ_ERR_QOS_NOT_SUPPORTED ? format("qos=%d", settings_.qos)
+                                               : std::string("retain=yes")));
+    }
     if (code != MOSQ_ERR_SUCCESS) return false;
     ++sent_;
     // The broker may have been faster than we.
-    bool early = false;
+    std::optional<int> reason;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      early = early_.erase(id) > 0;
-      if (!early) tokens_[id] = token;
+      const auto early = early_.find(id);
+      if (early == early_.end()) {
+        tokens_[id] = token;
+      } else {
+        reason = early->second;
+        early_.erase(early);
+      }
     }
-    if (early) listener_->acknowledged(token);
+    if (reason) finish(token, *reason);
     return true;
   }
 
@@ -118,18 +145,24 @@ class MqttTransport final : public Transport {
                          body.data(), status_qos(), true, nullptr);
   }
 
+  // For a client that is not connected.
+  void use_version(int version) {
+    version_ = version;
+    mosquitto_int_option(client_, MOSQ_OPT_PROTOCOL_VERSION, version);
+    mosquitto_property_free_all(&properties_);
+    if (version != MQTT_PROTOCOL_V5) return;
+    mosquitto_property_add_string(&properties_, MQTT_PROP_CONTENT_TYPE, "application/json");
+    mosquitto_property_add_byte(&properties_, MQTT_PROP_PAYLOAD_FORMAT_INDICATOR, 1);
+  }
+
   // Returns what is wrong; empty if nothing is.
   std::string prepare() {
     const MqttSettings& s = settings_;
-    mosquitto_int_option(client_, MOSQ_OPT_PROTOCOL_VERSION, s.version);
+    use_version(version_);
     mosquitto_int_option(client_, MOSQ_OPT_SEND_MAXIMUM, kMqttWindow);
     mosquitto_threaded_set(client_, true);
     mosquitto_connect_v5_callback_set(client_, on_connect);
     mosquitto_publish_v5_callback_set(client_, on_publish);
-    if (s.version == MQTT_PROTOCOL_V5 && !properties_) {
-      mosquitto_property_add_string(&properties_, MQTT_PROP_CONTENT_TYPE, "application/json");
-      mosquitto_property_add_byte(&properties_, MQTT_PROP_PAYLOAD_FORMAT_INDICATOR, 1);
-    }
     int code = MOSQ_ERR_SUCCESS;
     if (!s.user.empty()) {
       code = mosquitto_username_pw_set(client_, s.user.c_str(),
@@ -158,10 +191,38 @@ class MqttTransport final : public Transport {
     return std::string("the certificates cannot be used: ") + mosquitto_strerror(code);
   }
 
+  // Whether a connection in MQTT 5 that ended with `code` did so because the broker does not know
+  // that: it said so, or its answer was none of MQTT 5.
+  bool does_not_know_5(int code) const {
+    const bool is_no_answer =
+        !answered_ && (code == MOSQ_ERR_PROTOCOL || code == MOSQ_ERR_MALFORMED_PACKET);
+    return version_ == MQTT_PROTOCOL_V5 && (unsupported_ || is_no_answer);
+  }
+
   // The connection's thread, from its beginning to its end.
   void move_bytes() {
+    int code = serve();
+    if (does_not_know_5(code)) {
+      refusal_ = "the broker refuses the connection: it does not know MQTT 5";
+      if (!settings_.version && !stopping_ && !told_) {
+        refusal_.clear();
+        use_version(MQTT_PROTOCOL_V311);
+        code = serve();
+        // Else it was another fault, and MQTT 5 is tried again.
+        if (!accepted_) version_ = MQTT_PROTOCOL_V5;
+      }
+    }
+    // The library stays with a name's first address, which may be of IPv6 where the broker listens
+    // at IPv4 alone. An address of IPv4 to connect from leaves it only such ones.
+    if (!answered_) other_family_ = !other_family_;
+    if (stopping_) return;
+    lose(printable(address_.url) + ": " + refusal_or(code));
+  }
+
+  // One connection. Returns the library's word for its end.
+  int serve() {
     const int usual = settings_.tls ? kTlsPort : kPort;
-    answered_ = false;
+    answered_ = accepted_ = unsupported_ = false;
     sent_ = 0;
     int code = mosquitto_connect_bind_async(
         client_, address_.host.c_str(), address_.port > 0 ? address_.port : usual,
@@ -178,11 +239,7 @@ class MqttTransport final : public Transport {
       code = mosquitto_loop(client_, kLastLoopMs, 1);
     }
     up_ = false;
-    // The library stays with a name's first address, which may be of IPv6 where the broker listens
-    // at IPv4 alone. An address of IPv4 to connect from leaves it only such ones.
-    if (!answered_) other_family_ = !other_family_;
-    if (stopping_) return;
-    lose(printable(address_.url) + ": " + refusal_or(code));
+    return code;
   }
 
   // Bytes that have come by the connection. The library takes memory for whatever packet a broker
@@ -223,18 +280,22 @@ class MqttTransport final : public Transport {
 
   static void on_connect(mosquitto* client, void* data, int code, int, const mosquitto_property*) {
     auto* self = static_cast<MqttTransport*>(data);
+    const bool is_5 = self->version_ == MQTT_PROTOCOL_V5;
     self->answered_ = true;
+    self->unsupported_ = is_5 && code == MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION;
     if (code != 0) {
-      self->refusal_ =
-          std::string("the broker refuses the connection: ") +
-          (self->settings_.version == MQTT_PROTOCOL_V5 ? mosquitto_reason_string(code)
-                                                       : mosquitto_connack_string(code));
+      self->refusal_ = std::string("the broker refuses the connection: ") +
+                       (is_5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code));
       mosquitto_disconnect(client);
       return;
     }
+    self->accepted_ = true;
     if (self->settings_.status) self->say(status_document(self->identity_, true));
     self->up_ = true;
-    self->listener_->ready();
+    const bool fell_back = self->version_ != self->settings_.version.value_or(first_version());
+    self->listener_->ready(is_5        ? "MQTT 5"
+                           : fell_back ? "MQTT 3.1.1, because the broker does not know MQTT 5"
+                                       : "MQTT 3.1.1");
   }
 
   static void on_publish(mosquitto*, void* data, int id, int reason, const mosquitto_property*) {
@@ -246,20 +307,24 @@ class MqttTransport final : public Transport {
       if (found == self->tokens_.end()) {
         // The status, or a message that send() is still busy with.
         if (self->early_.size() >= kMostEarly) self->early_.clear();
-        self->early_.insert(id);
+        self->early_[id] = reason;
         return;
       }
       token = found->second;
       self->tokens_.erase(found);
     }
+    self->finish(token, reason);
+  }
+
+  // The broker has answered a message.
+  void finish(uint64_t token, int reason) {
     constexpr int kFirstFailure = 0x80;
-    if (reason < kFirstFailure) return self->listener_->acknowledged(token);
+    if (reason < kFirstFailure) return listener_->acknowledged(token);
     // Refusals that may pass later are tried again.
     if (reason == MQTT_RC_QUOTA_EXCEEDED || reason == MQTT_RC_NOT_AUTHORIZED) {
-      self->lose(std::string("the broker takes no message: ") + mosquitto_reason_string(reason));
-      return;
+      return lose(std::string("the broker takes no message: ") + mosquitto_reason_string(reason));
     }
-    self->listener_->rejected(
+    listener_->rejected(
         token, std::string("the broker refuses a message: ") + mosquitto_reason_string(reason));
   }
 
@@ -275,11 +340,13 @@ class MqttTransport final : public Transport {
   std::thread thread_;
   std::atomic<uint64_t> sent_{0};  // messages, by this connection
   std::atomic<bool> up_{false}, stopping_{false}, told_{false};
-  bool answered_ = false, other_family_ = false;  // the thread's
-  std::string refusal_;                           // the connection's thread only
+  int version_;  // the library's number; changes only while nobody is connected
+  // The thread's.
+  bool answered_ = false, accepted_ = false, unsupported_ = false, other_family_ = false;
+  std::string refusal_;  // the connection's thread only
   std::mutex mutex_;
   std::unordered_map<int, uint64_t> tokens_;  // of message ids
-  std::set<int> early_;
+  std::map<int, int> early_;                  // reasons, of message ids
 };
 
 }  // namespace
@@ -290,8 +357,8 @@ TransportResult create_mqtt_transport(const TransportRequest& request) {
   constexpr int kLongestKeepalive = 65535, kLeastKeepalive = 5;
   s.tls = request.address.scheme == "mqtts";
   s.qos = static_cast<int>(in.integer("qos", 0, 2, s.qos));
-  s.version =
-      in.choice("version", {"3.1.1", "5"}, "3.1.1") == "5" ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311;
+  const std::string version = in.choice("version", {"auto", "3.1.1", "5"}, "auto");
+  if (version != "auto") s.version = version == "5" ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311;
   s.keepalive =
       static_cast<int>(in.integer("keepalive", kLeastKeepalive, kLongestKeepalive, s.keepalive));
   constexpr int kLongestSettle = 60000;

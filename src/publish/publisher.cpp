@@ -107,16 +107,17 @@ PublisherStats Publisher::stats() const {
   return stats;
 }
 
-void Publisher::ready() {
+void Publisher::ready(const std::string& how) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  came_ready_ = changed_ = true;
+  came_ready_ = how;
+  changed_ = true;
   changed_cv_.notify_one();
 }
 
 void Publisher::lost(const std::string& why) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!loss_) loss_ = why;
-  came_ready_ = false;
+  came_ready_.reset();
   changed_ = true;
   changed_cv_.notify_one();
 }

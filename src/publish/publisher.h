@@ -48,6 +48,7 @@ enum class Notice { kConnected, kLost, kDropped, kProblem };
 
 class Publisher final : private Listener {
  public:
+  /// `why`: a sentence; of kConnected what there is to say of how, perhaps nothing.
   using Tell = std::function<void(Notice what, const std::string& why)>;
 
   Publisher(PublisherSettings settings, Tell tell);
@@ -88,7 +89,7 @@ class Publisher final : private Listener {
     bool rejected = false;
   };
 
-  void ready() override;
+  void ready(const std::string& how) override;
   void lost(const std::string& why) override;
   void acknowledged(uint64_t token) override;
   void rejected(uint64_t token, const std::string& why) override;
@@ -128,7 +129,8 @@ class Publisher final : private Listener {
   std::vector<Answer> answers_;
   std::optional<std::string> loss_;
   std::string rejection_;
-  bool changed_ = false, came_ready_ = false, stopping_ = false, hurried_ = false;
+  bool changed_ = false, stopping_ = false, hurried_ = false;
+  std::optional<std::string> came_ready_;  // how
   PublisherStats stats_;
 
   // The publisher's thread only.

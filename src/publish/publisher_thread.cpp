@@ -28,7 +28,8 @@ void Publisher::run() {
   for (bool busy = false;;) {
     std::vector<Answer> answers;
     std::optional<std::string> loss;
-    bool stopping = false, came_ready = false;
+    bool stopping = false;
+    std::optional<std::string> came_ready;
     std::string rejection;
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -36,7 +37,7 @@ void Publisher::run() {
       changed_ = false;
       answers.swap(answers_);
       loss = std::exchange(loss_, std::nullopt);
-      came_ready = std::exchange(came_ready_, false);
+      came_ready = std::exchange(came_ready_, std::nullopt);
       rejection = std::exchange(rejection_, {});
       stopping = stopping_;
     }
@@ -48,8 +49,8 @@ void Publisher::run() {
       up_ = true;
       lost_ = false;
       pause_ = milliseconds(0);
-      DVNN_LOG(kPublisher, kInfo, "connected");
-      tell_(Notice::kConnected, "");
+      DVNN_LOG(kPublisher, kInfo, "connected: %s", came_ready->c_str());
+      tell_(Notice::kConnected, *came_ready);
     }
     const Clock::time_point now = Clock::now();
     if (stopping) break;

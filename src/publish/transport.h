@@ -20,7 +20,8 @@ namespace dvnn::publish {
 
 class Listener {
  public:
-  virtual void ready() = 0;
+  /// How, where there is something to say: "MQTT 5".
+  virtual void ready(const std::string& how) = 0;
   /// Why, in a sentence.
   virtual void lost(const std::string& why) = 0;
   virtual void acknowledged(uint64_t token) = 0;

@@ -53,7 +53,7 @@ class FakeTransport final : public Transport {
     dead_ = stopping_ = false;
     broker_->served = kills_;
     thread_ = std::thread([this] { serve(); });
-    listener_->ready();
+    listener_->ready({});
   }
   bool send(uint64_t token, const Message& message) override {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -14,10 +14,16 @@ class Told {
   dvnn::publish::Publisher::Tell tell() {
     return [this](dvnn::publish::Notice notice, const std::string& why) {
       const std::lock_guard<std::mutex> lock(mutex_);
+      if (notice == dvnn::publish::Notice::kConnected) connected_ = why;
       if (notice != dvnn::publish::Notice::kLost) return;
       lost_ = why;
       changed_.notify_all();
     };
+  }
+  /// What was said of the last connection that came up.
+  std::string connected() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return connected_;
   }
   /// Why the last connection was lost; waits for the first loss, however slow the machine is.
   std::string lost() {
@@ -29,5 +35,5 @@ class Told {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string lost_;
+  std::string lost_, connected_;
 };

@@ -135,7 +135,7 @@ static void gst_dv_publish_notice(GstDvPublish* self, Notice what, const std::st
   switch (what) {
     case Notice::kConnected:
       priv.warned_loss = false;
-      return gst_dv_publish_post(self, "connected", "", stats);
+      return gst_dv_publish_post(self, "connected", why, stats);
     case Notice::kLost:
       if (!std::exchange(priv.warned_loss, true)) {
         dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kIo, why});

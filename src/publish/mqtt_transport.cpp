@@ -101,11 +101,6 @@ class MqttTransport final : public Transport {
                           std::string("the message is not for MQTT: ") + mosquitto_strerror(code));
       return true;
     }
-    if (code == MOSQ_ERR_QOS_NOT_SUPPORTED || code == MOSQ_ERR_RETAIN_NOT_SUPPORTED) {
-      lose(printable(address_.url) + ": the broker takes no messages with " +
-           (code == MOSQ_ERR_QOS_NOT_SUPPORTED ? format("qos=%d", settings_.qos)
-                                               : std::string("retain=yes")));
-    }
     if (code != MOSQ_ERR_SUCCESS) return false;
     ++sent_;
     // The broker may have been faster than we.
@@ -194,8 +189,8 @@ class MqttTransport final : public Transport {
   // Whether a connection in MQTT 5 that ended with `code` did so because the broker does not know
   // that: it said so, or its answer was none of MQTT 5.
   bool does_not_know_5(int code) const {
-    const bool is_no_answer =
-        !answered_ && (code == MOSQ_ERR_PROTOCOL || code == MOSQ_ERR_MALFORMED_PACKET);
+    const bool is_no_answer = !answered_ && refusal_.empty() &&
+                              (code == MOSQ_ERR_PROTOCOL || code == MOSQ_ERR_MALFORMED_PACKET);
     return version_ == MQTT_PROTOCOL_V5 && (unsupported_ || is_no_answer);
   }
 
@@ -278,7 +273,18 @@ class MqttTransport final : public Transport {
     early_.clear();
   }
 
-  static void on_connect(mosquitto* client, void* data, int code, int, const mosquitto_property*) {
+  // Returns which of our settings a broker of MQTT 5 says it does not offer; empty if none. The
+  // library would leave `retain` out without a word.
+  std::string missing(const mosquitto_property* offer) const {
+    uint8_t most_qos = 2, retains = 1;
+    mosquitto_property_read_byte(offer, MQTT_PROP_MAXIMUM_QOS, &most_qos, false);
+    mosquitto_property_read_byte(offer, MQTT_PROP_RETAIN_AVAILABLE, &retains, false);
+    if (settings_.qos > most_qos) return format("qos=%d", settings_.qos);
+    return settings_.retain && retains == 0 ? "retain=yes" : "";
+  }
+
+  static void on_connect(mosquitto* client, void* data, int code, int,
+                         const mosquitto_property* offer) {
     auto* self = static_cast<MqttTransport*>(data);
     const bool is_5 = self->version_ == MQTT_PROTOCOL_V5;
     self->answered_ = true;
@@ -286,6 +292,11 @@ class MqttTransport final : public Transport {
     if (code != 0) {
       self->refusal_ = std::string("the broker refuses the connection: ") +
                        (is_5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code));
+      mosquitto_disconnect(client);
+      return;
+    }
+    if (const std::string what = self->missing(offer); !what.empty()) {
+      self->refusal_ = "the broker takes no messages with " + what;
       mosquitto_disconnect(client);
       return;
     }

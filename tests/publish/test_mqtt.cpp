@@ -563,6 +563,27 @@ START_TEST(messages_that_a_broker_may_not_take_are_not_lost) {
 }
 END_TEST
 
+START_TEST(what_a_broker_does_not_offer_is_named) {
+  if (!there_is_a_broker()) return;
+  const struct {
+    const char *configuration, *option, *value;
+  } lacks[] = {{"max_qos 0\n", "qos", "1"}, {"retain_available false\n", "retain", "yes"}};
+  for (const auto& lack : lacks) {
+    Broker broker(lack.configuration);
+    broker.start();
+    Told told;
+    Publisher publisher(hasty(), told.tell());
+    start(&publisher, "mqtt://127.0.0.1:" + std::to_string(broker.port()),
+          {{"version", "5"}, {"status", "no"}, {lack.option, lack.value}});
+    say(&publisher, 0);
+    const std::string why = told.lost(), words = lack.option + ("=" + std::string(lack.value));
+    ck_assert_msg(std::strstr(why.c_str(), ("no messages with " + words).c_str()), "%s: %s",
+                  words.c_str(), why.c_str());
+    publisher.stop();
+  }
+}
+END_TEST
+
 // It has announced MQTT's largest packet, 256 MiB, and begun to send it. Then it waits: until the
 // connection ends nothing more comes, so that it does not matter who is faster.
 START_TEST(a_broker_that_sends_more_than_answers_is_left) {
@@ -597,7 +618,7 @@ DVNN_SUITE(publish_mqtt, each_version_and_quality_of_service_delivers_in_order,
            the_last_will_of_who_was_killed_says_offline, who_subscribes_later_is_told_the_state,
            a_refusal_says_why, a_broker_may_answer_anything,
            a_broker_that_does_not_know_mqtt_5_is_asked_in_3_1_1,
-           messages_that_a_broker_may_not_take_are_not_lost,
+           messages_that_a_broker_may_not_take_are_not_lost, what_a_broker_does_not_offer_is_named,
            a_broker_that_sends_more_than_answers_is_left)
 
 }  // namespace dvnn::test::mqtt_tests

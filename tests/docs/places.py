@@ -17,7 +17,8 @@ MADE = ("build", "out/", "gst/dvnn/", "gst/video/", "gst/analytics/")
 
 def pages():
     names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
-    names += sorted("docs/" + name for name in os.listdir(os.path.join(SOURCE, "docs")) if name.endswith(".md"))
+    for folder in ("docs", "docs/log"):
+        names += sorted(folder + "/" + name for name in os.listdir(os.path.join(SOURCE, folder)) if name.endswith(".md"))
     return names
 
 

@@ -2,6 +2,7 @@
 // Corners of ONNX's operators that random graphs have found (tests/judge), each with the values
 // that ONNX Runtime has.
 #include <cmath>
+#include <tuple>
 
 #include "onnx_fixture.h"
 #include "run_model.h"
@@ -171,7 +172,67 @@ START_TEST(a_number_without_dimensions_is_one_place) {
 }
 END_TEST
 
-DVNN_SUITE(import_onnx_corners, a_number_without_dimensions_is_one_place,
+START_TEST(pixels_are_counted_from_the_corner) {
+  // tf_half_pixel_for_nn, of opset 11: (i + 0.5) / scale, of which TensorFlow's neighbours are
+  // rounded down. Without the half pixel that half_pixel takes off again.
+  for (const auto& [mode, count, want] :
+       {std::tuple("nearest", 2, std::vector<float>{1, 1, 3, 3, 5, 5, 9, 9}),
+        std::tuple("nearest", 3, std::vector<float>{1, 1, 1, 3, 3, 3, 5, 5, 5, 9, 9, 9}),
+        std::tuple("linear", 2, std::vector<float>{1.5f, 2.5f, 3.5f, 4.5f, 6, 8, 9, 9})}) {
+    OnnxModel m({1, 1, 1, 4}, 11);
+    m.floats("roi", {})
+        .floats("s", {1, 1, 1, float(count)})
+        .node("Resize", {"x", "roi", "s"}, {"y"});
+    m.set("mode", mode).set("coordinate_transformation_mode", "tf_half_pixel_for_nn");
+    m.set("nearest_mode", "floor");
+    expect(mode, m.output("y"), {1, 3, 5, 9}, want, {1, 1, 1, 4 * count});
+  }
+  // Repetition in both directions is the device's.
+  OnnxModel m({1, 1, 2, 2}, 11);
+  m.floats("roi", {}).floats("s", {1, 1, 2, 2}).node("Resize", {"x", "roi", "s"}, {"y"});
+  m.set("mode", "nearest").set("coordinate_transformation_mode", "tf_half_pixel_for_nn");
+  m.set("nearest_mode", "floor");
+  expect("Resize", m.output("y"), {1, 2, 3, 4}, {1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4},
+         {1, 1, 4, 4});
+}
+END_TEST
+
+START_TEST(sizes_are_products_in_single_precision) {
+  // 30 x 1.29999995 is 39.
+  OnnxModel m({1, 1, 1, 30}, 13);
+  m.floats("s", {1, 1, 1, 1.3f}).node("Resize", {"x", "", "s"}, {"y"});
+  m.set("coordinate_transformation_mode", "asymmetric").set("nearest_mode", "floor");
+  const std::vector<float> input = rising(30);
+  std::vector<float> want;
+  for (int i = 0; i < 39; ++i) want.push_back(input[static_cast<size_t>(i / 1.3)]);
+  expect("Resize", m.output("y"), input, want, {1, 1, 1, 39});
+}
+END_TEST
+
+START_TEST(a_single_pixel_is_the_first) {
+  // pytorch_half_pixel: 3 x 0.6 is 1.8, of which one pixel is left.
+  OnnxModel m({1, 1, 1, 3}, 13);
+  m.floats("s", {1, 1, 1, 0.6f}).node("Resize", {"x", "", "s"}, {"y"}).set("mode", "linear");
+  m.set("coordinate_transformation_mode", "pytorch_half_pixel");
+  expect("Resize", m.output("y"), {1, 2, 3}, {1}, {1, 1, 1, 1});
+}
+END_TEST
+
+START_TEST(smaller_pictures_take_the_next_pixel) {
+  // Opset 10 alone: test_resize_downsample_nearest of the ONNX project, and a direction that grows.
+  OnnxModel m({1, 1, 2, 4}, 10);
+  m.floats("s", {1, 1, 0.6f, 0.6f}).node("Resize", {"x", "s"}, {"y"}).output("y");
+  expect("smaller", m, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 3}, {1, 1, 1, 2});
+  OnnxModel mixed({1, 1, 2, 4}, 10);
+  mixed.floats("s", {1, 1, 1.5f, 0.6f}).node("Resize", {"x", "s"}, {"y"}).output("y");
+  expect("both", mixed, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 3, 1, 3, 5, 7}, {1, 1, 3, 2});
+}
+END_TEST
+
+DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
+
+           sizes_are_products_in_single_precision, a_single_pixel_is_the_first,
+           smaller_pictures_take_the_next_pixel, a_number_without_dimensions_is_one_place,
            a_command_reads_what_is_known, several_pictures_are_added,
            a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
            averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,

@@ -21,11 +21,14 @@ Result<Resize> read_rule(const OnnxNode& node) {
   rule["mode"] = mode == "bilinear" ? "linear" : mode;
   std::string coordinates =
       late ? node.text("coordinate_transformation_mode", "half_pixel") : "asymmetric";
-  // Opset 11 alone: for half_pixel, but for a single pixel.
-  if (coordinates == "tf_half_pixel_for_nn") coordinates = "half_pixel";
+  // Opset 11 alone, and what tf2onnx writes there for nearest neighbours, which it rounds down.
+  if (coordinates == "tf_half_pixel_for_nn") coordinates = "half_pixel_corner";
   if (coordinates == "tf_crop_and_resize") coordinates = "crop_and_resize";
   rule["coordinates"] = coordinates;
-  std::string rounding = late ? node.text("nearest_mode", "round_prefer_floor") : "floor";
+  // Opset 10 does not say; its own test and ONNX Runtime take the next pixel of a larger picture.
+  std::string rounding = late                      ? node.text("nearest_mode", "round_prefer_floor")
+                         : node.type() == "Resize" ? "ceil_where_smaller"
+                                                   : "floor";
   if (rounding.compare(0, 6, "round_") == 0) rounding = rounding.substr(6);
   rule["rounding"] = rounding;
   rule["cubic_a"] = node.number("cubic_coeff_a", -0.75f);
@@ -112,9 +115,12 @@ bool doubles(const Resize& rule, const std::vector<double>& scales, const Shape&
   if (scale != 2 && scale != 4 && scale != 8) return false;
   using Coordinates = Resize::Coordinates;
   using Rounding = Resize::Rounding;
-  // floor(i / scale) is repetition; so is rounding (i + 0.5) / scale - 0.5 to the nearest.
+  // floor(i / scale) is repetition, and floor((i + 0.5) / scale); so is rounding
+  // (i + 0.5) / scale - 0.5 to the nearest.
   const bool corner =
-      rule.coordinates == Coordinates::kAsymmetric && rule.rounding == Rounding::kFloor;
+      (rule.coordinates == Coordinates::kAsymmetric ||
+       rule.coordinates == Coordinates::kHalfPixelCorner) &&
+      (rule.rounding == Rounding::kFloor || rule.rounding == Rounding::kCeilWhereSmaller);
   const bool centre =
       (rule.coordinates == Coordinates::kHalfPixel ||
        rule.coordinates == Coordinates::kHalfPixelSymmetric ||

@@ -73,9 +73,12 @@ struct ReshapeAttributes {
 
 /// An array at other places along its axes, each axis by itself: {mode: nearest|linear|cubic,
 /// coordinates: half_pixel|half_pixel_symmetric|asymmetric|align_corners|pytorch_half_pixel|
-/// crop_and_resize, rounding: prefer_floor|prefer_ceil|floor|ceil (nearest), cubic_a,
-/// exclude_outside, antialias, extrapolation: the value outside (crop_and_resize), scales: [...] or
-/// sizes: [...], one per axis, roi: [first per axis, then last per axis]}. Source: ONNX Resize.
+/// crop_and_resize|half_pixel_corner (ONNX: tf_half_pixel_for_nn; the middle of a result's pixel,
+/// counted from the input's first corner), rounding: prefer_floor|prefer_ceil|floor|ceil|
+/// ceil_where_smaller (nearest; the last is ceil along axes that shrink, and floor along others),
+/// cubic_a, exclude_outside, antialias, extrapolation: the value outside (crop_and_resize), scales:
+/// [...] or sizes: [...], one per axis, roi: [first per axis, then last per axis]}. Source: ONNX
+/// Resize.
 struct ResizeAttributes {
   DVNN_FLOAT_LAYER_TYPE(ResizeAttributes, "Resize");
   enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kNearest;
@@ -85,13 +88,15 @@ struct ResizeAttributes {
     kAsymmetric,
     kAlignCorners,
     kPytorchHalfPixel,
-    kCropAndResize
+    kCropAndResize,
+    kHalfPixelCorner
   } coordinates = Coordinates::kHalfPixel;
   enum class Rounding : uint8_t {
     kPreferFloor,
     kPreferCeil,
     kFloor,
-    kCeil
+    kCeil,
+    kCeilWhereSmaller
   } rounding = Rounding::kPreferFloor;
   float cubic_a = -0.75f, extrapolation = 0;
   bool exclude_outside = false, antialias = false;

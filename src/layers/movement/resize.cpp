@@ -24,9 +24,11 @@ using Rounding = ResizeAttributes::Rounding;
 
 // In the enums' orders.
 constexpr const char* kResizeModes[] = {"nearest", "linear", "cubic"};
-constexpr const char* kCoordinates[] = {"half_pixel",    "half_pixel_symmetric", "asymmetric",
-                                        "align_corners", "pytorch_half_pixel",   "crop_and_resize"};
-constexpr const char* kRoundings[] = {"prefer_floor", "prefer_ceil", "floor", "ceil"};
+constexpr const char* kCoordinates[] = {
+    "half_pixel",         "half_pixel_symmetric", "asymmetric",       "align_corners",
+    "pytorch_half_pixel", "crop_and_resize",      "half_pixel_corner"};
+constexpr const char* kRoundings[] = {"prefer_floor", "prefer_ceil", "floor", "ceil",
+                                      "ceil_where_smaller"};
 
 // The rule along one axis: sizes, and the scale and part of the input that the model gives.
 struct AxisRule {
@@ -49,7 +51,9 @@ double source_of(const ResizeAttributes& a, const AxisRule& axis, int i) {
     case Coordinates::kAlignCorners:
       return exact <= 1 ? 0 : x * (in - 1) / (exact - 1);
     case Coordinates::kPytorchHalfPixel:
-      return exact > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
+      return out > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
+    case Coordinates::kHalfPixelCorner:
+      return (x + 0.5) / axis.scale;
     case Coordinates::kCropAndResize:
       return out > 1 ? axis.begin * (in - 1) + x * (axis.end - axis.begin) * (in - 1) / (out - 1)
                      : 0.5 * (axis.begin + axis.end) * (in - 1);
@@ -57,7 +61,7 @@ double source_of(const ResizeAttributes& a, const AxisRule& axis, int i) {
   return x;
 }
 
-double rounded(Rounding rounding, double x) {
+double rounded(Rounding rounding, double scale, double x) {
   switch (rounding) {
     case Rounding::kPreferFloor:
       return std::ceil(x - 0.5);
@@ -67,6 +71,8 @@ double rounded(Rounding rounding, double x) {
       return std::floor(x);
     case Rounding::kCeil:
       return std::ceil(x);
+    case Rounding::kCeilWhereSmaller:
+      return scale < 1 ? std::ceil(x) : std::floor(x);
   }
   return x;
 }
@@ -87,7 +93,8 @@ double weight_at(const ResizeAttributes& a, double distance) {
 void add_taps(const ResizeAttributes& a, const AxisRule& axis, double x, AxisTaps* taps) {
   const int last = axis.in - 1;
   if (a.mode == ResizeMode::kNearest) {
-    const auto at = static_cast<int>(std::clamp(rounded(a.rounding, x), 0.0, double(last)));
+    const auto at =
+        static_cast<int>(std::clamp(rounded(a.rounding, axis.scale, x), 0.0, double(last)));
     taps->from.push_back(at);
     taps->weights.push_back(1);
     return;
@@ -202,10 +209,13 @@ Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& s
       rule.begin = static_cast<double>(a.roi[i]);
       rule.end = static_cast<double>(a.roi[rank + i]);
     }
-    const double part = crops ? rule.end - rule.begin : 1;
+    const auto part = static_cast<float>(crops ? rule.end - rule.begin : 1);
     rule.scale = by_size ? double(a.sizes[i]) / rule.in : static_cast<double>(a.scales[i]);
-    // Scales are single precision: 3 x 0.33333334 is meant to be 1.
-    const double out = by_size ? a.sizes[i] : std::floor(rule.in * part * rule.scale + 1e-6);
+    // Scales are single precision, and so is the product: 3 x 0.33333334 is meant to be 1, and
+    // 460 x 1.29999995 to be 598.
+    const double out =
+        by_size ? a.sizes[i]
+                : static_cast<double>(std::floor(static_cast<float>(rule.in) * part * a.scales[i]));
     if (!(out >= 1 && out <= kMaxTensorElements)) {
       return Error{ErrorCode::kUnsupported,
                    format("makes %g elements of %d along axis %zu", out, rule.in, i)};

@@ -229,13 +229,25 @@ START_TEST(smaller_pictures_take_the_next_pixel) {
 }
 END_TEST
 
+START_TEST(what_is_cut_off_is_not_repeated) {
+  for (const auto& [mode, want] : {std::pair("wrap", std::vector<float>{2, 3, 4, 2, 3}),
+                                   {"edge", {2, 3, 4, 4, 4}},
+                                   {"reflect", {2, 3, 4, 3, 2}}}) {
+    OnnxModel m({5}, 19);
+    m.ints("pads", {-2, 2}).node("Pad", {"x", "pads"}, {"y"}).set("mode", mode).output("y");
+    expect(mode, m, {0, 1, 2, 3, 4}, want, {5});
+  }
+}
+END_TEST
+
 DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
 
            sizes_are_products_in_single_precision, a_single_pixel_is_the_first,
-           smaller_pictures_take_the_next_pixel, a_number_without_dimensions_is_one_place,
-           a_command_reads_what_is_known, several_pictures_are_added,
-           a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
-           averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
+           smaller_pictures_take_the_next_pixel, what_is_cut_off_is_not_repeated,
+           a_number_without_dimensions_is_one_place, a_command_reads_what_is_known,
+           several_pictures_are_added, a_wider_constant_makes_a_wider_result,
+           a_vector_times_a_matrix_is_a_vector, averages_count_uneven_pads,
+           a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
            a_pooling_is_wider_than_what_the_convolution_reads,
            what_has_no_length_is_not_divided_by_it, what_a_made_up_picture_overflows_is_left_alone)
 

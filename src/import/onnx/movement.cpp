@@ -341,8 +341,27 @@ Status import_onnx_split(const OnnxNode& node) {
   return {};
 }
 
+// A value without what negative pads cut off; those become 0.
+static Result<int> cropped(const OnnxNode& node, int in, std::vector<int64_t>* pads) {
+  std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
+  std::vector<int64_t> begin(dims.size(), 0);
+  const std::vector<int64_t> step(dims.size(), 1);
+  bool cuts = false;
+  for (size_t i = 0; i < 2 * dims.size(); ++i) {
+    int64_t& pad = (*pads)[i];
+    if (pad >= 0) continue;
+    const size_t axis = i % dims.size();
+    dims[axis] += pad;
+    if (i < dims.size()) begin[axis] = -pad;
+    pad = 0;
+    cuts = true;
+  }
+  if (!cuts) return in;
+  return node.builder().slice(node.name() + "_cut", in, begin, step, dims);
+}
+
 Status import_onnx_pad(const OnnxNode& node) {
-  DVNN_ASSIGN(const int in, node.value(0));
+  DVNN_ASSIGN(int in, node.value(0));
   GraphBuilder& b = node.builder();
   const Shape shape = b.shape_of(in);
   const size_t rank = shape.axes();
@@ -370,6 +389,11 @@ Status import_onnx_pad(const OnnxNode& node) {
   }
   if (pads == std::vector<int64_t>(2 * rank, 0)) return node.done(in);
   const std::string mode = node.text("mode", "constant");
+  if (mode != "constant") {
+    // What is cut off is not repeated.
+    DVNN_ASSIGN(in, cropped(node, in, &pads));
+    if (pads == std::vector<int64_t>(2 * rank, 0)) return node.done(in);
+  }
   const bool around_picture = mode == "constant" && fill == 0 && rank == 4 && shape.n() == 1 &&
                               pads[0] == 0 && pads[1] == 0 && pads[4] == 0 && pads[5] == 0 &&
                               *std::min_element(pads.begin(), pads.end()) >= 0;

@@ -197,6 +197,19 @@ START_TEST(pixels_are_counted_from_the_corner) {
 }
 END_TEST
 
+START_TEST(a_column_is_added_to_rows) {
+  // Also where a column is as long as a row.
+  OnnxModel m({2, 2}, 13);
+  m.floats("b", {1, 0, 0, 1}).floats("c", {10, 20});
+  m.graph().mutable_initializer(0)->clear_dims();
+  m.graph().mutable_initializer(1)->clear_dims();
+  for (const int d : {2, 2}) m.graph().mutable_initializer(0)->add_dims(d);
+  for (const int d : {2, 1}) m.graph().mutable_initializer(1)->add_dims(d);
+  m.node("Gemm", {"x", "b", "c"}, {"y"}).output("y");
+  expect("Gemm", m, {1, 2, 3, 4}, {11, 12, 23, 24}, {2, 2});
+}
+END_TEST
+
 START_TEST(sizes_are_products_in_single_precision) {
   // 30 x 1.29999995 is 39.
   OnnxModel m({1, 1, 1, 30}, 13);
@@ -241,6 +254,8 @@ START_TEST(what_is_cut_off_is_not_repeated) {
 END_TEST
 
 DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
+
+           a_column_is_added_to_rows,
 
            sizes_are_products_in_single_precision, a_single_pixel_is_the_first,
            smaller_pictures_take_the_next_pixel, what_is_cut_off_is_not_repeated,

@@ -195,7 +195,12 @@ Status import_onnx_gemm(const OnnxNode& node) {
   const float alpha = node.number("alpha", 1), beta = node.number("beta", 1);
   DVNN_ASSIGN(auto bias, optional_floats(node, 2));
   if (bias.size() == 1) bias.resize(static_cast<size_t>(n), bias[0]);
-  if (!bias.empty() && static_cast<int64_t>(bias.size()) != n) return general_gemm(node);
+  if (!bias.empty()) {
+    // A column of numbers is one for each row, also where there are as many columns.
+    DVNN_ASSIGN(const auto third, node.constant(2));
+    const bool column = third->values.size() > 1 && third->dims.back() == 1;
+    if (column || static_cast<int64_t>(bias.size()) != n) return general_gemm(node);
+  }
   for (float& b : bias) b *= beta;
   std::vector<float> matrix(weights->values.size());
   for (int64_t i = 0; i < k; ++i) {

@@ -197,6 +197,64 @@ START_TEST(pixels_are_counted_from_the_corner) {
 }
 END_TEST
 
+// Whole numbers divide without a rest, also by a known number, and whatever they went through.
+START_TEST(whole_numbers_divide_without_a_rest) {
+  const std::vector<float> input = {3.7f, -3.7f, 5.2f, -1.2f};
+  struct Case {
+    const char* through;
+    std::vector<float> want;
+  };
+  for (const Case& c : {Case{"", {1, -1, 2, 0}},
+                        {"Abs", {1, 1, 2, 0}},
+                        {"Relu", {1, 0, 2, 0}},
+                        {"Resize", {1, -1, 2, 0}},
+                        {"CastLike", {1, -1, 2, 0}},
+                        {"ReduceMean", {1, 0, 2, 0}}}) {
+    OnnxModel m({1, 1, 2, 2}, 15);
+    const std::string through = c.through;
+    m.ints("two", {2}).floats("scales", {1, 1, 1, 1});
+    m.node("Cast", {through == "CastLike" ? "two" : "x"}, {"whole"}).set("to", 7);
+    if (through == "Resize") {
+      m.node("Resize", {"whole", "", "scales"}, {"same"});
+    } else if (through == "CastLike") {
+      m.node("CastLike", {"x", "two"}, {"same"});
+    } else if (through == "ReduceMean") {
+      // The mean of two neighbours, the second of which is as large or one more.
+      m.ints("one", {1}).node("Abs", {"whole"}, {"a"}).node("Sub", {"a", "a"}, {"none"});
+      m.node("Add", {"none", "one"}, {"ones"}).node("Div", {"whole", "two"}, {"half"});
+      m.node("Add", {"half", "ones"}, {"more"}).node("Concat", {"half", "more"}, {"both"});
+      m.set("axis", 1).node("ReduceMean", {"both"}, {"same"}).list("axes", {1});
+    } else {
+      m.node(through.empty() ? "Identity" : through, {"whole"}, {"same"});
+    }
+    m.node(through == "ReduceMean" ? "Identity" : "Div",
+           through == "ReduceMean" ? std::vector<std::string>{"same"}
+                                   : std::vector<std::string>{"same", "two"},
+           {"half_of"});
+    m.node("Cast", {"half_of"}, {"y"}).set("to", 1).output("y");
+    expect(through.empty() ? "Div" : c.through, m, input, c.want, {1, 1, 2, 2});
+  }
+}
+END_TEST
+
+START_TEST(chosen_fractions_are_no_whole_numbers) {
+  OnnxModel m({4}, 13);
+  m.floats("a", {0.5f, 1.5f, 2.5f, 3.5f}).floats("b", {7, 7, 7, 7}).floats("zero", {0});
+  m.places("where", {4}, {1, 1, 0, 0}).node("Cast", {"where"}, {"c"}).set("to", 9);
+  m.node("Where", {"c", "a", "b"}, {"k"}).node("Greater", {"x", "zero"}, {"g"});
+  m.node("Where", {"g", "k", "k"}, {"chosen"}).node("Div", {"chosen", "b"}, {"y"}).output("y");
+  expect("Where", m, {1, -1, 1, -1}, {0.5f / 7, 1.5f / 7, 1, 1}, {4});
+}
+END_TEST
+
+START_TEST(what_is_not_zero_is_true) {
+  OnnxModel m({4}, 13);
+  m.floats("a", {0.5f, 0, -3, 1}).node("Cast", {"a"}, {"b"}).set("to", 9);
+  m.node("Cast", {"b"}, {"k"}).set("to", 1).node("Mul", {"x", "k"}, {"y"}).output("y");
+  expect("Cast to bool", m, {1, 2, 3, 4}, {1, 0, 3, 4}, {4});
+}
+END_TEST
+
 START_TEST(a_column_is_added_to_rows) {
   // Also where a column is as long as a row.
   OnnxModel m({2, 2}, 13);
@@ -254,8 +312,8 @@ START_TEST(what_is_cut_off_is_not_repeated) {
 END_TEST
 
 DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
-
-           a_column_is_added_to_rows,
+           whole_numbers_divide_without_a_rest, chosen_fractions_are_no_whole_numbers,
+           what_is_not_zero_is_true, a_column_is_added_to_rows,
 
            sizes_are_products_in_single_precision, a_single_pixel_is_the_first,
            smaller_pictures_take_the_next_pixel, what_is_cut_off_is_not_repeated,

@@ -87,9 +87,15 @@ Result<int> combined(const OnnxNode& node, const std::string& name, BinaryOperat
   return b.binary(name, operation, first, second);
 }
 
+// Integers divide without a rest.
+bool divides_integers(const OnnxNode& node) {
+  return node.type() == "Div" && node.is_integral(0) && node.is_integral(1);
+}
+
 // An operation with a number per channel, as scale and bias; nothing if it is not that.
 Result<bool> import_affine(const OnnxNode& node) {
   if (node.inputs() != 2 || node.is_constant(0) == node.is_constant(1)) return false;
+  if (divides_integers(node)) return false;
   const int constant_at = node.is_constant(0) ? 0 : 1;
   DVNN_ASSIGN(const int in, node.value(1 - constant_at));
   DVNN_ASSIGN(const auto constant, node.constant(constant_at));
@@ -209,12 +215,15 @@ Status import_onnx_unary(const OnnxNode& node) {
 Status import_onnx_cast(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   GraphBuilder& b = node.builder();
-  const int64_t to = node.integer("to", kOnnxFloat);
+  // What another value is, of which is known whether it holds whole numbers.
+  const bool like = node.type() == "CastLike";
+  const int64_t to = like ? kOnnxFloat : node.integer("to", kOnnxFloat);
+  const bool whole = like ? node.is_integral(1) : is_onnx_integer(to);
   if (to == kOnnxBool) {
     DVNN_ASSIGN(const int zero, b.unary(node.name() + "_zero", {UnaryFunction::kNot, {}, {}}, in));
     return node.done(b.unary(node.name(), {UnaryFunction::kNot, {}, {}}, zero));
   }
-  if (!is_onnx_integer(to) || node.is_integral(0)) return node.done(in);
+  if (!whole || node.is_integral(0)) return node.done(in);
   return node.done(b.unary(node.name(), {UnaryFunction::kTrunc, {}, {}}, in));
 }
 
@@ -222,8 +231,7 @@ Status import_onnx_binary(const OnnxNode& node) {
   DVNN_ASSIGN(const bool affine, import_affine(node));
   if (affine) return {};
   std::string name = lower_case(node.type());
-  // Integers divide without a rest.
-  if (name == "div" && node.is_integral(0) && node.is_integral(1)) name = "truncdiv";
+  if (divides_integers(node)) name = "truncdiv";
   if (name == "mod" && node.integer("fmod", 0) != 0) name = "fmod";
   const bool mean = name == "mean";
   if (name == "sum" || mean) name = "add";

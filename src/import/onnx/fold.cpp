@@ -113,7 +113,7 @@ Status fold_cast(const OnnxNode& node) {
   const int64_t to = node.integer("to", kFloat);
   out.integral = to != kFloat && to != kFloat16 && to != kDouble;
   if (out.integral) {
-    for (double& v : out.values) v = std::trunc(v);
+    for (double& v : out.values) v = to == kOnnxBool ? double(v != 0) : std::trunc(v);
   }
   return node.done(std::move(out));
 }

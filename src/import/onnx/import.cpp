@@ -47,6 +47,11 @@ const OnnxRow* find_operator(const std::string& type) {
   return nullptr;
 }
 
+bool makes_whole_numbers(const OnnxNode& node, const OnnxRow& entry) {
+  return entry.makes == Numbers::kWhole ||
+         (entry.makes == Numbers::kAsInputs && node.makes_whole_numbers());
+}
+
 // An operator that the user declared: its attributes are the parameters.
 Status import_declared(const OnnxNode& node) {
   std::vector<int> inputs;
@@ -142,8 +147,7 @@ Status fold_by_running(const OnnxNode& node, const OnnxRow& entry) {
     constant.dims = dims_of(graph.shape_of(graph.outputs[i]));
     if (constant.dims == std::vector<int64_t>{1} && makes_scalar(node)) constant.dims.clear();
     constant.values.assign(values[i].begin(), values[i].end());
-    constant.integral = entry.makes == Numbers::kWhole ||
-                        (entry.makes == Numbers::kAsInputs && node.is_integral(0));
+    constant.integral = makes_whole_numbers(node, entry);
     node.importer().set(made[i], std::move(constant));
   }
   return {};
@@ -163,9 +167,7 @@ Status import_operator(const OnnxNode& node) {
       node.type() == "Constant" || node.type() == "Shape" || node.type() == "Size";
   if (!by_itself && node.inputs() > 0 && node.all_constant()) return fold_by_running(node, *entry);
   DVNN_TRY(entry->import(node));
-  const bool whole = entry->makes == Numbers::kWhole ||
-                     (entry->makes == Numbers::kAsInputs && node.makes_whole_numbers());
-  node.mark_integral(whole);
+  node.mark_integral(makes_whole_numbers(node, *entry));
   // One result; what makes several never makes numbers without dimensions.
   const auto made = node.importer().entries.find(node.outputs() > 0 ? node.output_name(0) : "");
   if (made != node.importer().entries.end() && !made->second.constant &&

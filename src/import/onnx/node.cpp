@@ -58,6 +58,10 @@ bool OnnxNode::is_scalar(int i) const {
 
 bool OnnxNode::makes_whole_numbers() const {
   if (type() == "Cast") return is_onnx_integer(integer("to", kOnnxFloat));
+  if (type() == "CastLike") return is_integral(1);
+  if (type() == "OneHot") return is_integral(2);
+  const bool samples = type() == "Resize" || type() == "Upsample";
+  if (samples && text("mode", "nearest") != "nearest") return false;
   // The condition of Where comes first; all others pass their first input on.
   const int first = type() == "Where" ? 1 : 0;
   const bool variadic = type() == "Add" || type() == "Sub" || type() == "Mul" || type() == "Div" ||

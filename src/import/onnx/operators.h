@@ -6,7 +6,7 @@
 #include "import/onnx/import.h"
 
 #define DVNN_ONNX_OPERATORS(ROW)                                     \
-  ROW("Abs", import_onnx_unary, kReal)                               \
+  ROW("Abs", import_onnx_unary, kAsInputs)                           \
   ROW("Acos", import_onnx_unary, kReal)                              \
   ROW("Acosh", import_onnx_unary, kReal)                             \
   ROW("Add", import_onnx_binary, kAsInputs)                          \
@@ -20,7 +20,7 @@
   ROW("AveragePool", import_onnx_average_pool, kReal)                \
   ROW("BatchNormalization", import_onnx_batch_norm, kReal)           \
   ROW("Cast", import_onnx_cast, kAsInputs)                           \
-  ROW("CastLike", import_onnx_identity, kAsInputs)                   \
+  ROW("CastLike", import_onnx_cast, kAsInputs)                       \
   ROW("Ceil", import_onnx_unary, kReal)                              \
   ROW("Celu", import_onnx_unary, kReal)                              \
   ROW("Clip", import_onnx_clip, kAsInputs)                           \
@@ -74,7 +74,7 @@
   ROW("LpPool", import_onnx_lp_pool, kReal)                          \
   ROW("MatMul", import_onnx_matmul, kAsInputs)                       \
   ROW("Max", import_onnx_binary, kAsInputs)                          \
-  ROW("MaxPool", import_onnx_max_pool, kReal)                        \
+  ROW("MaxPool", import_onnx_max_pool, kAsInputs)                    \
   ROW("MaxUnpool", import_onnx_max_unpool, kReal)                    \
   ROW("Mean", import_onnx_binary, kReal)                             \
   ROW("MeanVarianceNormalization", import_onnx_mean_variance, kReal) \
@@ -84,7 +84,7 @@
   ROW("Mul", import_onnx_binary, kAsInputs)                          \
   ROW("Neg", import_onnx_unary, kAsInputs)                           \
   ROW("Not", import_onnx_unary, kWhole)                              \
-  ROW("OneHot", import_onnx_one_hot, kReal)                          \
+  ROW("OneHot", import_onnx_one_hot, kAsInputs)                      \
   ROW("Or", import_onnx_binary, kWhole)                              \
   ROW("PRelu", import_onnx_activation, kReal)                        \
   ROW("Pad", import_onnx_pad, kAsInputs)                             \
@@ -94,18 +94,18 @@
   ROW("RMSNormalization", import_onnx_layer_norm, kReal)             \
   ROW("Reciprocal", import_onnx_unary, kReal)                        \
   ROW("ReduceL1", import_onnx_reduce, kAsInputs)                     \
-  ROW("ReduceL2", import_onnx_reduce, kReal)                         \
-  ROW("ReduceLogSum", import_onnx_reduce, kReal)                     \
-  ROW("ReduceLogSumExp", import_onnx_reduce, kReal)                  \
+  ROW("ReduceL2", import_onnx_reduce, kAsInputs)                     \
+  ROW("ReduceLogSum", import_onnx_reduce, kAsInputs)                 \
+  ROW("ReduceLogSumExp", import_onnx_reduce, kAsInputs)              \
   ROW("ReduceMax", import_onnx_reduce, kAsInputs)                    \
-  ROW("ReduceMean", import_onnx_reduce, kReal)                       \
+  ROW("ReduceMean", import_onnx_reduce, kAsInputs)                   \
   ROW("ReduceMin", import_onnx_reduce, kAsInputs)                    \
   ROW("ReduceProd", import_onnx_reduce, kAsInputs)                   \
   ROW("ReduceSum", import_onnx_reduce, kAsInputs)                    \
   ROW("ReduceSumSquare", import_onnx_reduce, kAsInputs)              \
-  ROW("Relu", import_onnx_activation, kReal)                         \
+  ROW("Relu", import_onnx_activation, kAsInputs)                     \
   ROW("Reshape", import_onnx_reshape, kAsInputs)                     \
-  ROW("Resize", import_onnx_resize, kReal)                           \
+  ROW("Resize", import_onnx_resize, kAsInputs)                       \
   ROW("ReverseSequence", import_onnx_reverse_sequence, kAsInputs)    \
   ROW("Round", import_onnx_unary, kReal)                             \
   ROW("Scatter", import_onnx_scatter_elements, kAsInputs)            \
@@ -138,7 +138,7 @@
   ROW("Transpose", import_onnx_transpose, kAsInputs)                 \
   ROW("Trilu", import_onnx_trilu, kAsInputs)                         \
   ROW("Unsqueeze", import_onnx_squeeze, kAsInputs)                   \
-  ROW("Upsample", import_onnx_resize, kReal)                         \
+  ROW("Upsample", import_onnx_resize, kAsInputs)                     \
   ROW("Where", import_onnx_where, kAsInputs)                         \
   ROW("Xor", import_onnx_binary, kWhole)
 

@@ -9,6 +9,7 @@ namespace dvnn::import {
 namespace {
 
 using layers::Reduction;
+using layers::UnaryFunction;
 
 // Axes are an input from some opset on, and an attribute before. Nothing: all, or none.
 Result<std::vector<int>> reduced_axes(const OnnxNode& node, size_t rank) {
@@ -27,6 +28,12 @@ Result<Reduction> reduction_of(const std::string& type) {
   return layers::parse_reduction(lower_case(type.substr(std::string("Reduce").size())));
 }
 
+// Whether whole numbers become others, whose fractions the result's type drops.
+bool makes_fractions(Reduction operation) {
+  return operation == Reduction::kMean || operation == Reduction::kL2 ||
+         operation == Reduction::kLogSum || operation == Reduction::kLogSumExp;
+}
+
 Result<int> axis_of(const OnnxNode& node, int value, int64_t fallback) {
   const size_t rank = node.builder().shape_of(value).axes();
   DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", fallback), rank));
@@ -43,6 +50,12 @@ Status import_onnx_reduce(const OnnxNode& node) {
   DVNN_ASSIGN(const std::vector<int> axes, reduced_axes(node, shape.axes()));
   if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) return node.done(in);
   const bool keep = node.integer("keepdims", 1) != 0;
+  if (node.is_integral(0) && makes_fractions(operation)) {
+    const std::string name = node.name() + "_exact";
+    DVNN_ASSIGN(const int exact,
+                b.cpu(name, layers::ReduceAttributes{operation, axes, keep}, {in}));
+    return node.done(b.unary(node.name(), {UnaryFunction::kTrunc, {}, {}}, exact));
+  }
   const bool pools = operation == Reduction::kMean || operation == Reduction::kMax;
   if (!pools || shape.rank != 4 || shape.n() != 1 || axes != std::vector<int>{2, 3}) {
     return node.done(b.cpu(node.name(), layers::ReduceAttributes{operation, axes, keep}, {in}));

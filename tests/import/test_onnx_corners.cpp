@@ -268,6 +268,19 @@ START_TEST(a_column_is_added_to_rows) {
 }
 END_TEST
 
+START_TEST(elements_are_groups_where_no_axis_is_named) {
+  for (const auto& [type, want] : {std::pair("ReduceL1", std::vector<float>{2, 3}),
+                                   {"ReduceL2", {2, 3}},
+                                   {"ReduceSumSquare", {4, 9}},
+                                   {"ReduceSum", {-2, 3}},
+                                   {"ReduceLogSumExp", {-2, 3}}}) {
+    OnnxModel m({2}, 18);
+    m.node(type, {"x"}, {"y"}).set("noop_with_empty_axes", 1).output("y");
+    expect(type, m, {-2, 3}, want, {2});
+  }
+}
+END_TEST
+
 START_TEST(sizes_are_products_in_single_precision) {
   // 30 x 1.29999995 is 39.
   OnnxModel m({1, 1, 1, 30}, 13);
@@ -315,12 +328,12 @@ DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
            whole_numbers_divide_without_a_rest, chosen_fractions_are_no_whole_numbers,
            what_is_not_zero_is_true, a_column_is_added_to_rows,
 
-           sizes_are_products_in_single_precision, a_single_pixel_is_the_first,
-           smaller_pictures_take_the_next_pixel, what_is_cut_off_is_not_repeated,
-           a_number_without_dimensions_is_one_place, a_command_reads_what_is_known,
-           several_pictures_are_added, a_wider_constant_makes_a_wider_result,
-           a_vector_times_a_matrix_is_a_vector, averages_count_uneven_pads,
-           a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
+           elements_are_groups_where_no_axis_is_named, sizes_are_products_in_single_precision,
+           a_single_pixel_is_the_first, smaller_pictures_take_the_next_pixel,
+           what_is_cut_off_is_not_repeated, a_number_without_dimensions_is_one_place,
+           a_command_reads_what_is_known, several_pictures_are_added,
+           a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
+           averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
            a_pooling_is_wider_than_what_the_convolution_reads,
            what_has_no_length_is_not_divided_by_it, what_a_made_up_picture_overflows_is_left_alone)
 

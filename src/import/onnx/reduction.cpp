@@ -28,6 +28,22 @@ Result<Reduction> reduction_of(const std::string& type) {
   return layers::parse_reduction(lower_case(type.substr(std::string("Reduce").size())));
 }
 
+// What an element becomes whose group is itself.
+Result<int> reduced_alone(const OnnxNode& node, Reduction operation, int in) {
+  GraphBuilder& b = node.builder();
+  switch (operation) {
+    case Reduction::kL1:
+    case Reduction::kL2:
+      return b.unary(node.name(), {UnaryFunction::kAbs, {}, {}}, in);
+    case Reduction::kLogSum:
+      return b.unary(node.name(), {UnaryFunction::kLog, {}, {}}, in);
+    case Reduction::kSumSquare:
+      return b.binary(node.name(), layers::BinaryOperation::kMul, in, in);
+    default:
+      return in;
+  }
+}
+
 // Whether whole numbers become others, whose fractions the result's type drops.
 bool makes_fractions(Reduction operation) {
   return operation == Reduction::kMean || operation == Reduction::kL2 ||
@@ -48,7 +64,9 @@ Status import_onnx_reduce(const OnnxNode& node) {
   const Shape shape = b.shape_of(in);
   DVNN_ASSIGN(const Reduction operation, reduction_of(node.type()));
   DVNN_ASSIGN(const std::vector<int> axes, reduced_axes(node, shape.axes()));
-  if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) return node.done(in);
+  // Each element by itself.
+  const bool alone = axes.empty() && node.integer("noop_with_empty_axes", 0) != 0;
+  if (alone) return node.done(reduced_alone(node, operation, in));
   const bool keep = node.integer("keepdims", 1) != 0;
   if (node.is_integral(0) && makes_fractions(operation)) {
     const std::string name = node.name() + "_exact";

@@ -268,6 +268,45 @@ START_TEST(a_column_is_added_to_rows) {
 }
 END_TEST
 
+// Each makes a number without dimensions of (4) or (1, 4), which Unsqueeze makes (1, 1).
+START_TEST(numbers_without_dimensions_get_new_ones) {
+  const std::vector<float> input = {1, 2, 3, 4};
+  for (const std::string type : {"MatMul", "Squeeze", "Einsum", "GatherND", "Reshape"}) {
+    OnnxModel m({4}, 12);
+    m.floats("w", {1, 1, 1, 2}).places("at", {1}, {2}).places("none", {0}, {});
+    m.places("one_row", {2}, {1, 4}).node("ReduceSum", {"x"}, {"sum"}).set("keepdims", 1);
+    float want = 10;
+    if (type == "MatMul") {
+      m.node("MatMul", {"x", "w"}, {"n"});
+      want = 14;
+    } else if (type == "Squeeze") {
+      m.node("Unsqueeze", {"sum"}, {"matrix"}).list("axes", {0}).node("Squeeze", {"matrix"}, {"n"});
+    } else if (type == "Einsum") {
+      m.node("Einsum", {"x", "w"}, {"n"}).set("equation", "i,i->");
+      want = 14;
+    } else if (type == "GatherND") {
+      m.node("GatherND", {"x", "at"}, {"n"});
+      want = 3;
+    } else {
+      m.node("Reshape", {"sum", "none"}, {"n"});
+    }
+    m.node("Unsqueeze", {"n"}, {"y"}).list("axes", {0, 1}).output("y");
+    expect(type.c_str(), m, input, {want}, {1, 1});
+  }
+  OnnxModel m({4}, 12);
+  m.ints("depth", {4}).floats("values", {0, 1}).node("ArgMax", {"x"}, {"most"});
+  m.set("keepdims", 0).node("OneHot", {"most", "depth", "values"}, {"y"}).output("y");
+  expect("OneHot", m, {1, 5, 3, 4}, {0, 1, 0, 0}, {4});
+}
+END_TEST
+
+START_TEST(a_number_scales_an_einsum) {
+  OnnxModel m({2, 2}, 12);
+  m.floats("w", {1, 2, 3}).node("Einsum", {"x", "w"}, {"y"}).set("equation", "ab,z->z");
+  expect("Einsum", m.output("y"), {1, 2, 3, 4}, {10, 20, 30}, {3});
+}
+END_TEST
+
 START_TEST(elements_are_groups_where_no_axis_is_named) {
   for (const auto& [type, want] : {std::pair("ReduceL1", std::vector<float>{2, 3}),
                                    {"ReduceL2", {2, 3}},
@@ -327,7 +366,7 @@ END_TEST
 DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
            whole_numbers_divide_without_a_rest, chosen_fractions_are_no_whole_numbers,
            what_is_not_zero_is_true, a_column_is_added_to_rows,
-
+           numbers_without_dimensions_get_new_ones, a_number_scales_an_einsum,
            elements_are_groups_where_no_axis_is_named, sizes_are_products_in_single_precision,
            a_single_pixel_is_the_first, smaller_pictures_take_the_next_pixel,
            what_is_cut_off_is_not_repeated, a_number_without_dimensions_is_one_place,

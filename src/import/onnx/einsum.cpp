@@ -118,6 +118,7 @@ class Einsum {
   }
 
   Result<int> in_order(const Operand& operand, const std::string& labels) {
+    if (labels.empty()) return operand.value;  // a number
     std::vector<int64_t> order;
     for (char label : labels) order.push_back(static_cast<int64_t>(operand.labels.find(label)));
     return b_.permute(next_name(), operand.value, order);

@@ -84,6 +84,13 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
                                             "' and none of ONNX's own: it is no neural network"};
 }
 
+// Returns whether an equation of Einsum names no axis of its result.
+bool sums_all(const std::string& equation) {
+  const size_t arrow = equation.find("->");
+  return arrow != std::string::npos &&
+         equation.find_first_not_of(' ', arrow + 2) == std::string::npos;
+}
+
 // Returns whether a node makes a number without dimensions: the graph has none of rank 0.
 bool makes_scalar(const OnnxNode& node) {
   const auto rank_of = [&](int i) -> size_t {
@@ -95,13 +102,20 @@ bool makes_scalar(const OnnxNode& node) {
   };
   const std::string& type = node.type();
   if (type.rfind("Arg", 0) == 0) return node.integer("keepdims", 1) == 0 && rank_of(0) <= 1;
-  if (type.rfind("Reduce", 0) == 0) {
-    if (node.integer("keepdims", 1) != 0) return false;
+  const bool reduces = type.rfind("Reduce", 0) == 0;
+  if (reduces || type == "Squeeze") {
+    if (reduces && node.integer("keepdims", 1) != 0) return false;
     const auto axes = node.ints_at(1, "axes");
     return !axes.ok() || axes.value().empty() || axes.value().size() >= rank_of(0);
   }
   if (type == "Gather") return rank_of(0) == 1 && rank_of(1) == 0;
-  if (type == "Squeeze") return rank_of(0) <= 1;
+  if (type == "MatMul") return rank_of(0) == 1 && rank_of(1) == 1;
+  if (type == "GatherND") return rank_of(1) == 1;
+  if (type == "Einsum") return sums_all(node.text("equation", ""));
+  if (type == "Reshape") {
+    const auto dims = node.ints_at(1, "shape");
+    return dims.ok() && dims.value().empty();
+  }
   if (type == "Unsqueeze" || type == "Flatten") return false;
   for (int i = 0; i < node.inputs(); ++i) {
     if (node.has(i) && rank_of(i) != 0) return false;

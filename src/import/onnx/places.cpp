@@ -247,7 +247,8 @@ Status import_onnx_one_hot(const OnnxNode& node) {
     return Error{ErrorCode::kMalformed, "the depth is no number, or the values are not two"};
   }
   const int64_t classes = depth->ints()[0];
-  Dims dims = dims_of(b.shape_of(in));
+  Dims dims;
+  if (!node.is_scalar(0)) dims = dims_of(b.shape_of(in));
   DVNN_ASSIGN(const size_t axis, axis_at(node, -1, dims.size() + 1));
   dims.insert(dims.begin() + static_cast<ptrdiff_t>(axis), 1);
   DVNN_ASSIGN(in, b.reshape(name + "_in", in, dims));

@@ -25,8 +25,8 @@ bool is_keras_model(const std::string& class_name);
 /// snake case, numbered from the second of a class on.
 Status to_keras2(Json* config);
 
-/// Names the sequences that stand in a list of layers, which early versions of Keras 2 wrote without
-/// names: they are those of `names`, the model's layers in order, that no other layer has.
+/// Names the sequences that stand in a list of layers, which early versions of Keras 2 wrote
+/// without names: they are those of `names`, the model's layers in order, that no other layer has.
 void name_sequences(const std::vector<std::string>& names, Json* config);
 
 /// Drops the layers of the outermost model that the layers `names` do not need, and makes their

@@ -121,11 +121,9 @@ class Keras1(Dialect):
             if kind in PICTURES:
                 own['dim_ordering'] = 'tf'
         if kind == 'Conv2DTranspose':
-            if own.get('border_mode') == 'valid' and any(s > 1 for s in own['subsample']) and own['output_padding']:
-                pass
             results = [a for v, a in net.values.items() if v.layer is layer]
             own['output_shape'] = [None] + list(results[0].shape[1:])
-        for key in ('dilation_rate', 'groups', 'output_padding', 'keepdims', 'interpolation', 'kernel_constraint'):
+        for key in ('dilation_rate', 'groups', 'output_padding', 'keepdims', 'interpolation'):
             own.pop(key, None)
         kind = {'Conv2D': 'Convolution2D', 'Conv1D': 'Convolution1D', 'Conv2DTranspose': 'Deconvolution2D',
                 'SeparableConv2D': 'SeparableConvolution2D'}.get(kind, kind)
@@ -165,6 +163,8 @@ class Keras3(Dialect):
         return layer.kind, config
 
     def is_operator(self, net, layer):
+        if 'number' in layer.config:
+            return True
         ranks = {net.values[v].ndim for call in layer.calls for v in call}
         return self.operators and layer.kind in OPERATORS and len(ranks) == 1 and all(len(call) == 2 for call in layer.calls)
 

@@ -93,6 +93,8 @@ def calls_of(net, layer, dialect):
                    for v in call]
         if layer.inner is None and dialect.is_operator(net, layer):
             args = tensors
+            if 'number' in layer.config:
+                args.insert(0 if layer.config['first'] else 1, layer.config['number'])
         else:
             args = tensors if len(tensors) == 1 and layer.kind != 'Concatenate' else [tensors]
         nodes.append({'args': args, 'kwargs': {'mask': None} if layer.kind == 'BatchNormalization' else {}})

@@ -195,8 +195,6 @@ def prelu(net, kind):
     axes = [a for a in range(1, len(shape) + 1) if net.chance(0.6)]
     if len(shape) == 3 and net.chance(0.5):
         axes = [1, 2]
-    if net.dialect.number == 1 and not axes:
-        axes = []
     alpha = [1 if k in axes else side for k, side in enumerate(shape, 1)]
     return net.add(kind, [x], {'shared_axes': axes or None}, [('alpha', net.uniform(-0.3, 0.6, alpha))])
 
@@ -266,6 +264,14 @@ def merge(net, kind, x=None, other=None):
     if len(inputs) == 3 and not broadcasts(net, net.shape(inputs[0]), net.shape(inputs[2])):
         raise Unfit
     return net.add(kind, inputs)
+
+
+@layer('Add', 'Multiply', 'Subtract')
+def with_number(net, kind):
+    """x + 1 or 1 - x."""
+    if net.dialect.number < 3 or net.sequential:
+        raise Unfit
+    return net.add(kind, [net.pick()], {'number': net.choose([0.5, 2.0, -1.0, 0.3]), 'first': net.chance(0.4)})
 
 
 @layer('Concatenate')

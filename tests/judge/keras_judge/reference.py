@@ -166,9 +166,17 @@ def aligned(inputs):
     return [x.reshape(x.shape[:1] + (1,) * (rank - x.ndim) + x.shape[1:]) for x in inputs]
 
 
+def operands(of, inputs, context):
+    """The inputs, or one and a number."""
+    if 'number' not in of.config:
+        return aligned(inputs)
+    number = context.weight(np.full(1, of.config['number'])).reshape((-1,) + (1,) * (inputs[0].ndim - 1))
+    return [number, inputs[0]] if of.config['first'] else [inputs[0], number]
+
+
 @layer('Add')
 def add(of, inputs, context, dialect):
-    first, *others = aligned(inputs)
+    first, *others = operands(of, inputs, context)
     total = context.noisy(first)
     for other in others:
         total = context.noisy(total + context.noisy(other))
@@ -177,13 +185,13 @@ def add(of, inputs, context, dialect):
 
 @layer('Subtract')
 def subtract(of, inputs, context, dialect):
-    first, second = aligned(inputs)
+    first, second = operands(of, inputs, context)
     return context.noisy(context.noisy(first) - context.noisy(second))
 
 
 @layer('Multiply')
 def multiply(of, inputs, context, dialect):
-    product, *others = aligned(inputs)
+    product, *others = operands(of, inputs, context)
     for other in others:
         product = context.noisy(product * other)
     return product

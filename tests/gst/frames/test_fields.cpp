@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers that are fields (interlace-mode=alternate): half the rows, while caps and objects are of
 // the frame.
-#include <cmath>
+#include <cstdio>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
@@ -56,6 +56,35 @@ START_TEST(boxes_are_in_lines_of_the_frame) {
       }
     }
   }
+}
+END_TEST
+
+// GStreamer's own fields, with the metas and the rate that it gives them.
+START_TEST(fields_that_gstreamer_makes_are_inferred) {
+  GstElementFactory* factory = gst_element_factory_find("interlace");
+  if (!factory) {
+    std::printf("skipped: there is no element interlace\n");
+    return;
+  }
+  gst_object_unref(factory);
+  GstHarness* h = chain(
+      "interlace field-pattern=1:1 ! capsfilter "
+      "caps=\"video/x-raw(format:Interlaced),interlace-mode=alternate\" ! dvconvert ! "
+      "dvinfer network=" +
+          network_path() + " ! dvdecode",
+      video_caps("I420", 320, 240));
+  for (guint i = 0; i < 4; ++i) {
+    GstBuffer* frame = red_square("I420", 320, 240, 2, 1);
+    GST_BUFFER_PTS(frame) = i * GST_SECOND / 25;
+    ck_assert_int_eq(gst_harness_push(h, frame), GST_FLOW_OK);
+  }
+  for (int i = 0; i < 4; ++i) {
+    GstBuffer* field = gst_harness_pull(h);
+    ck_assert_uint_lt(gst_buffer_get_size(field), 320 * 240);
+    ck_assert_msg(found_square(field, 320, 240, 2, 1, 3), "field %d", i);
+    gst_buffer_unref(field);
+  }
+  gst_harness_teardown(h);
 }
 END_TEST
 
@@ -150,7 +179,8 @@ START_TEST(tensors_of_fields_say_where_they_are_from) {
 }
 END_TEST
 
-DVNN_GST_SUITE(gst_fields, boxes_are_in_lines_of_the_frame, crops_are_in_lines_of_the_frame,
+DVNN_GST_SUITE(gst_fields, boxes_are_in_lines_of_the_frame,
+               fields_that_gstreamer_makes_are_inferred, crops_are_in_lines_of_the_frame,
                fields_have_the_shape_of_their_frame, boxes_are_drawn_on_fields,
                objects_are_obscured_on_fields, tensors_of_fields_say_where_they_are_from)
 

@@ -7,71 +7,135 @@
 namespace dvnn::track {
 namespace {
 
-constexpr size_t kFewest = 4;          // detections that tell what is common
+constexpr size_t kFewest = 4;          // detections that tell how far all is shifted
+constexpr size_t kFewestSlopes = 8;    // and how much nearer and turned it is
+constexpr int kPasses = 3;             // in which those are left out that do not fit
 constexpr double kLikely = 1.5;        // deviations beyond which one counts less
 constexpr double kLoss = 1.5;          // of the mean's variance by counting those less
 constexpr double kNewVariance = 0.02;  // share of a frame in what is known of the camera
-// Share of a shift below which it is nobody's: then the camera stands.
+// Share of a motion below which it is nobody's: then the camera stands.
 constexpr double kLeastShare = 0.05;
 constexpr double kMostWidened = 1;  // widths and heights of a box
 
-}  // namespace
-
-void CommonMotion::begin() {
-  for (auto& offs : offs_) offs.clear();
+// Huber's weight of what is so far off.
+double robust(double off, double weight) {
+  return weight * std::min(1.0, kLikely / (std::fabs(off) * std::sqrt(weight)));
 }
 
-void CommonMotion::add(double x, double y, double variance_x, double variance_y) {
-  offs_[0].push_back({x, 1 / variance_x});
-  offs_[1].push_back({y, 1 / variance_y});
+}  // namespace
+
+void CommonMotion::add(double x, double y, double off_x, double off_y, double variance_x,
+                       double variance_y) {
+  matches_.push_back({{x, y}, {off_x, off_y}, {1 / variance_x, 1 / variance_y}});
+}
+
+void CommonMotion::find_middle() {
+  for (int axis = 0; axis < 2; ++axis) {
+    double sum = 0, weights = 0;
+    for (const Match& match : matches_) {
+      sum += match.weight[axis] * match.at[axis];
+      weights += match.weight[axis];
+    }
+    middle_[axis] = sum / weights;
+  }
 }
 
 // The median says who is far from the others; the mean of those who are near, weighted as Huber
-// does, is the shift. Its share that is the camera's is as in a Kalman filter.
-double CommonMotion::shift_of(double news, std::vector<Off>* offs, double* variance) const {
-  std::sort(offs->begin(), offs->end(), [](const Off& a, const Off& b) {
+// does, is the shift.
+CommonMotion::Estimate CommonMotion::shift_of(int axis, double growth, double turn) {
+  const int other = 1 - axis;
+  offs_.clear();
+  for (const Match& match : matches_) {
+    const double along = match.at[axis] - middle_[axis], across = match.at[other] - middle_[other];
+    const double sloped = growth * along + (axis == 0 ? -turn : turn) * across;
+    offs_.push_back({match.off[axis] - sloped, match.weight[axis]});
+  }
+  std::sort(offs_.begin(), offs_.end(), [](const Off& a, const Off& b) {
     return a.off < b.off || (a.off == b.off && a.weight < b.weight);
   });
   double all = 0, below = 0, median = 0;
-  for (const Off& off : *offs) all += off.weight;
-  for (const Off& off : *offs) {
+  for (const Off& off : offs_) all += off.weight;
+  for (const Off& off : offs_) {
     median = off.off;
     if ((below += off.weight) >= all / 2) break;
   }
   double sum = 0, weights = 0;
-  for (const Off& off : *offs) {
-    const double far = std::fabs(off.off - median) * std::sqrt(off.weight);
-    const double weight = off.weight * std::min(1.0, kLikely / far);
+  for (const Off& off : offs_) {
+    const double weight = robust(off.off - median, off.weight);
     sum += weight * off.off;
     weights += weight;
   }
   const double shift = sum / weights;
   // Things that go their own ways spread wider than filter and detector explain.
   double spread = 0;
-  for (const Off& off : *offs) spread += off.weight * (off.off - shift) * (off.off - shift);
-  const double others = static_cast<double>(offs->size() - 1);
-  const double error = std::max(kLoss / weights, spread / (all * others));
-  const double share = *variance / (*variance + error);
-  *variance = std::max(0.0, *variance + news * (shift * shift - error - *variance));
-  return share < kLeastShare ? 0 : share * shift;
+  for (const Off& off : offs_) spread += off.weight * (off.off - shift) * (off.off - shift);
+  const double others = static_cast<double>(offs_.size() - 1);
+  return {shift, std::max(kLoss / weights, spread / (all * others))};
+}
+
+// How much farther from the middle all is, or how much turned around it, for its distance: by least
+// squares, in which those that do not fit count less from pass to pass.
+CommonMotion::Estimate CommonMotion::slope_of(bool turns, const Estimate shifts[2]) const {
+  Estimate slope;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    double sum = 0, all = 0, weights = 0, spread = 0;
+    for (const Match& match : matches_) {
+      const double x = match.at[0] - middle_[0], y = match.at[1] - middle_[1];
+      const double arms[2] = {turns ? -y : x, turns ? x : y};
+      for (int axis = 0; axis < 2; ++axis) {
+        const double off = match.off[axis] - shifts[axis].value, arm = arms[axis];
+        const double rest = off - slope.value * arm;
+        const double weight = robust(rest, match.weight[axis]);
+        sum += weight * arm * off;
+        weights += weight * arm * arm;
+        all += match.weight[axis] * arm * arm;
+        spread += match.weight[axis] * rest * rest;
+      }
+    }
+    if (!(weights > 0)) return {};
+    const double others = static_cast<double>(2 * matches_.size() - 4);
+    slope = {sum / weights, std::max(kLoss / weights, spread / (all * others))};
+  }
+  return slope;
+}
+
+// The share of a motion that is the camera's is as in a Kalman filter.
+double CommonMotion::Kind::camera_part(const Estimate& estimate) {
+  const double share = variance / (variance + estimate.error);
+  const double square = estimate.value * estimate.value - estimate.error;
+  variance += std::max(kNewVariance, 1.0 / ++frames) * (square - variance);
+  variance = std::max(0.0, variance);
+  return share < kLeastShare ? 0 : share * estimate.value;
 }
 
 void CommonMotion::widen(std::vector<Candidate>* expected) const {
-  const double x = std::sqrt(variances_[0]), y = std::sqrt(variances_[1]);
+  const double growth = growth_.variance, turn = turn_.variance;
   for (Candidate& candidate : *expected) {
     const image::Corners& box = candidate.box;
-    candidate.slack_x = std::min(candidate.slack_x + x, kMostWidened * (box.x1 - box.x0));
-    candidate.slack_y = std::min(candidate.slack_y + y, kMostWidened * (box.y1 - box.y0));
+    const double x = (box.x0 + box.x1) / 2 - middle_[0], y = (box.y0 + box.y1) / 2 - middle_[1];
+    const double more_x = std::sqrt(shifts_[0].variance + growth * x * x + turn * y * y);
+    const double more_y = std::sqrt(shifts_[1].variance + growth * y * y + turn * x * x);
+    candidate.slack_x = std::min(candidate.slack_x + more_x, kMostWidened * (box.x1 - box.x0));
+    candidate.slack_y = std::min(candidate.slack_y + more_y, kMostWidened * (box.y1 - box.y0));
   }
 }
 
 motion::Affine CommonMotion::solve() {
-  motion::Affine camera;
-  if (offs_[0].size() < kFewest) return camera;
-  const double news = std::max(kNewVariance, 1.0 / ++frames_);
-  camera.x0 = shift_of(news, &offs_[0], &variances_[0]);
-  camera.y0 = shift_of(news, &offs_[1], &variances_[1]);
-  return camera;
+  if (matches_.size() < kFewest) return {};
+  find_middle();
+  Estimate shifts[2], growth, turn;
+  for (int axis = 0; axis < 2; ++axis) shifts[axis] = shift_of(axis, 0, 0);
+  double grown = 0, turned = 0;
+  if (matches_.size() >= kFewestSlopes) {
+    growth = slope_of(false, shifts);
+    turn = slope_of(true, shifts);
+    for (int axis = 0; axis < 2; ++axis) shifts[axis] = shift_of(axis, growth.value, turn.value);
+    grown = growth_.camera_part(slope_of(false, shifts));
+    turned = turn_.camera_part(slope_of(true, shifts));
+  }
+  const double x = shifts_[0].camera_part(shifts[0]), y = shifts_[1].camera_part(shifts[1]);
+  return {1 + grown, -turned,   x - grown * middle_[0] + turned * middle_[1],
+          turned,    1 + grown, y - grown * middle_[1] - turned * middle_[0]};
 }
 
 }  // namespace dvnn::track

@@ -11,36 +11,53 @@
 
 namespace dvnn::track {
 
-/// Estimates a shift that all tracks share. How much cameras shift is learned of each stream, so
-/// that what things do on their own moves nothing under a camera that stands.
+/// Estimates a shift that all tracks share, how much nearer all comes, and by how much all turns.
+/// How much cameras do so is learned of each stream, so that what things do on their own moves
+/// nothing under a camera that stands.
 class CommonMotion {
  public:
-  void begin();
-  /// How far a detection was from where it was expected, and the variances of that.
-  void add(double x, double y, double variance_x, double variance_y);
-  /// The shift of the frame, as far as it is likely that the camera made it: none where there are
+  void begin() { matches_.clear(); }
+  /// Where a track was expected, how far its detection was from there, and the variances of that.
+  void add(double x, double y, double off_x, double off_y, double variance_x, double variance_y);
+  /// The motion of the frame, as far as it is likely that the camera made it: none where there are
   /// too few detections to tell.
   motion::Affine solve();
   /// Lets expected boxes be as much farther off as the camera may have moved.
   void widen(std::vector<Candidate>* expected) const;
   /// Forgets what is known of the camera.
   void clear() {
-    variances_[0] = variances_[1] = 0;
-    frames_ = kGuessed;
+    for (Kind* kind : {&shifts_[0], &shifts_[1], &growth_, &turn_}) *kind = {};
   }
 
  private:
-  static constexpr unsigned kGuessed = 5;  // frames for which the first guess counts: none shifts
+  static constexpr unsigned kGuessed = 5;  // frames for which the first guess counts: none moves
 
+  struct Match {
+    double at[2], off[2], weight[2];  // along x and y
+  };
   struct Off {
     double off, weight;
   };
+  struct Estimate {
+    double value = 0;
+    double error = 1;  // its variance
+  };
+  // What cameras do of one kind: its variance, learned in so many frames.
+  struct Kind {
+    double variance = 0;
+    unsigned frames = kGuessed;
 
-  double shift_of(double news, std::vector<Off>* offs, double* variance) const;
+    double camera_part(const Estimate& estimate);
+  };
 
-  std::vector<Off> offs_[2];
-  double variances_[2] = {};  // of the camera's shifts
-  unsigned frames_ = kGuessed;
+  void find_middle();
+  Estimate shift_of(int axis, double growth, double turn);
+  Estimate slope_of(bool turns, const Estimate shifts[2]) const;
+
+  std::vector<Match> matches_;
+  std::vector<Off> offs_;
+  double middle_[2] = {};  // around which things come nearer and turn
+  Kind shifts_[2], growth_, turn_;
 };
 
 }  // namespace dvnn::track

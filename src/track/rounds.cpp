@@ -102,8 +102,9 @@ bool Tracker::follow_camera(Time time) {
     const BoxFilter filter = expected(track, time);
     const image::Corners& box = nth(detections_, pair.detection).box;
     const double off = learned_.deviation() * filter.size();
-    common_.add((box.x0 + box.x1) / 2 - filter.axis(0).x, (box.y0 + box.y1) / 2 - filter.axis(1).x,
-                filter.axis(0).xx + off * off, filter.axis(1).xx + off * off);
+    const Axis &x = filter.axis(0), &y = filter.axis(1);
+    common_.add(x.x, y.x, (box.x0 + box.x1) / 2 - x.x, (box.y0 + box.y1) / 2 - y.x,
+                x.xx + off * off, y.xx + off * off);
   }
   const motion::Affine camera = common_.solve();
   move(camera);

@@ -5,12 +5,15 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/patches.h"
+
 namespace dvnn::motion {
 namespace {
 
 constexpr int kColumns = 12,
               kRows = 8;    // cells of a frame, of each of which the best corner counts
 constexpr int kRadius = 3;  // of the window around a corner that is compared
+static_assert(2 * kRadius + 1 == kernels::kPatchSize);
 constexpr int kBorder = kRadius + 2;
 constexpr float kLeastCorner = 30;  // gradient squared, in levels of brightness, both ways
 constexpr int kSearch = 8;          // pixels of the coarsest level that a camera may turn
@@ -39,6 +42,13 @@ bool similarity_of(double ax, double ay, double bx, double by, double cx, double
 Affine scaled(const Affine& map, double step) {
   const Affine to_frame{step, 0, step / 2, 0, step, step / 2};
   return to_frame.inverse().then(map).then(to_frame);
+}
+
+// Where the patch around a place is, whose pixels' middles are at integers.
+kernels::PatchPlace place_around(const LumaPyramid::Level& level, float x, float y) {
+  const int left = static_cast<int>(x), top = static_cast<int>(y);
+  return {level.row(top - kRadius) + left - kRadius, static_cast<size_t>(level.width),
+          x - static_cast<float>(left), y - static_cast<float>(top)};
 }
 
 }  // namespace
@@ -95,16 +105,12 @@ Affine CameraMotion::search(const Affine& guess) const {
       const int x0 = std::max(0, -dx), x1 = std::min(from.width, from.width - dx);
       const int y0 = std::max(0, -dy), y1 = std::min(from.height, from.height - dy);
       if (2 * (x1 - x0) < from.width || 2 * (y1 - y0) < from.height) continue;
+      const auto count = static_cast<size_t>(x1 - x0);
       float sum = 0;
       int rows = 0;
       for (int j = y0; j < y1; j += 3, ++rows) {
-        const float *a = from.row(j), *b = to.row(j + dy) + dx;
-        float part[4] = {};
-        int i = x0;
-        for (; i + 4 <= x1; i += 4) {
-          for (int k = 0; k < 4; ++k) part[k] += std::fabs(a[i + k] - b[i + k]);
-        }
-        sum += (part[0] + part[1] + part[2] + part[3]) / static_cast<float>(i - x0);
+        sum += kernels::sum_of_differences(from.row(j) + x0, to.row(j + dy) + dx + x0, count) /
+               static_cast<float>(count);
       }
       // Of shifts that are as good, the nearest.
       sum = sum / static_cast<float>(rows) +
@@ -119,7 +125,6 @@ Affine CameraMotion::search(const Affine& guess) const {
 
 // Lucas and Kanade's steps, with the gradients of the reference.
 bool CameraMotion::track(int level_index, Point* point) const {
-  constexpr int kWindow = 2 * kRadius + 1;
   const LumaPyramid::Level& from = reference_.level(level_index);
   const LumaPyramid::Level& to = now_.level(level_index);
   const float scale = 1.0f / static_cast<float>(1 << level_index);
@@ -130,17 +135,13 @@ bool CameraMotion::track(int level_index, Point* point) const {
            py < static_cast<float>(level.height - kBorder - 1);
   };
   if (!inside(from, x, y)) return level_index > 0;
-  float pixels[kWindow][kWindow], gx[kWindow][kWindow], gy[kWindow][kWindow];
+  kernels::Patch patch;
+  kernels::sample_patch(place_around(from, x, y), &patch);
   float xx = 0, yy = 0, xy = 0;
-  for (int j = 0; j < kWindow; ++j) {
-    for (int i = 0; i < kWindow; ++i) {
-      const float px = x + static_cast<float>(i - kRadius),
-                  py = y + static_cast<float>(j - kRadius);
-      pixels[j][i] = from.at(px, py);
-      gx[j][i] = (from.at(px + 1, py) - from.at(px - 1, py)) / 2;
-      gy[j][i] = (from.at(px, py + 1) - from.at(px, py - 1)) / 2;
-      xx += gx[j][i] * gx[j][i], yy += gy[j][i] * gy[j][i], xy += gx[j][i] * gy[j][i];
-    }
+  for (size_t k = 0; k < kernels::kPatchFloats; ++k) {
+    if (k % kernels::kPatchStride == kernels::kPatchSize) continue;
+    const float along_x = patch.along_x[k], along_y = patch.along_y[k];
+    xx += along_x * along_x, yy += along_y * along_y, xy += along_x * along_y;
   }
   const float determinant = xx * yy - xy * xy;
   if (!(determinant > 1e-3f * (xx + yy) * (xx + yy))) return level_index > 0;
@@ -148,24 +149,8 @@ bool CameraMotion::track(int level_index, Point* point) const {
   const float begun_x = to_x, begun_y = to_y;
   for (int step = 0; step < kIterations; ++step) {
     if (!inside(to, to_x, to_y)) return false;
-    float values[kWindow][kWindow], mean = 0;
-    for (int j = 0; j < kWindow; ++j) {
-      for (int i = 0; i < kWindow; ++i) {
-        values[j][i] =
-            to.at(to_x + static_cast<float>(i - kRadius), to_y + static_cast<float>(j - kRadius)) -
-            pixels[j][i];
-        mean += values[j][i];
-      }
-    }
-    // Light changes: only what differs beyond the mean is motion.
-    mean /= kWindow * kWindow;
     float bx = 0, by = 0;
-    for (int j = 0; j < kWindow; ++j) {
-      for (int i = 0; i < kWindow; ++i) {
-        bx += gx[j][i] * (values[j][i] - mean);
-        by += gy[j][i] * (values[j][i] - mean);
-      }
-    }
+    kernels::match_patch(place_around(to, to_x, to_y), patch, &bx, &by);
     const float dx = -(yy * bx - xy * by) / determinant, dy = -(xx * by - xy * bx) / determinant;
     to_x += dx;
     to_y += dy;
@@ -186,10 +171,12 @@ bool CameraMotion::fit(Affine* since, double* share) {
     if (point.found) found.push_back(&point);
   }
   if (found.size() < kFewest) return false;
-  const auto off = [](const Affine& map, const Point& point) {
+  const auto fits = [](const Affine& map, const Point& point) {
     double x = static_cast<double>(point.x), y = static_cast<double>(point.y);
     map.apply(&x, &y);
-    return std::hypot(x - static_cast<double>(point.to_x), y - static_cast<double>(point.to_y));
+    const double off_x = x - static_cast<double>(point.to_x);
+    const double off_y = y - static_cast<double>(point.to_y);
+    return off_x * off_x + off_y * off_y < kInlier * kInlier;
   };
   size_t most = 0;
   Affine best;
@@ -203,7 +190,7 @@ bool CameraMotion::fit(Affine* since, double* share) {
     Affine map;
     if (!similarity_of(a.x, a.y, b.x, b.y, a.to_x, a.to_y, b.to_x, b.to_y, &map)) continue;
     size_t agree = 0;
-    for (const Point* point : found) agree += off(map, *point) < kInlier;
+    for (const Point* point : found) agree += fits(map, *point);
     if (agree <= most) continue;
     most = agree;
     best = map;
@@ -214,12 +201,12 @@ bool CameraMotion::fit(Affine* since, double* share) {
   for (int pass = 0; pass < 2; ++pass) {
     double n = 0, x = 0, y = 0, u = 0, v = 0, square = 0, dot = 0, cross = 0;
     for (const Point* point : found) {
-      if (off(best, *point) >= kInlier) continue;
+      if (!fits(best, *point)) continue;
       n += 1, x += point->x, y += point->y, u += point->to_x, v += point->to_y;
     }
     x /= n, y /= n, u /= n, v /= n;
     for (const Point* point : found) {
-      if (off(best, *point) >= kInlier) continue;
+      if (!fits(best, *point)) continue;
       const double px = point->x - x, py = point->y - y, pu = point->to_x - u, pv = point->to_y - v;
       square += px * px + py * py;
       dot += px * pu + py * pv;

@@ -4,33 +4,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/shrink.h"
+
 namespace dvnn::motion {
 namespace {
 
 constexpr int kLeastExtent = 64;  // of the finest level: the coarsest has a quarter
-constexpr int kMostRows = 2;      // that are read of those that fall together: enough against moire
 
-// The sums of `step` numbers each.
-void fold_any(int step, const uint16_t* from, int count, float scale, float* to) {
-  for (int x = 0; x < count; ++x, from += step) {
-    int all = 0;
-    for (int i = 0; i < step; ++i) all += from[i];
-    to[x] = scale * static_cast<float>(all);
-  }
-}
-
-// Those of usual frames, for which the compiler knows the step.
-void fold(int step, const uint16_t* from, int count, float scale, float* to) {
-  switch (step) {
-    case 2:
-      return fold_any(2, from, count, scale, to);
-    case 4:
-      return fold_any(4, from, count, scale, to);
-    case 6:
-      return fold_any(6, from, count, scale, to);
-    default:
-      return fold_any(step, from, count, scale, to);
-  }
+// Bytes that stand apart, side by side.
+const uint8_t* packed(const uint8_t* from, int pixel_stride, int count,
+                      std::vector<uint8_t>* bytes) {
+  if (pixel_stride == 1) return from;
+  bytes->resize(static_cast<size_t>(count));
+  for (int x = 0; x < count; ++x) (*bytes)[static_cast<size_t>(x)] = from[x * pixel_stride];
+  return bytes->data();
 }
 
 }  // namespace
@@ -53,18 +40,14 @@ bool LumaPyramid::build(const Luma& frame) {
   sums_.resize(static_cast<size_t>(wide));
   const float scale = 1.0f / static_cast<float>(rows * step_);
   for (int y = 0; y < finest.height; ++y) {
-    std::fill(sums_.begin(), sums_.end(), uint16_t{0});
+    const uint8_t* read[kMostRows] = {};
     for (int i = 0; i < rows; ++i) {
       const uint8_t* from = frame.data + (y * step_ + i * step_ / rows) * frame.stride;
-      if (frame.pixel_stride == 1) {
-        for (int x = 0; x < wide; ++x) sums_[x] = static_cast<uint16_t>(sums_[x] + from[x]);
-      } else {
-        for (int x = 0; x < wide; ++x)
-          sums_[x] = static_cast<uint16_t>(sums_[x] + from[x * frame.pixel_stride]);
-      }
+      read[i] = packed(from, frame.pixel_stride, wide, &bytes_[i]);
     }
     float* to = &finest.pixels[static_cast<size_t>(y) * static_cast<size_t>(finest.width)];
-    fold(step_, sums_.data(), finest.width, scale, to);
+    kernels::shrink_rows(read[0], read[1], static_cast<size_t>(finest.width),
+                         static_cast<size_t>(step_), scale, sums_.data(), to);
   }
   for (int i = 1; i < kLevels; ++i) {
     const Level& fine = levels_[i - 1];
@@ -72,11 +55,10 @@ bool LumaPyramid::build(const Luma& frame) {
     level.width = fine.width / 2;
     level.height = fine.height / 2;
     level.pixels.resize(static_cast<size_t>(level.width) * static_cast<size_t>(level.height));
-    float* to = level.pixels.data();
+    const auto width = static_cast<size_t>(level.width);
     for (int y = 0; y < level.height; ++y) {
-      const float *high = fine.row(2 * y), *low = fine.row(2 * y + 1);
-      for (int x = 0; x < level.width; ++x, ++to)
-        *to = (high[2 * x] + high[2 * x + 1] + low[2 * x] + low[2 * x + 1]) / 4;
+      kernels::halve_rows(fine.row(2 * y), fine.row(2 * y + 1), width,
+                          &level.pixels[static_cast<size_t>(y) * width]);
     }
   }
   return true;

@@ -28,16 +28,6 @@ class LumaPyramid {
     const float* row(int y) const {
       return &pixels[static_cast<size_t>(y) * static_cast<size_t>(width)];
     }
-    /// Between pixels, whose middles are at integers. The place must be inside.
-    float at(float x, float y) const {
-      const int left = static_cast<int>(x), top = static_cast<int>(y);
-      const float right_share = x - static_cast<float>(left),
-                  low_share = y - static_cast<float>(top);
-      const float *high = row(top) + left, *low = high + width;
-      const float upper = high[0] + right_share * (high[1] - high[0]);
-      const float lower = low[0] + right_share * (low[1] - low[0]);
-      return upper + low_share * (lower - upper);
-    }
   };
 
   /// Returns whether the frame is large enough to be looked at. Keeps its memory.
@@ -48,7 +38,11 @@ class LumaPyramid {
   void swap(LumaPyramid* other);
 
  private:
+  // Rows that are read of those that fall together: enough against moire.
+  static constexpr int kMostRows = 2;
+
   Level levels_[kLevels];
+  std::vector<uint8_t> bytes_[kMostRows];
   std::vector<uint16_t> sums_;
   int step_ = 0;
 };

@@ -268,50 +268,56 @@ void InferQueue::settle(InferItem* item) {
   changed_.notify_all();
 }
 
-void InferQueue::remove_head() {
-  InferItem* head = items_.front().get();
-  head->queued = false;
-  if (head->is_frame()) {
-    --frames_;
-    uncount(head);
-  }
+// The head, which is a frame, leaves the queue.
+void InferQueue::remove_frame() {
+  items_.front()->queued = false;
   items_.pop_front();
+  --frames_;
 }
 
-// The worker keeps the item and may yet return: what goes on is another one with the frame.
+void InferQueue::remove_head() {
+  const ItemPtr head = items_.front();
+  if (!head->is_frame()) return items_.pop_front();
+  remove_frame();
+  uncount(head.get());
+}
+
+// The frame goes on without its regions, in an item of its own: a worker keeps the other, and may
+// yet return to it.
+static ItemPtr split_off_frame(InferItem* from) {
+  auto item = std::make_shared<InferItem>();
+  item->network = from->network;
+  item->tensors = from->tensors;
+  item->upstream_us = from->upstream_us;
+  item->number = from->number;
+  item->times = from->times;
+  item->times.finished = g_get_monotonic_time();
+  item->object = std::move(from->object);
+  return item;
+}
+
 ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   const ItemPtr head = items_.front();
   GST_WARNING_ID(id(), "frame %llu is given up: the device has not answered for %u ms",
                  count(head->number), watchdog_ms);
-  auto item = std::make_shared<InferItem>();
+  ItemPtr item = split_off_frame(head.get());
   item->status = no_answer(watchdog_ms);
-  remove_head();
-  item->network = head->network;
-  item->tensors = head->tensors;
-  item->times = head->times;
-  item->times.finished = g_get_monotonic_time();
+  remove_frame();
   give_up_work(head.get());
-  item->object = std::move(head->object);
+  uncount(head.get());
   return item;
 }
 
-// The frame goes; its regions are run on.
+// Its regions are run on.
 ItemPtr InferQueue::leave_head() {
   const ItemPtr head = items_.front();
   GST_LOG_ID(id(), "frame %llu leaves before its results: %zu of %zu regions are taken",
              count(head->number), head->taken, head->regions.size());
-  auto item = std::make_shared<InferItem>();
-  late_.push_back(head);
-  items_.pop_front();
-  --frames_;
-  head->queued = false;
+  std::list<ItemPtr> late{head};  // so that what follows takes no memory
+  ItemPtr item = split_off_frame(head.get());
+  late_.splice(late_.end(), late);
+  remove_frame();
   head->late = true;
-  item->network = head->network;
-  item->upstream_us = head->upstream_us;
-  item->number = head->number;
-  item->times = head->times;
-  item->times.finished = g_get_monotonic_time();
-  item->object = std::move(head->object);
   return item;
 }
 

@@ -193,6 +193,7 @@ class InferQueue {
   void give_up_work(InferItem* item);
   void drop(const ItemPtr& item);
   void settle(InferItem* item);
+  void remove_frame();
   void remove_head();
   void drop_all();
   bool drop_until_new_stream();

@@ -15,9 +15,10 @@ namespace {
 struct Entry {
   const char* name;
   DecoderResult (*create)(const Json&, Span<const NamedOutput>);
+  ImageOwner image;
 };
 
-#define DVNN_ENTRY(name, create) {name, create},
+#define DVNN_ENTRY(name, create, image) {name, create, image},
 constexpr Entry kDecoders[] = {DVNN_DECODERS(DVNN_ENTRY)};
 #undef DVNN_ENTRY
 
@@ -100,33 +101,42 @@ DecoderResult create_decoder(const std::string& name, const Json& params,
   return create_custom(name, params, outputs, library, known);
 }
 
-namespace {
-
-bool is_built_in(const std::string& name) {
-  return std::any_of(std::begin(kDecoders), std::end(kDecoders),
-                     [&](const Entry& entry) { return name == entry.name; });
+Json* no_image(Json*) {
+  return nullptr;
 }
 
-}  // namespace
+Json* own_image(Json* params) {
+  return params;
+}
+
+static bool is_in_pixels(const Json& params, bool by_default) {
+  const auto unit = params.find("unit");
+  return unit == params.end() ? by_default : *unit == "pixels";
+}
+
+Json* image_of_pixels(Json* params) {
+  return is_in_pixels(*params, true) ? params : nullptr;
+}
+
+Json* image_if_pixels(Json* params) {
+  return is_in_pixels(*params, false) ? params : nullptr;
+}
+
+Json* image_of_rule(Json* params) {
+  const auto anchors = params->find("anchors");
+  if (anchors == params->end() || !anchors->is_object()) return nullptr;
+  const auto rule = anchors->find("rule");
+  return rule != anchors->end() && *rule == "min-boxes" ? &*anchors : nullptr;
+}
 
 void set_input_size(const std::string& name, const image::Size& input, Json* params) {
   if (!params->is_object()) return;
-  Json* owner = params;
-  if (name == "ssd") {
-    const auto anchors = params->find("anchors");
-    if (anchors == params->end() || !anchors->is_object()) return;
-    const auto rule = anchors->find("rule");
-    if (rule == anchors->end() || *rule != "min-boxes") return;
-    owner = &*anchors;
-  } else if (name == "boxes" || name == "keypoints") {
-    const auto unit = params->find("unit");
-    const bool pixels = unit == params->end() ? name == "boxes" : *unit == "pixels";
-    if (!pixels) return;
-  } else if (is_built_in(name) && name != "grid" && name != "anchors" &&
-             name != "heatmap-centres") {
-    return;
+  ImageOwner find_owner = own_image;  // of a library's decoder
+  for (const Entry& entry : kDecoders) {
+    if (name == entry.name) find_owner = entry.image;
   }
-  if (owner->contains("image")) return;
+  Json* const owner = find_owner(params);
+  if (!owner || owner->contains("image")) return;
   (*owner)["image"] = {static_cast<int>(input.width), static_cast<int>(input.height)};
 }
 

@@ -1,31 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoders, listed once: a row is a decoder's name in network files and the function that makes
-// it, which stands in the decoder's own file. docs/decoders.md has their parameters.
+// The decoders, listed once: a row is a decoder's name in network files, the function that makes
+// it, which stands in the decoder's own file, and where its parameters have the size of the
+// network's input. docs/decoders.md has the parameters.
 #pragma once
 
 #include "decode/decoder.h"
 
-#define DVNN_DECODERS(ROW)                                 \
-  ROW("detection-output", create_detection_output_decoder) \
-  ROW("ssd", create_ssd_decoder)                           \
-  ROW("grid", create_grid_decoder)                         \
-  ROW("anchors", create_anchors_decoder)                   \
-  ROW("boxes", create_boxes_decoder)                       \
-  ROW("heatmap-centres", create_centres_decoder)           \
-  ROW("classification", create_classification_decoder)     \
-  ROW("segmentation", create_segmentation_decoder)         \
-  ROW("keypoints", create_keypoints_decoder)               \
-  ROW("db", create_db_decoder)                             \
-  ROW("ctc", create_ctc_decoder)                           \
-  ROW("embedding", create_embedding_decoder)               \
-  ROW("number", create_number_decoder)                     \
-  ROW("none", create_no_decoder)
+#define DVNN_DECODERS(ROW)                                           \
+  ROW("detection-output", create_detection_output_decoder, no_image) \
+  ROW("ssd", create_ssd_decoder, image_of_rule)                      \
+  ROW("grid", create_grid_decoder, own_image)                        \
+  ROW("anchors", create_anchors_decoder, own_image)                  \
+  ROW("boxes", create_boxes_decoder, image_of_pixels)                \
+  ROW("heatmap-centres", create_centres_decoder, own_image)          \
+  ROW("classification", create_classification_decoder, no_image)     \
+  ROW("segmentation", create_segmentation_decoder, no_image)         \
+  ROW("keypoints", create_keypoints_decoder, image_if_pixels)        \
+  ROW("db", create_db_decoder, no_image)                             \
+  ROW("ctc", create_ctc_decoder, no_image)                           \
+  ROW("embedding", create_embedding_decoder, no_image)               \
+  ROW("number", create_number_decoder, no_image)                     \
+  ROW("none", create_no_decoder, no_image)
 
 namespace dvnn::decode {
 
 using DecoderResult = Result<std::unique_ptr<Decoder>>;
 
-#define DVNN_DECLARE(name, create) \
+/// Where among a decoder's parameters "image" belongs, [width, height] of the network's input in
+/// pixels; null where the decoder does not ask for it.
+using ImageOwner = Json* (*)(Json* params);
+Json* no_image(Json* params);
+Json* own_image(Json* params);
+/// Of numbers in pixels, which "unit" says: pixels by default, and fractions by default.
+Json* image_of_pixels(Json* params);
+Json* image_if_pixels(Json* params);
+/// Of anchors that a rule makes.
+Json* image_of_rule(Json* params);
+
+#define DVNN_DECLARE(name, create, image) \
   DecoderResult create(const Json& params, Span<const NamedOutput> outputs);
 DVNN_DECODERS(DVNN_DECLARE)
 #undef DVNN_DECLARE

@@ -355,11 +355,11 @@ static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
     return GST_FLOW_ERROR;
   }
   // Only a box can take the place of an object; other results are facts about it.
-  if (priv.decoder.kind() != dvnn::objects::Kind::kDetection) priv.current.refine = false;
+  const bool refine = settings.refine && priv.decoder.kind() == dvnn::objects::Kind::kDetection;
   const gchar* name = gst_dv_network_info_get_name(network);
   std::optional<ObjectsMessage> message;
   if (settings.post_messages) message.emplace();
-  const guint attached = priv.attacher.attach(frame, name, regions, priv.found, settings,
+  const guint attached = priv.attacher.attach(frame, name, regions, priv.found, refine, settings,
                                               message ? &*message : nullptr);
   GST_LOG_OBJECT(self, "%u objects by '%s' at %" GST_TIME_FORMAT, attached, name,
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)));

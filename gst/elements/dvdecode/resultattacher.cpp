@@ -90,15 +90,15 @@ void ResultAttacher::recall(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
 }
 
 guint ResultAttacher::attach(GstBuffer* frame, const gchar* network, const Regions& regions,
-                             const objects::Objects& found, const DecodeSettings& settings,
-                             ObjectsMessage* message) {
+                             const objects::Objects& found, bool refine,
+                             const DecodeSettings& settings, ObjectsMessage* message) {
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   gint pass = gst_dv_objects_meta_find_pass(meta, network);
   if (pass < 0) {
     // The outputs are not of our dvinfer, which would have said so.
     pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
   }
-  if (settings.refine) {
+  if (refine) {
     replace(frame, meta, regions);
   } else {
     renew(meta, network, regions);

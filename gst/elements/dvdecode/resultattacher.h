@@ -20,9 +20,10 @@ class ResultAttacher {
 
   void begin_frame(GstClockTime pts) { kept_.begin_frame(pts); }
   /// Attaches what `network` has found in `regions` of a writable frame, and what is known of
-  /// objects that it was not shown this time. Returns how many results were new.
+  /// objects that it was not shown this time. `refine`: what is found in an object takes its place.
+  /// Returns how many results were new.
   guint attach(GstBuffer* frame, const gchar* network, const Regions& regions,
-               const objects::Objects& found, const DecodeSettings& settings,
+               const objects::Objects& found, bool refine, const DecodeSettings& settings,
                ObjectsMessage* message);
   /// Attaches what is known of the objects of a frame of which `network`, the last to have seen it,
   /// was shown none.

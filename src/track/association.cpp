@@ -52,7 +52,7 @@ double alike_in_size(const Candidate& track, const Candidate& detection) {
 double alike_in_usual_height(const Candidate& track, const Candidate& detection) {
   if (!(track.usual_variance > 0) || track.cut_y != 0 || detection.cut_y != 0) return 1;
   constexpr double kUsual = 4, kSoftness = 10;
-  const double off = std::log(detection.height) - track.usual_height;
+  const double off = detection.usual_height - track.usual_height;
   return 1 / (1 + std::max(0.0, off * off / track.usual_variance - kUsual) / kSoftness);
 }
 

@@ -33,8 +33,8 @@ struct Candidate {
   double variance_x = 0, variance_y = 0;
   double width = 0, height = 0;              // of what the frame shows
   double whole_width = 0, whole_height = 0;  // tracks: with what the frame's edge hides
-  // Tracks: the logarithm of how high it mostly was, and the variance of a detection's around that.
-  // 0: not known.
+  // The logarithm of the height: a detection's, or how high a track mostly was; and the variance of
+  // detections around that. 0: not known.
   double usual_height = 0, usual_variance = 0;
   Span<const float> embedding;
   float scale = 1;  // of the embedding

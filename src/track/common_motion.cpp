@@ -75,9 +75,11 @@ CommonMotion::Estimate CommonMotion::shift_of(int axis, double growth, double tu
 
 // How much farther from the middle all is, or how much turned around it, for its distance: by least
 // squares, in which those that do not fit count less from pass to pass.
-CommonMotion::Estimate CommonMotion::slope_of(bool turns, const Estimate shifts[2]) const {
+CommonMotion::Estimate CommonMotion::slope_of(bool turns, const Estimate shifts[2], double guess,
+                                              int passes) const {
   Estimate slope;
-  for (int pass = 0; pass < kPasses; ++pass) {
+  slope.value = guess;
+  for (int pass = 0; pass < passes; ++pass) {
     double sum = 0, all = 0, weights = 0, spread = 0;
     for (const Match& match : matches_) {
       const double x = match.at[0] - middle_[0], y = match.at[1] - middle_[1];
@@ -127,11 +129,11 @@ motion::Affine CommonMotion::solve() {
   for (int axis = 0; axis < 2; ++axis) shifts[axis] = shift_of(axis, 0, 0);
   double grown = 0, turned = 0;
   if (matches_.size() >= kFewestSlopes) {
-    growth = slope_of(false, shifts);
-    turn = slope_of(true, shifts);
+    growth = slope_of(false, shifts, 0, kPasses);
+    turn = slope_of(true, shifts, 0, kPasses);
     for (int axis = 0; axis < 2; ++axis) shifts[axis] = shift_of(axis, growth.value, turn.value);
-    grown = growth_.camera_part(slope_of(false, shifts));
-    turned = turn_.camera_part(slope_of(true, shifts));
+    grown = growth_.camera_part(slope_of(false, shifts, growth.value, 1));
+    turned = turn_.camera_part(slope_of(true, shifts, turn.value, 1));
   }
   const double x = shifts_[0].camera_part(shifts[0]), y = shifts_[1].camera_part(shifts[1]);
   return {1 + grown, -turned,   x - grown * middle_[0] + turned * middle_[1],

@@ -52,7 +52,7 @@ class CommonMotion {
 
   void find_middle();
   Estimate shift_of(int axis, double growth, double turn);
-  Estimate slope_of(bool turns, const Estimate shifts[2]) const;
+  Estimate slope_of(bool turns, const Estimate shifts[2], double guess, int passes) const;
 
   std::vector<Match> matches_;
   std::vector<Off> offs_;

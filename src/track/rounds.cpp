@@ -50,8 +50,8 @@ void set_usual_height(const Track& track, const BoxFilter& filter, double varian
                       Candidate* candidate) {
   if (!track.usual_height.is_known()) return;
   candidate->usual_height = track.usual_height.logarithm();
-  candidate->usual_variance =
-      variance + kFilterDoubt * filter.axis(3).xx / std::exp(2 * candidate->usual_height);
+  const Axis& height = filter.axis(3);
+  candidate->usual_variance = variance + kFilterDoubt * height.xx / (height.x * height.x);
 }
 
 // Cuts an expected box to what detections can show of it.

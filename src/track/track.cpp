@@ -34,10 +34,9 @@ void Heading::way(double* x, double* y) const {
   *y = last_.y - far_.y;
 }
 
-void UsualHeight::add(double height, double seconds) {
-  const double share = std::max(1.0 / ++count_, -std::expm1(-seconds / kUsualSeconds));
-  logarithm_ =
-      count_ == 1 ? std::log(height) : logarithm_ + share * (std::log(height) - logarithm_);
+void UsualHeight::add(double logarithm, double seconds) {
+  const double share = std::max(1.0 / ++count_, seconds / (seconds + kUsualSeconds));
+  logarithm_ += share * (logarithm - logarithm_);
 }
 
 void UsualHeight::scale(double factor) {

@@ -77,8 +77,8 @@ class Heading {
 class UsualHeight {
  public:
   void clear() { count_ = 0; }
-  /// Takes the height of the next detection, `seconds` after the one before.
-  void add(double height, double seconds);
+  /// Takes the logarithm of the next detection's height, `seconds` after the one before.
+  void add(double logarithm, double seconds);
   void scale(double factor);
   /// Whether there were enough detections to tell.
   bool is_known() const { return count_ >= kFewest; }

@@ -271,9 +271,10 @@ void Tracker::learn_entry(const image::Corners& box, double size, Time time, Tra
 }
 
 void Tracker::learn_usual_height(double height, Time time, Track* track) {
+  const double logarithm = std::log(height);
   if (track->usual_height.is_known())
-    learned_.see_usual_height(track->class_id, std::log(height) - track->usual_height.logarithm());
-  track->usual_height.add(height, seconds_between(track->seen, time));
+    learned_.see_usual_height(track->class_id, logarithm - track->usual_height.logarithm());
+  track->usual_height.add(logarithm, seconds_between(track->seen, time));
 }
 
 void Tracker::hit(Track* track, size_t index, Time time) {
@@ -430,6 +431,7 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
     candidate.confidence = static_cast<double>(detection.confidence);
     candidate.width = detection.box.x1 - detection.box.x0;
     candidate.height = detection.box.y1 - detection.box.y0;
+    candidate.usual_height = std::log(candidate.height);
     candidate.embedding = detection.embedding;
     candidate.scale = unit_scale(detection.embedding);
     const Cuts cuts(detection.box, edges_, 1);

@@ -80,14 +80,14 @@ START_TEST(usual_heights_are_those_of_a_second_and_vary_by_class) {
   UsualHeight height;
   for (int i = 0; i < 5; ++i) {
     ck_assert(!height.is_known());
-    height.add(80, 0.04);
+    height.add(std::log(80), 0.04);
   }
   ck_assert(height.is_known());
   ck_assert_double_eq_tol(std::exp(height.logarithm()), 80, 1e-9);
   // What is over in a moment counts little, and what lasts for seconds is what is usual.
-  height.add(40, 0.04);
+  height.add(std::log(40), 0.04);
   ck_assert_double_ge(std::exp(height.logarithm()), 68);
-  for (int i = 0; i < 75; ++i) height.add(40, 0.04);
+  for (int i = 0; i < 75; ++i) height.add(std::log(40), 0.04);
   ck_assert_double_eq_tol(std::exp(height.logarithm()), 40, 2);
   height.scale(2);
   ck_assert_double_eq_tol(std::exp(height.logarithm()), 80, 4);

@@ -300,6 +300,17 @@ START_TEST(numbers_without_dimensions_get_new_ones) {
 }
 END_TEST
 
+START_TEST(pads_take_off_more_than_a_kernel) {
+  // Of a kernel of one pixel, beside which no pad is left.
+  OnnxModel m({1, 1, 2, 3}, 13);
+  m.floats("w", {1}).node("ConvTranspose", {"x", "w"}, {"y"}).list("strides", {2, 2});
+  for (const int d : {1, 1, 1}) m.graph().mutable_initializer(0)->add_dims(d);
+  m.list("pads", {0, 1, 1, 0}).output("y");
+  // 1 0 2 0 3, 0, 4 0 5 0 6 before the first column and the last row go.
+  expect("ConvTranspose", m, {1, 2, 3, 4, 5, 6}, {0, 2, 0, 3, 0, 0, 0, 0}, {1, 1, 2, 4});
+}
+END_TEST
+
 START_TEST(a_number_scales_an_einsum) {
   OnnxModel m({2, 2}, 12);
   m.floats("w", {1, 2, 3}).node("Einsum", {"x", "w"}, {"y"}).set("equation", "ab,z->z");
@@ -367,12 +378,13 @@ DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
            whole_numbers_divide_without_a_rest, chosen_fractions_are_no_whole_numbers,
            what_is_not_zero_is_true, a_column_is_added_to_rows,
            numbers_without_dimensions_get_new_ones, a_number_scales_an_einsum,
-           elements_are_groups_where_no_axis_is_named, sizes_are_products_in_single_precision,
-           a_single_pixel_is_the_first, smaller_pictures_take_the_next_pixel,
-           what_is_cut_off_is_not_repeated, a_number_without_dimensions_is_one_place,
-           a_command_reads_what_is_known, several_pictures_are_added,
-           a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
-           averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
+           pads_take_off_more_than_a_kernel, elements_are_groups_where_no_axis_is_named,
+           sizes_are_products_in_single_precision, a_single_pixel_is_the_first,
+           smaller_pictures_take_the_next_pixel, what_is_cut_off_is_not_repeated,
+           a_number_without_dimensions_is_one_place, a_command_reads_what_is_known,
+           several_pictures_are_added, a_wider_constant_makes_a_wider_result,
+           a_vector_times_a_matrix_is_a_vector, averages_count_uneven_pads,
+           a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
            a_pooling_is_wider_than_what_the_convolution_reads,
            what_has_no_length_is_not_divided_by_it, what_a_made_up_picture_overflows_is_left_alone)
 

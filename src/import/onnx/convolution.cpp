@@ -106,6 +106,31 @@ Status transposed_pads(const OnnxNode& node, const Shape& in, ConvSpec* spec, Ex
   return {};
 }
 
+// What pads of a transposed convolution take off its result beyond the kernel's reach. The rest is
+// left in the specification.
+OnnxPads pads_beyond(ConvSpec* spec) {
+  OnnxPads beyond;
+  const auto limit = [](int64_t reach, int64_t* pad, int64_t* rest) {
+    *rest = std::max<int64_t>(*pad - (reach - 1), 0);
+    *pad -= *rest;
+  };
+  limit(reach_x(*spec), &spec->left, &beyond.left);
+  limit(reach_x(*spec), &spec->right, &beyond.right);
+  limit(reach_y(*spec), &spec->top, &beyond.top);
+  limit(reach_y(*spec), &spec->bottom, &beyond.bottom);
+  return beyond;
+}
+
+// A picture without its margins.
+Result<int> without_margins(GraphBuilder* b, const std::string& name, int in,
+                            const OnnxPads& margins) {
+  std::vector<int64_t> dims = dims_of(b->shape_of(in));
+  dims[2] -= margins.top + margins.bottom;
+  dims[3] -= margins.left + margins.right;
+  if (dims[2] < 1 || dims[3] < 1) return Error{ErrorCode::kMalformed, "the pads leave no result"};
+  return b->slice(name, in, {0, 0, margins.top, margins.left}, {1, 1, 1, 1}, dims);
+}
+
 // Rows of `in`, of rank 2, times a matrix (k, n) with its bias: as a fully connected layer where
 // there is one row, else on the CPU.
 Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>& matrix, int64_t k,
@@ -180,7 +205,13 @@ Status import_onnx_conv_transpose(const OnnxNode& node) {
   return over_pictures(node, [&](const std::string& name, int in) -> Result<int> {
     Extra extra;
     DVNN_TRY(transposed_pads(node, node.builder().shape_of(in), &spec, &extra));
-    return node.builder().deconvolution(name, in, spec, extra.x, extra.y, weights.floats(), bias);
+    const OnnxPads beyond = pads_beyond(&spec);
+    GraphBuilder& b = node.builder();
+    const bool cuts = beyond.left + beyond.right + beyond.top + beyond.bottom > 0;
+    const std::string own = cuts ? name + "_uncut" : name;
+    DVNN_ASSIGN(const int made,
+                b.deconvolution(own, in, spec, extra.x, extra.y, weights.floats(), bias));
+    return cuts ? without_margins(&b, name, made, beyond) : made;
   });
 }
 

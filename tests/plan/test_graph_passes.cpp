@@ -72,6 +72,15 @@ START_TEST(affine_layers_go_into_weights) {
   const Graph folded = after("affine", graph, fold_affine);
   ck_assert_int_eq(count(folded, Op::kAffine), 0);
 
+  Maker small;  // 2^-9 three times is no normal number of binary16
+  int value = small.graph.input;
+  for (const char* name : {"a", "b", "c"}) {
+    const auto channels = static_cast<size_t>(small.graph.shape_of(value).channels());
+    value = sure(small.affine(name, value, std::vector<float>(channels, 1.0f / 512),
+                              std::vector<float>(channels, 0.0f)));
+  }
+  ck_assert_int_eq(count(after("small", small.done({value}), fold_affine), Op::kAffine), 3);
+
   Maker shared;  // the unscaled result is read, too
   const int plain = shared.conv(shared.graph.input, 8);
   const Graph kept = shared.done({shared.scaled(plain), plain});

@@ -31,6 +31,27 @@ void scale_convolution(Node* conv, const Node& affine) {
   }
 }
 
+float largest_of(const std::vector<float>& numbers) {
+  float largest = 0;
+  for (float number : numbers) largest = std::max(largest, std::fabs(number));
+  return largest;
+}
+
+// Returns whether all products of two layers' factors are below binary16's smallest normal number,
+// which the factors are not: together they would have fewer digits than one after the other.
+bool vanish_together(const Node& before, const Node& affine) {
+  constexpr float kLeastNormal = 1.0f / (1 << 14);
+  if (largest_of(before.weights) < kLeastNormal || largest_of(affine.weights) < kLeastNormal) {
+    return false;
+  }
+  const size_t per_factor = before.weights.size() / affine.weights.size();
+  float largest = 0;
+  for (size_t i = 0; i < before.weights.size(); ++i) {
+    largest = std::max(largest, std::fabs(before.weights[i] * affine.weights[i / per_factor]));
+  }
+  return largest > 0 && largest < kLeastNormal;
+}
+
 }  // namespace
 
 void remove_unused(Graph* graph) {
@@ -78,15 +99,16 @@ void fold_affine(Graph* graph) {
     const int before = rewriter.sole_producer(node.inputs[0]);
     if (before < 0) continue;
     Node& producer = rewriter.node(before);
+    const bool takes = producer.op == Op::kAffine || producer.op == Op::kConvolution ||
+                       producer.op == Op::kInnerProduct;
+    if (!takes || vanish_together(producer, node)) continue;
     if (producer.op == Op::kAffine) {
       for (size_t c = 0; c < node.weights.size(); ++c) {
         producer.bias[c] = producer.bias[c] * node.weights[c] + node.bias[c];
         producer.weights[c] *= node.weights[c];
       }
-    } else if (producer.op == Op::kConvolution || producer.op == Op::kInnerProduct) {
-      scale_convolution(&producer, node);
     } else {
-      continue;
+      scale_convolution(&producer, node);
     }
     absorb(&rewriter, static_cast<size_t>(before), i);
   }

@@ -352,6 +352,19 @@ START_TEST(a_single_pixel_is_the_first) {
 }
 END_TEST
 
+START_TEST(kept_proportions_have_one_scale) {
+  // Of 4 x 3 to 6 x 6 at most: 1.5, which makes 4.5 columns of 3, that is 5, the last of 2.67.
+  OnnxModel m({1, 1, 4, 3}, 18);
+  m.ints("sides", {6, 6}).node("Resize", {"x", "", "", "sides"}, {"y"}).set("mode", "linear");
+  m.set("coordinate_transformation_mode", "asymmetric");
+  m.set("keep_aspect_ratio_policy", "not_larger").list("axes", {2, 3});
+  std::vector<float> input, want;
+  for (int i = 0; i < 12; ++i) input.push_back(static_cast<float>(i % 3 * 3));
+  for (int y = 0; y < 6; ++y) want.insert(want.end(), {0, 2, 4, 6, 6});
+  expect("Resize", m.output("y"), input, want, {1, 1, 6, 5});
+}
+END_TEST
+
 START_TEST(smaller_pictures_take_the_next_pixel) {
   // Opset 10 alone: test_resize_downsample_nearest of the ONNX project, and a direction that grows.
   OnnxModel m({1, 1, 2, 4}, 10);
@@ -380,11 +393,11 @@ DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
            numbers_without_dimensions_get_new_ones, a_number_scales_an_einsum,
            pads_take_off_more_than_a_kernel, elements_are_groups_where_no_axis_is_named,
            sizes_are_products_in_single_precision, a_single_pixel_is_the_first,
-           smaller_pictures_take_the_next_pixel, what_is_cut_off_is_not_repeated,
-           a_number_without_dimensions_is_one_place, a_command_reads_what_is_known,
-           several_pictures_are_added, a_wider_constant_makes_a_wider_result,
-           a_vector_times_a_matrix_is_a_vector, averages_count_uneven_pads,
-           a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
+           kept_proportions_have_one_scale, smaller_pictures_take_the_next_pixel,
+           what_is_cut_off_is_not_repeated, a_number_without_dimensions_is_one_place,
+           a_command_reads_what_is_known, several_pictures_are_added,
+           a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
+           averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
            a_pooling_is_wider_than_what_the_convolution_reads,
            what_has_no_length_is_not_divided_by_it, what_a_made_up_picture_overflows_is_left_alone)
 

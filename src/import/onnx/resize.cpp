@@ -79,11 +79,12 @@ Result<std::vector<double>> scales_of(const OnnxNode& node, bool late) {
   return scales;
 }
 
-// Sizes of which the picture's proportions are kept (since opset 18).
-void keep_aspect(const std::string& policy, const Shape& shape, const std::vector<int64_t>& axes,
-                 std::vector<double>* sizes) {
+// Sizes of which the picture's proportions are kept (since opset 18), and the one scale of these
+// axes, which sizes are rounded from. Without such a policy, there are no scales.
+std::vector<float> keep_aspect(const std::string& policy, const Shape& shape,
+                               const std::vector<int64_t>& axes, std::vector<double>* sizes) {
   const bool larger = policy == "not_smaller";
-  if (!larger && policy != "not_larger") return;
+  if (!larger && policy != "not_larger") return {};
   double scale = larger ? 0 : 1e9;
   for (int64_t axis : axes) {
     const double own = nth((*sizes), axis) / shape[static_cast<int>(axis)];
@@ -92,6 +93,9 @@ void keep_aspect(const std::string& policy, const Shape& shape, const std::vecto
   for (int64_t axis : axes) {
     nth((*sizes), axis) = std::floor(scale * shape[static_cast<int>(axis)] + 0.5);
   }
+  std::vector<float> scales(sizes->size(), 1);
+  for (int64_t axis : axes) nth(scales, axis) = static_cast<float>(scale);
+  return scales;
 }
 
 Result<std::vector<int64_t>> resized_axes(const OnnxNode& node, size_t rank) {
@@ -152,13 +156,14 @@ Status import_onnx_resize(const OnnxNode& node) {
         sizes, for_all_axes(node, sizes, std::vector<double>(shape.dims, shape.dims + shape.rank)));
     DVNN_ASSIGN(const auto axes, resized_axes(node, rank));
     const std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
-    keep_aspect(policy, shape, axes, &sizes);
+    rule.scales = keep_aspect(policy, shape, axes, &sizes);
     for (size_t i = 0; i < rank; ++i) {
       if (!(sizes[i] >= 1 && sizes[i] <= 1 << 28)) {
         return Error{ErrorCode::kMalformed, format("size %g of axis %zu", sizes[i], i)};
       }
       rule.sizes.push_back(static_cast<int>(sizes[i]));
-      scales.push_back(sizes[i] / shape.dims[i]);
+      scales.push_back(rule.scales.empty() ? sizes[i] / shape.dims[i]
+                                           : static_cast<double>(rule.scales[i]));
     }
   } else {
     DVNN_ASSIGN(scales, for_all_axes(node, scales, std::vector<double>(rank, 1)));

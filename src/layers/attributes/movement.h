@@ -77,8 +77,8 @@ struct ReshapeAttributes {
 /// counted from the input's first corner), rounding: prefer_floor|prefer_ceil|floor|ceil|
 /// ceil_where_smaller (nearest; the last is ceil along axes that shrink, and floor along others),
 /// cubic_a, exclude_outside, antialias, extrapolation: the value outside (crop_and_resize), scales:
-/// [...] or sizes: [...], one per axis, roi: [first per axis, then last per axis]}. Source: ONNX
-/// Resize.
+/// [...] or sizes: [...] or (where sizes are rounded from the scales) both, one per axis, roi:
+/// [first per axis, then last per axis]}. Source: ONNX Resize.
 struct ResizeAttributes {
   DVNN_FLOAT_LAYER_TYPE(ResizeAttributes, "Resize");
   enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kNearest;

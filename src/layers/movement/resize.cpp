@@ -198,7 +198,9 @@ void resize(const std::vector<AxisTaps>& axes, size_t count, float extrapolation
 Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& shape) {
   const size_t rank = shape.axes();
   const bool by_size = !a.sizes.empty(), crops = a.coordinates == Coordinates::kCropAndResize;
-  if ((by_size ? a.sizes.size() : a.scales.size()) != rank || (crops && a.roi.size() != 2 * rank)) {
+  const bool by_scale = !a.scales.empty();
+  if ((by_size && a.sizes.size() != rank) || (by_scale && a.scales.size() != rank) ||
+      (!by_size && !by_scale) || (crops && a.roi.size() != 2 * rank)) {
     return Error{ErrorCode::kUnsupported,
                  "has not one scale or size for each axis of " + shape.to_string()};
   }
@@ -210,7 +212,7 @@ Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& s
       rule.end = static_cast<double>(a.roi[rank + i]);
     }
     const auto part = static_cast<float>(crops ? rule.end - rule.begin : 1);
-    rule.scale = by_size ? double(a.sizes[i]) / rule.in : static_cast<double>(a.scales[i]);
+    rule.scale = by_scale ? static_cast<double>(a.scales[i]) : double(a.sizes[i]) / rule.in;
     // Scales are single precision, and so is the product: 3 x 0.33333334 is meant to be 1, and
     // 460 x 1.29999995 to be 598.
     const double out =

@@ -242,8 +242,9 @@ START_TEST(chosen_fractions_are_no_whole_numbers) {
   m.floats("a", {0.5f, 1.5f, 2.5f, 3.5f}).floats("b", {7, 7, 7, 7}).floats("zero", {0});
   m.places("where", {4}, {1, 1, 0, 0}).node("Cast", {"where"}, {"c"}).set("to", 9);
   m.node("Where", {"c", "a", "b"}, {"k"}).node("Greater", {"x", "zero"}, {"g"});
-  m.node("Where", {"g", "k", "k"}, {"chosen"}).node("Div", {"chosen", "b"}, {"y"}).output("y");
-  expect("Where", m, {1, -1, 1, -1}, {0.5f / 7, 1.5f / 7, 1, 1}, {4});
+  m.node("Where", {"c", "b", "a"}, {"other"}).node("Where", {"g", "k", "k"}, {"chosen"});
+  m.node("Div", {"chosen", "other"}, {"y"}).output("y");
+  expect("Where", m, {1, -1, 1, -1}, {0.5f / 7, 1.5f / 7, 2.8f, 2}, {4});
 }
 END_TEST
 

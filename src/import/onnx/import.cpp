@@ -47,6 +47,7 @@ const OnnxRow* find_operator(const std::string& type) {
   return nullptr;
 }
 
+// Returns whether the results of a node are whole numbers.
 bool makes_whole_numbers(const OnnxNode& node, const OnnxRow& entry) {
   return entry.makes == Numbers::kWhole ||
          (entry.makes == Numbers::kAsInputs && node.makes_whole_numbers());

@@ -44,7 +44,7 @@ Result<int> reduced_alone(const OnnxNode& node, Reduction operation, int in) {
   }
 }
 
-// Whether whole numbers become others, whose fractions the result's type drops.
+// Returns whether whole numbers become others, whose fractions the result's type drops.
 bool makes_fractions(Reduction operation) {
   return operation == Reduction::kMean || operation == Reduction::kL2 ||
          operation == Reduction::kLogSum || operation == Reduction::kLogSumExp;

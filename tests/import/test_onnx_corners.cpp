@@ -388,17 +388,29 @@ START_TEST(what_is_cut_off_is_not_repeated) {
 }
 END_TEST
 
-DVNN_SUITE(import_onnx_corners, pixels_are_counted_from_the_corner,
-           whole_numbers_divide_without_a_rest, chosen_fractions_are_no_whole_numbers,
-           what_is_not_zero_is_true, a_column_is_added_to_rows,
-           numbers_without_dimensions_get_new_ones, a_number_scales_an_einsum,
-           pads_take_off_more_than_a_kernel, elements_are_groups_where_no_axis_is_named,
-           sizes_are_products_in_single_precision, a_single_pixel_is_the_first,
-           kept_proportions_have_one_scale, smaller_pictures_take_the_next_pixel,
-           what_is_cut_off_is_not_repeated, a_number_without_dimensions_is_one_place,
-           a_command_reads_what_is_known, several_pictures_are_added,
-           a_wider_constant_makes_a_wider_result, a_vector_times_a_matrix_is_a_vector,
-           averages_count_uneven_pads, a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
+// The operator's own epsilon stands beside the deviation: it does nothing to values that have one.
+START_TEST(small_deviations_are_brought_to_one) {
+  OnnxModel m({1, 1, 2, 2}, 13);
+  m.node("MeanVarianceNormalization", {"x"}, {"y"}).output("y");
+  const float least = std::ldexp(1.0f, -16);
+  const float unit = std::sqrt(1.25f);
+  expect("small numbers", m, {least, 2 * least, 3 * least, 4 * least},
+         {-1.5f / unit, -0.5f / unit, 0.5f / unit, 1.5f / unit}, {1, 1, 2, 2});
+}
+END_TEST
+
+DVNN_SUITE(import_onnx_corners, small_deviations_are_brought_to_one,
+           pixels_are_counted_from_the_corner, whole_numbers_divide_without_a_rest,
+           chosen_fractions_are_no_whole_numbers, what_is_not_zero_is_true,
+           a_column_is_added_to_rows, numbers_without_dimensions_get_new_ones,
+           a_number_scales_an_einsum, pads_take_off_more_than_a_kernel,
+           elements_are_groups_where_no_axis_is_named, sizes_are_products_in_single_precision,
+           a_single_pixel_is_the_first, kept_proportions_have_one_scale,
+           smaller_pictures_take_the_next_pixel, what_is_cut_off_is_not_repeated,
+           a_number_without_dimensions_is_one_place, a_command_reads_what_is_known,
+           several_pictures_are_added, a_wider_constant_makes_a_wider_result,
+           a_vector_times_a_matrix_is_a_vector, averages_count_uneven_pads,
+           a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
            a_pooling_is_wider_than_what_the_convolution_reads,
            what_has_no_length_is_not_divided_by_it, what_a_made_up_picture_overflows_is_left_alone)
 

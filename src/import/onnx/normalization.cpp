@@ -200,7 +200,9 @@ Status import_onnx_mean_variance(const OnnxNode& node) {
     DVNN_ASSIGN(const int64_t known, onnx_axis(axis, b.shape_of(in).axes()));
     axes.push_back(static_cast<int>(known));
   }
-  constexpr float kEpsilon = 1e-9f;  // as ONNX's own definition has it, beside the deviation
+  // ONNX's own definition adds 1e-9 to the deviation, this layer its square to the variance: the
+  // same where there is no deviation, and no difference where values of binary16 have one.
+  constexpr float kEpsilon = 1e-18f;
   return node.done(b.cpu(node.name(), layers::StandardizeAttributes{axes, kEpsilon, true}, {in}));
 }
 

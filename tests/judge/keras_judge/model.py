@@ -10,7 +10,7 @@ import numpy as np
 
 from . import reference
 
-LARGEST, MOST_ELEMENTS = 500.0, 20000
+LARGEST, MOST_ELEMENTS, MOST_WEIGHTS = 500.0, 20000, 100000
 
 # A result: which one of which call of which layer.
 Value = namedtuple('Value', 'layer call result')
@@ -107,6 +107,8 @@ class Net:
         if kind not in self.dialect.kinds and inner is None:
             raise Unfit('%s does not know it' % self.dialect.name)
         layer = Layer(kind, self.new_name(kind), config or {}, list(weights), inner)
+        if sum(array.size for _, array in layer.weights) > MOST_WEIGHTS:
+            raise Unfit('has too many weights')
         self.layers.append(layer)
         return self.call(layer, inputs)[0]
 

@@ -86,8 +86,8 @@ class Keras1(Dialect):
         config, kind = dict(layer.config), layer.kind
         own = {'name': layer.name, 'trainable': True}
         plain = all(d == 1 for d in config.get('dilation_rate', [1])) and config.get('groups', 1) == 1
-        if not plain or config.get('activation') in ('softplus', 'softsign') and kind == 'Dense':
-            raise Unfit('has other classes for it')
+        if not plain or config.get('keepdims'):
+            raise Unfit('has other classes for it, or none')
         if kind == 'InputLayer':
             return kind, {'batch_input_shape': [None] + config['shape'], 'input_dtype': 'float32', 'sparse': False, 'name': layer.name}
         for new, old in (('use_bias', 'bias'), ('padding', 'border_mode'), ('units', 'output_dim'), ('rate', 'p'),

@@ -136,8 +136,10 @@ class MqttTransport final : public Transport {
   std::string status_topic() const { return identity_.topic + "/status"; }
 
   void say(const std::string& body) {
-    mosquitto_publish_v5(client_, nullptr, status_topic().c_str(), static_cast<int>(body.size()),
+    int id = 0;
+    mosquitto_publish_v5(client_, &id, status_topic().c_str(), static_cast<int>(body.size()),
                          body.data(), status_qos(), true, nullptr);
+    status_id_ = id;
   }
 
   // For a client that is not connected.
@@ -211,7 +213,20 @@ class MqttTransport final : public Transport {
     // at IPv4 alone. An address of IPv4 to connect from leaves it only such ones.
     if (!answered_) other_family_ = !other_family_;
     if (stopping_) return;
+    note_early_refusal();
     lose(printable(address_.url) + ": " + refusal_or(code));
+  }
+
+  // A broker may refuse a message and end the connection, before send() looks at the refusal.
+  void note_early_refusal() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [id, reason] : early_) {
+      if (reason >= kFirstFailure && refusal_.empty()) refusal_ = no_message_taken(reason);
+    }
+  }
+
+  static std::string no_message_taken(int reason) {
+    return std::string("the broker takes no message: ") + mosquitto_reason_string(reason);
   }
 
   // One connection. Returns the library's word for its end.
@@ -317,6 +332,7 @@ class MqttTransport final : public Transport {
       const auto found = self->tokens_.find(id);
       if (found == self->tokens_.end()) {
         // The status, or a message that send() is still busy with.
+        if (id == self->status_id_) return;
         if (self->early_.size() >= kMostEarly) self->early_.clear();
         self->early_[id] = reason;
         return;
@@ -329,17 +345,17 @@ class MqttTransport final : public Transport {
 
   // The broker has answered a message.
   void finish(uint64_t token, int reason) {
-    constexpr int kFirstFailure = 0x80;
     if (reason < kFirstFailure) return listener_->acknowledged(token);
     // Refusals that may pass later are tried again.
     if (reason == MQTT_RC_QUOTA_EXCEEDED || reason == MQTT_RC_NOT_AUTHORIZED) {
-      return lose(std::string("the broker takes no message: ") + mosquitto_reason_string(reason));
+      return lose(printable(address_.url) + ": " + no_message_taken(reason));
     }
     listener_->rejected(
         token, std::string("the broker refuses a message: ") + mosquitto_reason_string(reason));
   }
 
-  // Statuses leave their ids here, and ids are used again after 65,535 messages.
+  static constexpr int kFirstFailure = 0x80;  // of MQTT 5's reasons
+  // The last words leave their id here, and ids are used again after 65,535 messages.
   static constexpr size_t kMostEarly = 64;
 
   const Address address_;
@@ -350,6 +366,7 @@ class MqttTransport final : public Transport {
   mosquitto_property* properties_ = nullptr;
   std::thread thread_;
   std::atomic<uint64_t> sent_{0};  // messages, by this connection
+  std::atomic<int> status_id_{0};
   std::atomic<bool> up_{false}, stopping_{false}, told_{false};
   int version_;  // the library's number; changes only while nobody is connected
   // The thread's.

@@ -555,8 +555,10 @@ START_TEST(messages_that_a_broker_may_not_take_are_not_lost) {
   start(&publisher, "mqtt://127.0.0.1:" + std::to_string(broker.port()),
         {{"version", "5"}, {"status", "no"}});
   say(&publisher, 0);
-  const std::string why = told.lost();
-  ck_assert_msg(std::strstr(why.c_str(), "the broker takes no message"), "%s", why.c_str());
+  // mosquitto 2.0.11 ends the connection as well, at times before its answer has come.
+  while (!std::strstr(told.lost().c_str(), "the broker takes no message")) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
   ck_assert_uint_eq(publisher.stats().delivered, 0);
   ck_assert_uint_eq(publisher.stats().dropped, 0);
   publisher.stop();

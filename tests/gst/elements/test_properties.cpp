@@ -14,8 +14,18 @@ namespace dvnn::test::properties_tests {
 
 namespace {
 
-const char* const kElements[] = {"dvconvert", "dvinfer",   "dvdecode", "dvtrack",
-                                 "dvzones",   "dvpublish", "dvoverlay"};
+// All elements; dvread is there if it was built.
+const std::vector<const char*>& elements() {
+  static const std::vector<const char*> names = [] {
+    std::vector<const char*> all = {"dvconvert", "dvinfer",   "dvdecode", "dvtrack",
+                                    "dvzones",   "dvpublish", "dvoverlay"};
+    GstElementFactory* factory = gst_element_factory_find("dvread");
+    if (factory) all.push_back("dvread");
+    gst_clear_object(&factory);
+    return all;
+  }();
+  return names;
+}
 const GstState kStates[] = {GST_STATE_NULL, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING};
 constexpr int kEndless = 1000000;
 const char* const kSink = " ! fakesink name=out async=false";
@@ -26,7 +36,7 @@ std::string pipeline_with_all() {
          " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! "
          "dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! dvoverlay "
          "name=dvoverlay" +
-         kSink;
+         (elements().back() == std::string("dvread") ? " ! dvread name=dvread" : "") + kSink;
 }
 
 // The latest state in which a property of these flags may be set.
@@ -164,7 +174,7 @@ struct Change {
 guint for_each_change(Pipeline* pipeline, GstState state, bool allowed,
                       const std::function<void(const Change&)>& work) {
   guint count = 0;
-  for (const char* name : kElements) {
+  for (const char* name : elements()) {
     GstElement* element = (*pipeline)[name];
     const Specs specs(element);
     for (guint i = 0; i < specs.count; ++i) {
@@ -383,7 +393,7 @@ END_TEST
 START_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
   constexpr size_t kLongest = 140;
   guint seen = 0;
-  for (const char* name : kElements) {
+  for (const char* name : elements()) {
     GstElement* element = gst_element_factory_make(name, nullptr);
     const Specs specs(element);
     for (guint i = 0; i < specs.count; ++i) {
@@ -407,7 +417,7 @@ START_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
                     blurb.c_str());
       // Types of one element are named as it is; those of several as none is.
       const std::string type = g_type_name(spec->value_type), own = G_OBJECT_TYPE_NAME(element);
-      for (const char* other : kElements) {
+      for (const char* other : elements()) {
         std::string others =
             std::string("GstDv") + static_cast<char>(g_ascii_toupper(other[2])) + (other + 3);
         ck_assert_msg(type.rfind(others, 0) != 0 || type.rfind(own, 0) == 0, "%s is a %s",
@@ -425,7 +435,7 @@ START_TEST(every_property_is_read_once_there_is_something_to_read) {
   Pipeline pipeline(pipeline_with_all());
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
   demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 20; }, "frames went on"));
-  for (const char* name : kElements) {
+  for (const char* name : elements()) {
     GstElement* element = pipeline[name];
     const Specs specs(element);
     for (guint i = 0; i < specs.count; ++i) {

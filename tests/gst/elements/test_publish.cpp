@@ -427,6 +427,35 @@ START_TEST(a_track_ends_with_its_best_view) {
 }
 END_TEST
 
+// As many views are kept as there is room for; of more tracks those seen longest ago lose theirs.
+START_TEST(of_many_tracks_the_newest_keep_their_views) {
+  constexpr size_t kTracks = 140, kViews = 128, kOld = kTracks - kViews;
+  PublishHarness harness("mode=tracks snapshot=object",
+                         "dvtrack min-evidence=0 smooth=false max-lost-ms=60000 max-coast-ms=0 ! ");
+  for (int i = 0; i < 4; ++i) {
+    GstBuffer* frame = PublishHarness::frame(i);
+    // Some are there in the first two frames alone, all others in the last two.
+    const bool early = i < 2;
+    for (size_t n = early ? 0 : kOld; n < (early ? kOld : kTracks); ++n) {
+      const double x = 2 + 10 * static_cast<double>(n % 19);
+      const double y = 2 + 10 * static_cast<double>(n / 19);
+      gst_dv_object_set_box(add_object(frame), x, y, x + 8, y + 8);
+    }
+    harness.push(frame);
+  }
+  size_t ended = 0, views = 0;
+  for (const json& one : harness.documents()) {
+    if (one["track"]["state"] != "ended") continue;
+    ++ended;
+    if (!one.contains("picture")) continue;
+    ++views;
+    ck_assert(one["picture"]["pts"].get<int64_t>() >= static_cast<int64_t>(2 * kFrame));
+  }
+  ck_assert_uint_eq(ended, kTracks);
+  ck_assert_uint_eq(views, kViews);
+}
+END_TEST
+
 START_TEST(pictures_are_those_of_the_object) {
   PublishHarness harness("mode=events snapshot=object", kLine);
   harness.push(0, 50);
@@ -508,13 +537,16 @@ START_TEST(without_a_place_to_publish_to_it_does_not_start) {
 }
 END_TEST
 
-DVNN_GST_SUITE(
-    gst_publish, a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
-    every_detail_is_published_and_stays_the_frames, each_event_is_published_once_also_the_last,
-    times_are_the_cameras_where_frames_have_them, events_between_frames_have_times_between_theirs,
-    a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
-    pictures_may_be_files, a_track_ends_with_its_best_view, frames_keep_to_interval_and_change,
-    pictures_are_those_of_the_object, what_lies_beside_the_frame_is_on_no_picture,
-    pictures_of_fields_have_the_shape_of_the_frame, without_a_place_to_publish_to_it_does_not_start)
+DVNN_GST_SUITE(gst_publish, a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
+               every_detail_is_published_and_stays_the_frames,
+               each_event_is_published_once_also_the_last,
+               times_are_the_cameras_where_frames_have_them,
+               events_between_frames_have_times_between_theirs,
+               a_cropped_frame_has_the_size_of_all_its_pixels, pictures_of_frames_are_of_that_frame,
+               pictures_may_be_files, a_track_ends_with_its_best_view,
+               frames_keep_to_interval_and_change, of_many_tracks_the_newest_keep_their_views,
+               pictures_are_those_of_the_object, what_lies_beside_the_frame_is_on_no_picture,
+               pictures_of_fields_have_the_shape_of_the_frame,
+               without_a_place_to_publish_to_it_does_not_start)
 
 }  // namespace dvnn::test::publish_tests

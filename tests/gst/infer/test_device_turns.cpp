@@ -4,6 +4,7 @@
 #include "infer/deviceturns.h"
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -151,8 +152,33 @@ START_TEST(a_device_that_holds_one_run_does_not_hold_all) {
 }
 END_TEST
 
-DVNN_SUITE(device_turns, two_at_a_time_and_nobody_starves, what_a_run_took_counts_and_not_its_wait,
-           shares_are_of_the_time_and_not_of_the_turns, one_alone_does_not_wait,
-           equals_get_the_same, a_device_that_holds_one_run_does_not_hold_all)
+START_TEST(a_turn_that_is_handed_on_ends_once) {
+  DeviceTurns turns(1);
+  int first = 0, second = 0;
+  for (int* member : {&first, &second}) turns.take("device", member, 10, kForever);
+  std::atomic<bool> taken{false};
+  std::thread other;
+  {
+    auto turn = std::make_unique<DeviceTurns::Turn>(turns.take("device", &first, 10, kForever));
+    const DeviceTurns::Turn kept = std::move(*turn);
+    turn.reset();
+    other = std::thread([&] {
+      const auto next = turns.take("device", &second, 10, kForever);
+      taken = true;
+    });
+    // Whoever came too early would have been noticed by now, as a rule; nothing is held to it.
+    std::this_thread::sleep_for(milliseconds(20));
+    ck_assert(!taken);
+  }
+  other.join();
+  ck_assert(taken);
+  for (int* member : {&first, &second}) turns.leave(member);
+}
+END_TEST
+
+DVNN_SUITE(device_turns, a_turn_that_is_handed_on_ends_once, two_at_a_time_and_nobody_starves,
+           what_a_run_took_counts_and_not_its_wait, shares_are_of_the_time_and_not_of_the_turns,
+           one_alone_does_not_wait, equals_get_the_same,
+           a_device_that_holds_one_run_does_not_hold_all)
 
 }  // namespace dvnn::test::device_turns_tests

@@ -328,7 +328,6 @@ static void gst_dv_infer_set_pool_flushing(GstDvInfer* self, bool flushing) {
 }
 
 static gboolean gst_dv_infer_flush_start(GstDvInfer* self, GstEvent* event) {
-  GST_DEBUG_OBJECT(self, "a flush starts");
   const gboolean result = gst_pad_push_event(self->srcpad, event);
   self->priv->queue->start_flush();
   gst_dv_infer_set_pool_flushing(self, true);

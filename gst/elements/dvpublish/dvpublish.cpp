@@ -130,24 +130,26 @@ static void gst_dv_publish_post(GstDvPublish* self, const char* state, const std
 static void gst_dv_publish_notice(GstDvPublish* self, Notice what, const std::string& why) {
   GstDvPublishPrivate& priv = *self->priv;
   const PublisherStats stats = gst_dv_publish_stats(self);
-  constexpr const char* kNotices[] = {"connected", "lost", "dropped", "problem"};
-  GST_INFO_OBJECT(self, "%s: %s", kNotices[static_cast<size_t>(what)], why.c_str());
+  constexpr const char* kStates[] = {"connected", "lost", "dropped", "problem"};
+  const char* const state = kStates[static_cast<size_t>(what)];
+  GST_INFO_OBJECT(self, "%s: %s", state, why.c_str());
   switch (what) {
     case Notice::kConnected:
       priv.warned_loss = false;
-      return gst_dv_publish_post(self, "connected", why, stats);
+      break;
     case Notice::kLost:
       if (!std::exchange(priv.warned_loss, true)) {
         dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kIo, why});
       }
-      return gst_dv_publish_post(self, "lost", why, stats);
+      break;
     case Notice::kDropped:
       dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kLimit, why});
-      return gst_dv_publish_post(self, "dropped", why, stats);
+      break;
     case Notice::kProblem:
       dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kIo, why});
-      return gst_dv_publish_post(self, "problem", why, stats);
+      break;
   }
+  gst_dv_publish_post(self, state, why, stats);
 }
 
 // Reports a problem with pictures once, from any thread.

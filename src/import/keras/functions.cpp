@@ -72,9 +72,8 @@ Result<int> slopes_beside(KerasImporter* importer, const KerasLayer& layer, cons
   }
   std::vector<float> values = slopes.values;
   if (dims.size() == 4) {  // channels first: (h, w, c) is (c, h, w), and of a sequence h is 1
-    const size_t channels = slopes.extent(axes - 1), plane = values.size() / channels;
     for (size_t i = 0; i < values.size(); ++i) {
-      values[i % channels * plane + i / channels] = slopes.values[i];
+      values[channels_first(i, slopes.extent(axes - 1), values.size())] = slopes.values[i];
     }
   }
   return importer->builder.constant(layer.name + "_slopes", dims, std::move(values));

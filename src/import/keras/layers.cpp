@@ -276,11 +276,8 @@ Result<KerasTensor> import_dense(KerasImporter* importer, const KerasLayer& laye
   std::vector<float> weights(matrix.values.size());
   const size_t count = shape.count(), m = matrix.extent(1);
   for (size_t i = 0; i < count; ++i) {
-    size_t to = i;
-    if (in.flat) {  // row i is that of (h, w, c); the graph's picture is c, h, w
-      const size_t c = shape.channels(), plane = count / c;
-      to = i % c * plane + i / c;
-    }
+    // Row i is that of (h, w, c); the graph's picture is c, h, w.
+    const size_t to = in.flat ? channels_first(i, shape.channels(), count) : i;
     for (size_t o = 0; o < m; ++o) weights[o * count + to] = matrix.values[i * m + o];
   }
   DVNN_ASSIGN(auto bias, bias_of(layer, 1, outputs));

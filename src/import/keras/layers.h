@@ -64,6 +64,12 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
 bool is_keras_1d(const std::string& class_name);
 KerasLayer keras_1d_as_2d(const KerasLayer& layer);
 
+/// Where element `i` of an array (h, w, c), of `count` elements and `channels` of them in the last
+/// axis, lies in (c, h, w).
+inline size_t channels_first(size_t i, size_t channels, size_t count) {
+  return i % channels * (count / channels) + i / channels;
+}
+
 /// The first of several keys that a configuration has; null if it has none.
 const Json& keras_option(const Json& config, std::initializer_list<const char*> keys);
 /// The graph's axis that the option `axis` of a layer means for a tensor that is not flat; without

@@ -5,7 +5,6 @@
   judge_caffe.py RUN_MODELS [--seed N] [--count N] [--only N[,N...]] [--jobs N] [--folder FOLDER]
 
 As judge_onnx.py; the layers are those of the vendor's tool, and some more."""
-import argparse
 import collections
 import os
 import shlex
@@ -22,6 +21,7 @@ except ImportError as error:
     sys.exit(77)
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import judging  # noqa: E402
 from onnx_judge.device import Device  # noqa: E402
 
 ROUNDING, DRAWS, SPREADS = 2.0 ** -11, 12, 6.0
@@ -424,24 +424,15 @@ def one(number):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('run_models')
-    parser.add_argument('--seed', type=int, default=int(time.time()))
-    parser.add_argument('--count', type=int, default=1000)
-    parser.add_argument('--only')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count())
-    parser.add_argument('--folder', default='')
-    given = parser.parse_args()
-    numbers = [int(n) for n in given.only.split(',')] if given.only else range(given.count)
-    print('seed %d' % given.seed, flush=True)
+    given = judging.parser(1000).parse_args()
+    numbers = judging.numbers_of(given)
     began, kinds = time.time(), collections.Counter()
     with ProcessPoolExecutor(given.jobs, initializer=start, initargs=(given,)) as pool:
         for number, kind, text, layers in pool.map(one, numbers, chunksize=4):
             kinds[kind] += 1
             if kind != 'right':
                 print('%d %s: %s [%s]' % (number, kind, text, ' '.join(layers)), flush=True)
-    print('%d networks of seed %d: %s; %.0f s' % (
-        len(numbers), given.seed, ', '.join('%d %s' % (n, k) for k, n in kinds.most_common()), time.time() - began))
+    judging.summary('networks', kinds, given, began)
     return 0 if kinds['right'] == len(numbers) else 1
 
 

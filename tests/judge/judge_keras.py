@@ -7,7 +7,6 @@
 As judge_onnx.py. What NumPy computes is written from Keras's documentation (keras_judge/reference.py, windows.py), and
 so are the files, of Keras 1, 2 and 3 (dialects.py, files.py). A finding is made small and written to FOLDER, with its
 input and the results of the reference."""
-import argparse
 import collections
 import os
 import re
@@ -24,6 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import judging  # noqa: E402
 from keras_judge.generate import generate, unknown_classes  # noqa: E402
 from keras_judge.minimise import minimise, write  # noqa: E402
 from keras_judge.table import LAYERS, WRITTEN_FOR  # noqa: E402
@@ -70,13 +70,7 @@ def classes_read(sources):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('run_models')
-    parser.add_argument('--seed', type=int, default=int(time.time()))
-    parser.add_argument('--count', type=int, default=1000)
-    parser.add_argument('--only')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count())
-    parser.add_argument('--folder', default='')
+    parser = judging.parser(1000)
     parser.add_argument('--sources')
     given = parser.parse_args()
     status = 0
@@ -86,8 +80,7 @@ def main():
             if names:
                 print('classes that the judge %s: %s' % (what, ', '.join(names)))
                 status = 1
-    numbers = [int(n) for n in given.only.split(',')] if given.only else range(given.count)
-    print('seed %d' % given.seed, flush=True)
+    numbers = judging.numbers_of(given)
     began = time.time()
     kinds, refused, used, undecided = collections.Counter(), collections.Counter(), collections.Counter(), []
     with ProcessPoolExecutor(given.jobs, initializer=start, initargs=(given,)) as pool:
@@ -111,9 +104,7 @@ def main():
     if share > MOST_UNDECIDED or kinds['refused'] > max(2, MOST_REFUSED * len(numbers)):
         print('too little is decided')
         status = 1
-    print('%d models of seed %d: %s; undecided %.1f %%; %.0f s' % (
-        len(numbers), given.seed, ', '.join('%d %s' % (n, k) for k, n in kinds.most_common()), 100 * share,
-        time.time() - began))
+    judging.summary('models', kinds, given, began, '; undecided %.1f %%' % (100 * share))
     return status
 
 

@@ -8,7 +8,6 @@
 RUN_MODELS is the program of that name. The seed is printed; the same seed gives the same graphs, and --only
 some of them by number. --without leaves out functions of onnx_judge, where what
 is known of them hides the rest. A finding is made small and written to FOLDER, as .onnx, .npy and Python."""
-import argparse
 import collections
 import os
 import re
@@ -17,6 +16,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 
+import judging
 from quiet import quiet
 
 try:
@@ -77,18 +77,10 @@ def operators_of(sources):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('run_models')
-    parser.add_argument('--seed', type=int)
-    parser.add_argument('--count', type=int, default=2000)
-    parser.add_argument('--only')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count())
-    parser.add_argument('--folder', default='')
+    parser = judging.parser(2000)
     parser.add_argument('--sources')
     parser.add_argument('--without', default='')
     given = parser.parse_args()
-    if given.seed is None:
-        given.seed = int(time.time())
     given.without = given.without.split(',')
     status = 0
     if given.sources:
@@ -98,8 +90,7 @@ def main():
             if names:
                 print('operators that the judge %s: %s' % (what, ', '.join(names)))
                 status = 1
-    numbers = [int(n) for n in given.only.split(',')] if given.only else range(given.count)
-    print('seed %d' % given.seed, flush=True)
+    numbers = judging.numbers_of(given)
     began = time.time()
     kinds, others, used = collections.Counter(), collections.Counter(), collections.Counter()
     open_shares = []
@@ -126,9 +117,7 @@ def main():
     if share > MOST_UNDECIDED or kinds['unsure'] > max(2, MOST_UNSURE * len(numbers)):
         print('too little is decided')
         status = 1
-    print('%d graphs of seed %d: %s; undecided %.1f %%; %.0f s' % (
-        len(numbers), given.seed, ', '.join('%d %s' % (n, k) for k, n in kinds.most_common()), 100 * share,
-        time.time() - began))
+    judging.summary('graphs', kinds, given, began, '; undecided %.1f %%' % (100 * share))
     return status
 
 

@@ -4,6 +4,7 @@ import json
 import os
 
 import numpy as np
+from judging import descend
 
 from .files import model_of
 from .model import Exact, Layer, Net, Unfit, Value
@@ -90,22 +91,8 @@ def used(net, inner):
 
 def minimise(net, device, layout, verdict):
     """The smallest model found, and what is to be said of it."""
-    tries, better = 0, True
-    while better and tries < MOST_TRIES:
-        better = False
-        for make in fewer(net):
-            tries += 1
-            if tries > MOST_TRIES:
-                break
-            try:
-                small = make()
-                said = judge(small, device, layout)
-            except (Unfit, ValueError, IndexError, KeyError):
-                continue
-            if said.sort() == verdict.sort():
-                net, verdict, better = small, said, True
-                break
-    return net, verdict
+    return descend(net, verdict, fewer, lambda small: judge(small, device, layout), lambda said: said.sort(),
+                   (Unfit, ValueError, IndexError, KeyError), MOST_TRIES)
 
 
 def write(net, folder, stem, verdict, layout):

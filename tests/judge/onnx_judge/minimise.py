@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import onnx
+from judging import descend
 
 from .graph import Unfit, make_model, session_of
 from .verdict import judge
@@ -103,26 +104,16 @@ def fewer(g):
             yield lambda n=name, o=others: smaller(g, renamed(o, n, n + '_k'), g.outputs, None, {n + '_k': g.values[n]})
 
 
+def sort(verdict):
+    """What the verdict of a smaller graph has in common."""
+    return verdict.kind, generalised(verdict.text) if verdict.kind in ('undocumented', 'failed') else ''
+
+
 def minimise(g, device, layout, verdict):
     """The smallest graph found, and what is to be said of it."""
-    wanted = verdict.kind, generalised(verdict.text) if verdict.kind in ('undocumented', 'failed') else ''
-    text, tries, better = verdict.text, 0, True
-    while better and tries < MOST_TRIES:
-        better = False
-        for make in fewer(g):
-            tries += 1
-            if tries > MOST_TRIES:
-                break
-            try:
-                small = make()
-                said = judge(small, device, layout)
-            except Exception:  # whatever such a graph does to ONNX Runtime, it is not the one that is sought
-                continue
-            kind = said.kind, generalised(said.text) if said.kind in ('undocumented', 'failed') else ''
-            if kind == wanted:
-                g, text, better = small, said.text, True
-                break
-    return g, text
+    # Whatever such a graph does to ONNX Runtime, it is not the one that is sought.
+    small, said = descend(g, verdict, fewer, lambda small: judge(small, device, layout), sort, Exception, MOST_TRIES)
+    return small, said.text
 
 
 def python_of(g, name):

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the judges of random models have in common: their options, how a finding is made small, and their last line."""
+import argparse
+import os
+import time
+
+
+def parser(count):
+    """The options; `count` models are judged unless it is said."""
+    made = argparse.ArgumentParser()
+    made.add_argument('run_models')
+    made.add_argument('--seed', type=int, default=int(time.time()))
+    made.add_argument('--count', type=int, default=count)
+    made.add_argument('--only')
+    made.add_argument('--jobs', type=int, default=os.cpu_count())
+    made.add_argument('--folder', default='')
+    return made
+
+
+def numbers_of(given):
+    """Which models are judged, by number. Says their seed."""
+    print('seed %d' % given.seed, flush=True)
+    return [int(n) for n in given.only.split(',')] if given.only else range(given.count)
+
+
+def summary(what, kinds, given, began, more=''):
+    """So many `what` were judged since `began`, and how many are of which kind."""
+    print('%d %s of seed %d: %s%s; %.0f s' % (sum(kinds.values()), what, given.seed,
+                                             ', '.join('%d %s' % (n, k) for k, n in kinds.most_common()), more,
+                                             time.time() - began))
+
+
+def descend(model, verdict, fewer, judged, sort, hopeless, most_tries):
+    """The smallest model found whose verdict is of the same sort, and that verdict. `fewer` gives functions that make
+    smaller models, the boldest first; `judged` is a model's verdict, and `hopeless` are errors of models that are none."""
+    tries, better = 0, True
+    while better and tries < most_tries:
+        better = False
+        for make in fewer(model):
+            tries += 1
+            if tries > most_tries:
+                break
+            try:
+                small = make()
+                said = judged(small)
+            except hopeless:
+                continue
+            if sort(said) == sort(verdict):
+                model, verdict, better = small, said, True
+                break
+    return model, verdict

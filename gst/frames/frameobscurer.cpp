@@ -25,7 +25,7 @@ struct Place {
 std::vector<Place> places_of(const std::vector<draw::Item>& items, int width, int height) {
   std::vector<Place> places;
   for (const draw::Item& item : items) {
-    image::Corners place = item.place;
+    image::Corners place = item.object.box;
     if (item.obscure == draw::Obscure::kNo ||
         !objects::clip_box({0, 0, double(width), double(height)}, &place)) {
       continue;

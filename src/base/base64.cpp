@@ -19,7 +19,7 @@ std::array<uint8_t, 256> values_of_digits() {
 
 }  // namespace
 
-std::string base64(const std::string& bytes) {
+std::string base64(std::string_view bytes) {
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {

@@ -4,10 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace dvnn {
 
-std::string base64(const std::string& bytes);
+std::string base64(std::string_view bytes);
 /// The bytes of such a text; nothing if it is none, as whole groups of four with their padding.
 std::optional<std::string> from_base64(const std::string& text);
 

@@ -134,7 +134,7 @@ void CustomObjects::copy_mask(const dvnn_object& from, objects::Object* to) {
                     double{from.mask_y1}};
   to->mask.width = from.mask_width;
   to->mask.height = from.mask_height;
-  to->mask.cells.assign(from.mask, from.mask + cells_of(from));
+  std::copy_n(from.mask, cells_of(from), to->mask.cells.resize(cells_of(from)));
 }
 
 // Takes the object; returns false if it is left out.

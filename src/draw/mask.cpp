@@ -56,11 +56,11 @@ std::array<uint32_t, 256> class_pixels() {
   return pixels;
 }
 
-const uint8_t* row_of(const MaskCells& mask, int row) {
-  return mask.cells.get() + static_cast<ptrdiff_t>(row) * mask.width;
+const uint8_t* row_of(const objects::Mask& mask, int row) {
+  return mask.cells.data() + static_cast<ptrdiff_t>(row) * mask.width;
 }
 
-void tint_object_row(const MaskCells& mask, const Sample& y, const std::vector<Sample>& columns,
+void tint_object_row(const objects::Mask& mask, const Sample& y, const std::vector<Sample>& columns,
                      uint32_t color, uint32_t* to) {
   static const std::array<uint8_t, 256> ramp = edge_ramp();
   const uint8_t *upper = row_of(mask, y.first), *lower = row_of(mask, y.second);
@@ -74,7 +74,7 @@ void tint_object_row(const MaskCells& mask, const Sample& y, const std::vector<S
   }
 }
 
-void tint_class_row(const MaskCells& mask, const Sample& y, const std::vector<Sample>& columns,
+void tint_class_row(const objects::Mask& mask, const Sample& y, const std::vector<Sample>& columns,
                     uint32_t* to) {
   static const std::array<uint32_t, 256> pixels = class_pixels();
   constexpr uint32_t kColor = 0xffffff;
@@ -88,17 +88,17 @@ void tint_class_row(const MaskCells& mask, const Sample& y, const std::vector<Sa
   }
 }
 
-bool is_usable(const MaskCells& mask) {
+bool is_usable(const objects::Mask& mask) {
   const image::Corners& p = mask.place;
-  return mask.cells && mask.width > 0 && mask.height > 0 && std::isfinite(p.x0) &&
-         std::isfinite(p.y0) && std::isfinite(p.x1) && std::isfinite(p.y1) && p.x1 > p.x0 &&
-         p.y1 > p.y0;
+  return mask.there() && std::isfinite(p.x0) && std::isfinite(p.y0) && std::isfinite(p.x1) &&
+         std::isfinite(p.y1) && p.x1 > p.x0 && p.y1 > p.y0;
 }
 
 }  // namespace
 
-std::optional<Tile> mask_tile(const MaskCells& mask, int color, const image::Corners& bounds,
-                              size_t most) {
+std::optional<Tile> mask_tile(const objects::Object& object, int color,
+                              const image::Corners& bounds, size_t most) {
+  const objects::Mask& mask = object.mask;
   if (!is_usable(mask)) return std::nullopt;
   const image::Corners& place = mask.place;
   Tile tile;
@@ -123,7 +123,7 @@ std::optional<Tile> mask_tile(const MaskCells& mask, int color, const image::Cor
   for (int y = 0; y < picture->height; ++y) {
     uint32_t* to = picture->argb.data() + static_cast<ptrdiff_t>(y) * picture->width;
     const Sample& row = nth(rows, y);
-    if (mask.classes) {
+    if (object.kind == objects::Kind::kSegmentation) {
       tint_class_row(mask, row, columns, to);
     } else {
       tint_object_row(mask, row, columns, tint, to);

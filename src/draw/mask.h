@@ -9,10 +9,10 @@
 
 namespace dvnn::draw {
 
-/// The tint of `mask` where it lies within `bounds`, which are on the frame, in at most `most`
-/// pixels, which are scaled to the place; nothing if nothing of it is to be seen. Class 0 is the
-/// background, which stays as it is.
-std::optional<Tile> mask_tile(const MaskCells& mask, int color, const image::Corners& bounds,
-                              size_t most);
+/// The tint of the mask of `object` where it lies within `bounds`, which are on the frame, in at
+/// most `most` pixels, which are scaled to the place; nothing if nothing of it is to be seen. Class
+/// 0 is the background, which stays as it is.
+std::optional<Tile> mask_tile(const objects::Object& object, int color,
+                              const image::Corners& bounds, size_t most);
 
 }  // namespace dvnn::draw

@@ -59,28 +59,28 @@ double spacing_of(const std::vector<objects::Point>& points) {
 
 void draw_points(const Item& item, double line, Canvas* canvas) {
   const Color color = color_of(item.color);
-  const double spacing = spacing_of(item.points);
+  const double spacing = spacing_of(item.object.points);
   const double radius = std::clamp(spacing * kDotOfSpacing, 0.75, 1.5 * line);
-  const objects::Skeleton* skeleton = objects::find_skeleton(item.skeleton);
+  const objects::Skeleton* skeleton = objects::find_skeleton(item.object.skeleton);
   if (skeleton) {
     for (const objects::SkeletonEdge& edge : skeleton->edges) {
-      if (edge.from >= item.points.size() || edge.to >= item.points.size()) continue;
-      const objects::Point &a = item.points[edge.from], &b = item.points[edge.to];
+      if (edge.from >= item.object.points.size() || edge.to >= item.object.points.size()) continue;
+      const objects::Point &a = item.object.points[edge.from], &b = item.object.points[edge.to];
       if (is_seen(a) && is_seen(b)) {
         canvas->line(a.x, a.y, b.x, b.y, std::clamp(radius, 1.0, line), color);
       }
     }
   }
-  for (const objects::Point& p : item.points) {
+  for (const objects::Point& p : item.object.points) {
     if (is_seen(p)) canvas->disc(p.x, p.y, radius, color);
   }
 }
 
 void draw_outline(const Item& item, double line, Canvas* canvas) {
   const Color color = color_of(item.color);
-  for (size_t i = 0; i < item.outline.size(); ++i) {
-    const objects::Point& a = item.outline[i];
-    const objects::Point& b = item.outline[(i + 1) % item.outline.size()];
+  for (size_t i = 0; i < item.object.outline.size(); ++i) {
+    const objects::Point& a = item.object.outline[i];
+    const objects::Point& b = item.object.outline[(i + 1) % item.object.outline.size()];
     canvas->line(a.x, a.y, b.x, b.y, line, color);
   }
 }
@@ -128,16 +128,18 @@ Painter::PicturePtr Painter::label(const std::string& text, int color) {
 }
 
 void Painter::paint_masks(const std::vector<Item>& items, std::vector<Tile>* tiles) const {
-  const auto masks = static_cast<size_t>(std::count_if(
-      items.begin(), items.end(), [](const Item& item) { return item.shown && item.mask.cells; }));
+  const auto masks =
+      static_cast<size_t>(std::count_if(items.begin(), items.end(), [](const Item& item) {
+        return item.shown && item.object.mask.there();
+      }));
   double room = kMostMaskFrames * style_.frame_width * style_.frame_height;
   for (const Item& item : items) {
-    if (!item.shown || !item.mask.cells) continue;
+    if (!item.shown || !item.object.mask.there()) continue;
     // Masks of objects may cover the whole of what the network saw, and end at the object.
     Corners bounds = frame_of(style_);
-    Corners place = item.place;
-    if (item.box && !item.mask.classes && objects::clip_box(bounds, &place)) bounds = place;
-    const auto tile = mask_tile(item.mask, item.color, bounds, kMaskPixels / masks);
+    Corners place = item.object.box;
+    if (item.is_box() && objects::clip_box(bounds, &place)) bounds = place;
+    const auto tile = mask_tile(item.object, item.color, bounds, kMaskPixels / masks);
     if (!tile) continue;
     room -= static_cast<double>(tile->width) * tile->height;
     if (room < 0) return;
@@ -146,7 +148,7 @@ void Painter::paint_masks(const std::vector<Item>& items, std::vector<Tile>* til
 }
 
 void Painter::paint_box(const Item& item, std::vector<Tile>* tiles) {
-  Corners place = item.place;
+  Corners place = item.object.box;
   if (!objects::clip_box(frame_of(style_), &place)) return;
   const int line_y = std::max(1, style_.line);
   const int line_x = std::max(1, whole(style_.line / style_.pixel_shape));
@@ -165,8 +167,8 @@ void Painter::paint_shapes(const std::vector<Item>& items, std::vector<Tile>* ti
   const double line = style_.line;
   for (const Item& item : items) {
     if (!item.shown) continue;
-    if (!item.outline.empty()) draw_outline(item, line, &canvas);
-    if (!item.points.empty()) draw_points(item, line, &canvas);
+    if (!item.object.outline.empty()) draw_outline(item, line, &canvas);
+    if (!item.object.points.empty()) draw_points(item, line, &canvas);
   }
   canvas.take(tiles);
 }
@@ -196,19 +198,19 @@ void Painter::paint_name(const Figure& figure, std::vector<Tile>* tiles) {
 
 // Below what it is said of, one under the other; inside it where there is no room below.
 void Painter::paint_part(const Item& item, const Item* before, int* row, std::vector<Tile>* tiles) {
-  Corners place = item.place;
-  if (item.text.empty() || !objects::clip_box(frame_of(style_), &place)) return;
-  *row = before && before->part && before->place == item.place ? *row + 1 : 0;
-  const PicturePtr text = label(item.text, item.color);
+  Corners place = item.object.box;
+  if (item.caption.empty() || !objects::clip_box(frame_of(style_), &place)) return;
+  *row = before && before->is_part() && before->object.box == item.object.box ? *row + 1 : 0;
+  const PicturePtr text = label(item.caption, item.color);
   const int below = whole(place.y1) + *row * text->height;
   add_label(text, whole(place.x0), std::min(below, style_.frame_height - text->height), tiles);
 }
 
 void Painter::paint_label(const Item& item, int* row, std::vector<Tile>* tiles) {
-  Corners place = item.place;
-  const bool placed = item.box && objects::clip_box(frame_of(style_), &place);
-  if (item.text.empty() || item.box != placed) return;
-  const PicturePtr text = label(item.text, item.color);
+  Corners place = item.object.box;
+  const bool placed = item.is_box() && objects::clip_box(frame_of(style_), &place);
+  if (item.caption.empty() || item.is_box() != placed) return;
+  const PicturePtr text = label(item.caption, item.color);
   // Above the box; inside it where there is no room above.
   const int x0 = placed ? whole(place.x0) : 0, y0 = placed ? whole(place.y0) : 0;
   const int rows = std::max(1, style_.frame_height / std::max(1, text->height));
@@ -224,14 +226,14 @@ std::vector<Tile> Painter::paint(const std::vector<Item>& items,
   paint_masks(items, &tiles);
   paint_figures(figures, &tiles);
   for (const Item& item : items) {
-    if (item.shown && item.box && item.outline.empty()) paint_box(item, &tiles);
+    if (item.shown && item.is_box() && item.object.outline.empty()) paint_box(item, &tiles);
   }
   paint_shapes(items, &tiles);
   for (const Figure& figure : figures) paint_name(figure, &tiles);
   int row = 0, part_row = 0;
   const Item* before = nullptr;
   for (const Item& item : items) {
-    if (item.shown && item.part) {
+    if (item.shown && item.is_part()) {
       paint_part(item, before, &part_row, &tiles);
     } else if (item.shown) {
       paint_label(item, &row, &tiles);

@@ -42,7 +42,7 @@ struct ToFrame {
     if (!turn.moves() || cells == 0 || mask->cells.size() < cells) return;
     turned->resize(cells);
     image::turn_cells(turn, mask->cells.data(), mask->width, mask->height, turned->data());
-    mask->cells.assign(turned->begin(), turned->end());
+    std::copy(turned->begin(), turned->end(), mask->cells.resize(cells));
     if (turn.swap_xy) std::swap(mask->width, mask->height);
   }
 };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects/object.h"
-#include "base/nth.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+
+#include "base/grid.h"
+#include "base/nth.h"
 
 namespace dvnn::objects {
 namespace {
@@ -17,14 +20,41 @@ void hand_down(List* old, List* next) {
 
 }  // namespace
 
+bool Mask::there() const {
+  return width > 0 && height > 0 && cells.size() >= grid_size(width, height);
+}
+
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kDetection:
+      return "detection";
+    case Kind::kClassification:
+      return "classification";
+    case Kind::kSegmentation:
+      return "segmentation";
+    case Kind::kAttributes:
+      return "attributes";
+  }
+  return "detection";
+}
+
+bool has_box(const Object& object) {
+  const image::Corners& box = object.box;
+  return std::isfinite(box.x0) && std::isfinite(box.y0) && std::isfinite(box.x1) &&
+         std::isfinite(box.y1) && image::has_area(box);
+}
+
 void Object::reset() {
   Object next;
   hand_down(&label, &next.label);
+  hand_down(&region_name, &next.region_name);
+  hand_down(&network, &next.network);
   hand_down(&outline, &next.outline);
   hand_down(&points, &next.points);
   hand_down(&skeleton, &next.skeleton);
   hand_down(&mask.cells, &next.mask.cells);
   hand_down(&text, &next.text);
+  hand_down(&text_format, &next.text_format);
   hand_down(&embedding, &next.embedding);
   hand_down(&numbers, &next.numbers);
   *this = std::move(next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one value type for everything that a network finds in a frame. Decoders return it, and the
-// plugin's metadata, the overlay and the tools are made of it.
+// The one value type for everything that a network finds in a frame: decoders return it, frames
+// carry it (gst/meta/objectvalue.h), and messages, documents, the overlay and the tools take it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "base/span.h"
 #include "image/view.h"
+#include "objects/mask_cells.h"
 
 namespace dvnn::objects {
 
@@ -34,7 +35,10 @@ struct Mask {
   int width = 0, height = 0;  // cells; 0: there is no mask
   // Detections: how surely the cell belongs to the object, 255 is surest, 128 the edge. Maps: index
   // of the cell's class.
-  std::vector<uint8_t> cells;
+  MaskCells cells;
+
+  /// Whether there are as many cells as the mask says.
+  bool there() const;
 };
 
 /// A number that a network estimates, such as an age in years.
@@ -43,6 +47,9 @@ struct Number {
   double value = 0;
 };
 
+// A new member needs its place in three functions, which name them all and do not compile without
+// it: read_object() and write_object() of gst/meta/objectvalue.cpp, and the JSON of an object in
+// publish/document.cpp.
 struct Object {
   // Names of the object and of the object that it is a part of; 0: none was given yet. The plugin
   // gives them, so that they are unique in the process.
@@ -55,8 +62,11 @@ struct Object {
   // Decoders return boxes as fractions of the network's input: (0, 0) is its top left corner, (1,
   // 1) its bottom right one. map_to_frame() makes pixels of a frame of them.
   image::Corners box;
-  uint64_t track_id = 0;  // 0: not tracked
-  uint32_t region = 0;    // index of the region of the frame that the network was shown
+  uint64_t track_id = 0;   // 0: not tracked
+  bool predicted = false;  // no network has seen it in this frame: its track expects it there
+  uint32_t region = 0;     // index of the region of the frame that the network was shown
+  // The name of that region in a list, and of the network; empty where they are not known.
+  std::string region_name, network;
   // The corners of an oriented box or of a polygon, in order around it; empty where the box is all
   // that is known. The first edge of text is above it.
   std::vector<Point> outline;
@@ -64,11 +74,28 @@ struct Object {
   std::string skeleton;       // the set that the points are of: "coco-17", "face-5"; may be empty
   Mask mask;
   std::string text;              // what is written there, UTF-8
+  std::string text_format;       // the kind of the code that it was read from: "QR-Code"
   std::vector<float> embedding;  // as the decoder says it is normalised
   std::vector<Number> numbers;
 
   /// Makes it as new, but for the memory that it has.
   void reset();
+};
+
+/// What "detection", "classification", "segmentation" and "attributes" are called in documents.
+const char* kind_name(Kind kind);
+
+/// Whether it is known where the object is: its box has an area, and is of finite numbers.
+bool has_box(const Object& object);
+
+/// Details that only some objects have, as flags: who needs few of them reads no others.
+enum Detail : unsigned {
+  kPoints = 1 << 0,
+  kOutlines = 1 << 1,
+  kMasks = 1 << 2,
+  kTexts = 1 << 3,
+  kEmbeddings = 1 << 4,
+  kNumbers = 1 << 5,
 };
 
 /// Objects in a row. Those that are taken out leave their memory to those that come: who keeps a

@@ -39,8 +39,8 @@ std::string line_of(const Json& document) {
   return document.dump();
 }
 
-Json of(const Box& box) {
-  return {pixels(box[0]), pixels(box[1]), pixels(box[2]), pixels(box[3])};
+Json of(const image::Corners& box) {
+  return {pixels(box.x0), pixels(box.y0), pixels(box.x1), pixels(box.y1)};
 }
 
 void set_text(const char* name, const std::string& text, Json* out) {
@@ -53,9 +53,9 @@ void set_number(const char* name, const std::optional<T>& value, Json* out) {
 }
 
 // Members come in the order of their names.
-void put(const Box& box, LineWriter* out) {
+void put(const image::Corners& box, LineWriter* out) {
   out->begin_list();
-  for (const double edge : box) out->number(pixels(edge));
+  for (const double edge : {box.x0, box.y0, box.x1, box.y1}) out->number(pixels(edge));
   out->end_list();
 }
 
@@ -76,67 +76,67 @@ void put(const Picture& picture, LineWriter* out) {
   out->end_object();
 }
 
-void put(const Mask& mask, LineWriter* out) {
+void put(const objects::Mask& mask, LineWriter* out) {
   out->begin_object();
-  put(mask.box, &out->name("box"));
-  out->name("cells").text(base64(mask.cells));
-  out->name("height").natural(mask.height);
-  out->name("width").natural(mask.width);
+  put(mask.place, &out->name("box"));
+  out->name("cells").text(
+      base64({reinterpret_cast<const char*>(mask.cells.data()), mask.cells.size()}));
+  out->name("height").integer(mask.height);
+  out->name("width").integer(mask.width);
   out->end_object();
 }
 
 // Of two numbers with one name, the last counts.
-void put(const std::vector<std::pair<std::string, double>>& numbers, LineWriter* out) {
+void put(const std::vector<objects::Number>& numbers, LineWriter* out) {
   Json all = Json::object();
   for (const auto& [name, value] : numbers) all[name] = finite(value);
   out->name("numbers").raw(line_of(all));
 }
 
-void put(const ObjectFacts& object, LineWriter* out) {
+void put_points(const char* name, const std::vector<objects::Point>& points, bool with_confidence,
+                LineWriter* out) {
+  if (points.empty()) return;
+  out->name(name).begin_list();
+  for (const objects::Point& point : points) {
+    out->begin_list();
+    out->number(pixels(point.x));
+    out->number(pixels(point.y));
+    if (with_confidence) out->number(share(static_cast<double>(point.confidence)));
+    out->end_list();
+  }
+  out->end_list();
+}
+
+void put(const FrameObject& told, LineWriter* out) {
+  // All members, so that a new one is not forgotten here.
+  const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
+               region, region_name, network, outline, points, skeleton, mask, text, text_format,
+               embedding, numbers] = told.object;
   out->begin_object();
-  if (object.box) put(*object.box, &out->name("box"));
-  out->name("class_id").integer(object.class_id);
-  out->name("confidence").number(share(object.confidence));
-  if (!object.embedding.empty()) {
+  if (objects::has_box(told.object)) put(box, &out->name("box"));
+  out->name("class_id").integer(class_id);
+  out->name("confidence").number(share(static_cast<double>(confidence)));
+  if (!embedding.empty()) {
     out->name("embedding").begin_list();
-    for (const float value : object.embedding) out->number(finite(static_cast<double>(value)));
+    for (const float value : embedding) out->number(finite(static_cast<double>(value)));
     out->end_list();
   }
-  out->name("id").natural(object.id);
-  out->name("kind").text(object.kind);
-  out->name("label").text(object.label);
-  if (object.mask) put(*object.mask, &out->name("mask"));
-  put_text("network", object.network, out);
-  if (!object.numbers.empty()) put(object.numbers, out);
-  if (!object.outline.empty()) {
-    out->name("outline").begin_list();
-    for (const auto& [x, y] : object.outline) {
-      out->begin_list();
-      out->number(pixels(x));
-      out->number(pixels(y));
-      out->end_list();
-    }
-    out->end_list();
-  }
-  if (object.parent > 0) out->name("parent").natural(object.parent);
-  if (object.picture) put(*object.picture, &out->name("picture"));
-  if (!object.points.empty()) {
-    out->name("points").begin_list();
-    for (const auto& [x, y, confidence] : object.points) {
-      out->begin_list();
-      out->number(pixels(x));
-      out->number(pixels(y));
-      out->number(share(confidence));
-      out->end_list();
-    }
-    out->end_list();
-  }
-  if (object.predicted) out->name("predicted").flag(true);
-  put_text("region", object.region, out);
-  put_text("skeleton", object.skeleton, out);
-  put_text("text", object.text, out);
-  put_text("text_format", object.text_format, out);
-  if (object.track_id > 0) out->name("track_id").natural(object.track_id);
+  out->name("id").natural(id);
+  out->name("kind").text(objects::kind_name(kind));
+  out->name("label").text(label);
+  if (mask.there()) put(mask, &out->name("mask"));
+  put_text("network", network, out);
+  if (!numbers.empty()) put(numbers, out);
+  put_points("outline", outline, false, out);
+  if (parent > 0) out->name("parent").natural(parent);
+  if (told.picture) put(*told.picture, &out->name("picture"));
+  put_points("points", points, true, out);
+  if (predicted) out->name("predicted").flag(true);
+  put_text("region", region_name, out);
+  put_text("skeleton", skeleton, out);
+  put_text("text", text, out);
+  put_text("text_format", text_format, out);
+  if (track_id > 0) out->name("track_id").natural(track_id);
   out->end_object();
 }
 
@@ -214,7 +214,7 @@ void put_before_id(const FrameFacts& frame, LineWriter* out) {
 
 void put_after_id(const FrameFacts& frame, LineWriter* out) {
   out->name("objects").begin_list();
-  for (const ObjectFacts& object : frame.objects) put(object, out);
+  for (const FrameObject& object : frame.objects) put(object, out);
   out->end_list();
   out->name("passes").begin_list();
   for (const PassFacts& pass : frame.passes) {

@@ -14,11 +14,10 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "objects/object.h"
 #include "publish/transport.h"
 
 namespace dvnn::publish {
-
-using Box = std::array<double, 4>;  // x0, y0, x1, y1
 
 /// Bytes of red, green and blue, in rows.
 struct Pixels {
@@ -30,35 +29,16 @@ struct Picture {
   bool of_frame = false;
   int width = 0, height = 0;
   std::optional<uint64_t> pts;
-  std::optional<Box> box;
+  std::optional<image::Corners> box;
   std::shared_ptr<const Pixels> pixels;  // until encode_pictures()
   int quality = 0;                       // of the JPEG, which is in:
   std::string file;                      // or, where that has no name:
   std::string jpeg;
 };
 
-struct Mask {
-  Box box{};
-  unsigned width = 0, height = 0;
-  std::string cells;
-};
-
-struct ObjectFacts {
-  uint64_t id = 0, parent = 0, track_id = 0;
-  const char* kind = "detection";
-  int class_id = 0;
-  std::string label, network, region;  // region: of a list, by its name
-  double confidence = 0;
-  bool predicted = false;
-  std::optional<Box> box;
-  std::vector<std::array<double, 3>> points;
-  std::string skeleton;
-  std::vector<std::array<double, 2>> outline;
-  std::optional<Mask> mask;
-  std::string text;
-  std::string text_format;  // of the code that it was read from
-  std::vector<float> embedding;
-  std::vector<std::pair<std::string, double>> numbers;
+/// An object of a frame, in its pixels: those details that are to be told.
+struct FrameObject {
+  objects::Object object;
   std::optional<Picture> picture;
 };
 
@@ -80,7 +60,7 @@ struct ZoneCounts {
 
 struct FrameFacts {
   std::vector<PassFacts> passes;
-  std::vector<ObjectFacts> objects;
+  std::vector<FrameObject> objects;
   std::optional<ZoneCounts> counts;
 };
 
@@ -93,7 +73,7 @@ struct EventFacts {
 struct BestView {
   uint64_t pts = 0;
   double confidence = 0;
-  Box box{};
+  image::Corners box;
 };
 
 struct TrackFacts {
@@ -103,7 +83,7 @@ struct TrackFacts {
   int class_id = 0;
   uint64_t first = 0, last = 0;
   std::optional<double> confidence;
-  std::optional<Box> box;
+  std::optional<image::Corners> box;
   std::optional<uint64_t> detections;
   std::vector<std::pair<std::array<double, 2>, uint64_t>> path;
   std::optional<BestView> best_view;

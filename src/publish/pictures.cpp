@@ -37,7 +37,7 @@ Status encode_pictures(Document* document) {
   };
   encode_one(&document->picture);
   if (auto* frame = std::get_if<FrameFacts>(&document->facts)) {
-    for (ObjectFacts& object : frame->objects) encode_one(&object.picture);
+    for (auto& [object, picture] : frame->objects) encode_one(&picture);
   }
   return all;
 }

@@ -24,7 +24,7 @@ Json points_json(const std::vector<objects::Point>& points, const Picture& pictu
   return list;
 }
 
-Json runs_json(const std::vector<uint8_t>& cells) {
+Json runs_json(const objects::MaskCells& cells) {
   Json runs = Json::array();
   for (size_t at = 0; at < cells.size();) {
     size_t end = at;

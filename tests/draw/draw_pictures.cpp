@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "base/grid.h"
 #include "draw/blend.h"
 #include "draw/obscure.h"
 #include "draw/painter.h"
@@ -175,11 +176,12 @@ void set_mask(Object* object, const std::function<bool(double x, double y)>& ins
   mask.place = object->box;
   mask.width = static_cast<int>((object->box.x1 - object->box.x0) / kCells);
   mask.height = static_cast<int>((object->box.y1 - object->box.y0) / kCells);
+  uint8_t* cell = mask.cells.resize(grid_size(mask.width, mask.height));
   for (int y = 0; y < mask.height; ++y) {
     for (int x = 0; x < mask.width; ++x) {
       const bool in =
           inside(object->box.x0 + (x + 0.5) * kCells, object->box.y0 + (y + 0.5) * kCells);
-      mask.cells.push_back(in ? 255 : 0);
+      *cell++ = in ? 255 : 0;
     }
   }
 }
@@ -276,10 +278,10 @@ bool maps(const std::string& folder) {
   map.mask.place = map.box;
   map.mask.width = kWidth / 4;
   map.mask.height = kHeight / 4;
+  uint8_t* cell = map.mask.cells.resize(grid_size(map.mask.width, map.mask.height));
   for (int y = 0; y < map.mask.height; ++y) {
     for (int x = 0; x < map.mask.width; ++x) {
-      const int cell = 4 * y < 62 ? 0 : 4 * y < 90 ? 1 : 2;
-      map.mask.cells.push_back(static_cast<uint8_t>(cell));
+      *cell++ = 4 * y < 62 ? 0 : 4 * y < 90 ? 1 : 2;
     }
   }
   return scene.write(folder, "maps", found);

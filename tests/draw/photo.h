@@ -68,7 +68,7 @@ inline void check_pixels(const Photo& photo, const char* what,
 
 inline Item bare() {
   Item item;
-  item.box = false;
+  item.object.kind = objects::Kind::kClassification;
   return item;
 }
 

@@ -15,9 +15,15 @@ using namespace dvnn::draw::test;
 
 namespace {
 
-std::shared_ptr<const uint8_t> cells_of(std::vector<uint8_t> cells) {
-  auto owner = std::make_shared<std::vector<uint8_t>>(std::move(cells));
-  return {owner, owner->data()};
+// A map of classes, or else a mask of an object.
+void set_mask(Item* item, const image::Corners& place, int width, int height,
+              const std::vector<uint8_t>& cells, objects::Kind kind = objects::Kind::kDetection) {
+  if (kind == objects::Kind::kSegmentation) item->object.kind = kind;
+  objects::Mask& mask = item->object.mask;
+  mask.place = place;
+  mask.width = width;
+  mask.height = height;
+  std::copy(cells.begin(), cells.end(), mask.cells.resize(cells.size()));
 }
 
 double distance_to(double px, double py, double x0, double y0, double x1, double y1) {
@@ -36,7 +42,7 @@ int of_line(double distance, double half) {
 
 START_TEST(boxes_are_four_lines) {
   Item item;
-  item.place = {20, 30, 70, 60};
+  item.object.box = {20, 30, 70, 60};
   check_pixels(paint({item}, 100, 80), "box", [](int x, int y) {
     const bool inside = x >= 20 && x < 70 && y >= 30 && y < 60;
     return inside && (x < 22 || x >= 68 || y < 32 || y >= 58) ? 1 : 0;
@@ -47,12 +53,12 @@ END_TEST
 // Across blocks, whose edges are at multiples of 128.
 START_TEST(outlines_are_drawn_instead_of_boxes) {
   Item item;
-  item.place = {100, 40, 300, 200};
-  item.outline = {{200, 40, 1}, {300, 120, 1}, {200, 200, 1}, {100, 120, 1}};
+  item.object.box = {100, 40, 300, 200};
+  item.object.outline = {{200, 40, 1}, {300, 120, 1}, {200, 200, 1}, {100, 120, 1}};
   check_pixels(paint({item}, 320, 240, 5), "outline", [&](int x, int y) {
     double nearest = 1e9;
     for (size_t i = 0; i < 4; ++i) {
-      const objects::Point &a = item.outline[i], &b = item.outline[(i + 1) % 4];
+      const objects::Point &a = item.object.outline[i], &b = item.object.outline[(i + 1) % 4];
       nearest = std::min(nearest, distance_to(x + 0.5, y + 0.5, a.x, a.y, b.x, b.y));
     }
     return of_line(nearest, 2.5);
@@ -134,12 +140,12 @@ END_TEST
 
 START_TEST(points_and_skeletons_are_drawn_where_they_were_seen) {
   Item item = bare();
-  item.skeleton = "coco-17";
-  item.points.resize(17);
-  for (objects::Point& p : item.points) p.confidence = 0;
-  item.points[5] = {60, 60, 0.9f};  // shoulders, which a line joins
-  item.points[6] = {240, 180, 0.9f};
-  item.points[0] = {10, 200, 0.1f};  // hardly seen
+  item.object.skeleton = "coco-17";
+  item.object.points.resize(17);
+  for (objects::Point& p : item.object.points) p.confidence = 0;
+  item.object.points[5] = {60, 60, 0.9f};  // shoulders, which a line joins
+  item.object.points[6] = {240, 180, 0.9f};
+  item.object.points[0] = {10, 200, 0.1f};  // hardly seen
   check_pixels(paint({item}, 320, 240, 4), "skeleton", [](int x, int y) {
     const double line = distance_to(x + 0.5, y + 0.5, 60, 60, 240, 180);
     const double ends =
@@ -147,7 +153,7 @@ START_TEST(points_and_skeletons_are_drawn_where_they_were_seen) {
     if (ends < 5) return 1;
     return ends < 9 ? -1 : of_line(line, 2);
   });
-  item.skeleton.clear();  // the same points without the line
+  item.object.skeleton.clear();  // the same points without the line
   const Photo photo = paint({item}, 320, 240, 4);
   ck_assert_int_gt(photo.contrast(60, 60), 15);
   ck_assert_int_eq(photo.contrast(150, 120), 0);
@@ -156,7 +162,8 @@ END_TEST
 
 START_TEST(many_points_are_drawn_small) {
   Item item = bare();
-  for (int i = 0; i < 400; ++i) item.points.push_back({100.0 + i % 20 * 5, 100.0 + i / 20 * 5, 1});
+  for (int i = 0; i < 400; ++i)
+    item.object.points.push_back({100.0 + i % 20 * 5, 100.0 + i / 20 * 5, 1});
   const Photo photo = paint({item}, 320, 320, 8);
   ck_assert_int_gt(photo.contrast(100, 100), 15);
   int drawn = 0;
@@ -169,10 +176,10 @@ END_TEST
 
 START_TEST(masks_tint_their_cells) {
   Item item;
-  item.place = {40, 40, 120, 120};
+  item.object.box = {40, 40, 120, 120};
   item.color = 1;
   // The right half of the box.
-  item.mask = {{40, 40, 120, 120}, 2, 1, cells_of({0, 255}), false};
+  set_mask(&item, {40, 40, 120, 120}, 2, 1, {0, 255});
   const Photo photo = paint({item}, 160, 160, 1);
   for (int y = 44; y < 116; ++y) {
     for (int x = 44; x < 116; ++x) {
@@ -188,7 +195,7 @@ START_TEST(masks_tint_their_cells) {
   }
   ck_assert(between);
   // Nothing beyond the box, though the mask goes on there.
-  item.mask = {{0, 0, 160, 160}, 1, 1, cells_of({255}), false};
+  set_mask(&item, {0, 0, 160, 160}, 1, 1, {255});
   check_pixels(paint({item}, 160, 160, 1), "mask",
                [](int x, int y) { return x >= 40 && x < 120 && y >= 40 && y < 120 ? 1 : 0; });
 }
@@ -196,8 +203,8 @@ END_TEST
 
 START_TEST(maps_tint_each_class_and_leave_the_background) {
   Item item = bare();
-  item.mask = {
-      {0, 0, 160, 160}, 4, 4, cells_of({0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 0, 0, 2, 2, 0, 0}), true};
+  set_mask(&item, {0, 0, 160, 160}, 4, 4, {0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 0, 0, 2, 2, 0, 0},
+           objects::Kind::kSegmentation);
   const Photo photo = paint({item}, 160, 160);
   check_pixels(photo, "map", [](int x, int y) { return (x < 80) != (y < 80) ? 1 : 0; });
   ck_assert_int_ne(photo.bgr[3 * (20 * 160 + 120)], photo.bgr[3 * (120 * 160 + 20)]);
@@ -208,7 +215,7 @@ END_TEST
 START_TEST(scaled_masks_stay_in_their_places) {
   constexpr int kWidth = 3840, kHeight = 2160;
   Item item = bare();
-  item.mask = {{0, 0, kWidth, kHeight}, 2, 1, cells_of({0, 3}), true};
+  set_mask(&item, {0, 0, kWidth, kHeight}, 2, 1, {0, 3}, objects::Kind::kSegmentation);
   const Photo photo = paint({item}, kWidth, kHeight);
   for (int y = 0; y < kHeight; y += 97) {
     for (int x = 0; x < kWidth; x += 1) {
@@ -222,16 +229,16 @@ END_TEST
 START_TEST(a_mask_beyond_the_frame_is_cut) {
   Item item = bare();
   // As of a letterboxed network: half of it lies above and below the frame.
-  item.mask = {{0, -40, 80, 80}, 1, 3, cells_of({1, 0, 1}), true};
+  set_mask(&item, {0, -40, 80, 80}, 1, 3, {1, 0, 1}, objects::Kind::kSegmentation);
   check_pixels(paint({item}, 80, 60), "cut", [](int, int y) { return y < 40 ? 0 : 1; });
 }
 END_TEST
 
 START_TEST(what_is_not_shown_is_not_drawn) {
   Item item;
-  item.place = {20, 20, 60, 60};
-  item.text = "label";
-  item.points = {{40, 40, 1}};
+  item.object.box = {20, 20, 60, 60};
+  item.caption = "label";
+  item.object.points = {{40, 40, 1}};
   item.shown = false;
   check_pixels(paint({item}, 80, 80), "hidden", [](int, int) { return 0; });
 }
@@ -243,15 +250,14 @@ START_TEST(hostile_items_have_limits) {
   for (double a : bad) {
     for (double b : bad) {
       Item item;
-      item.place = {a, b, b, a};
+      item.object.box = {a, b, b, a};
       item.color = std::numeric_limits<int>::min();
-      item.points = {{a, b, 1}, {b, a, 1}, {a, a, static_cast<float>(kNan)}};
-      item.outline = {{a, b, 1}, {b, a, 1}, {10, 10, 1}};
-      item.skeleton = "face-5";
-      item.mask = {{a, b, b, a}, 2, 2, cells_of({255, 255, 255, 255}), false};
+      item.object.points = {{a, b, 1}, {b, a, 1}, {a, a, static_cast<float>(kNan)}};
+      item.object.outline = {{a, b, 1}, {b, a, 1}, {10, 10, 1}};
+      item.object.skeleton = "face-5";
+      set_mask(&item, {a, b, b, a}, 2, 2, {255, 255, 255, 255});
       items.push_back(item);
-      item.mask.classes = true;
-      item.box = false;
+      item.object.kind = objects::Kind::kSegmentation;
       items.push_back(item);
     }
   }
@@ -261,10 +267,10 @@ START_TEST(hostile_items_have_limits) {
   for (int i = 0; i < 1000; ++i) {
     Item item = bare();
     for (int p = 0; p < 20; ++p) {
-      item.points.push_back({p * 190.0, (i * 7 + p * 131) % 2160 * 1.0, 1});
-      item.outline.push_back({p % 2 * 3839.0, (i * 13 + p * 17) % 2160 * 1.0, 1});
+      item.object.points.push_back({p * 190.0, (i * 7 + p * 131) % 2160 * 1.0, 1});
+      item.object.outline.push_back({p % 2 * 3839.0, (i * 13 + p * 17) % 2160 * 1.0, 1});
     }
-    item.mask = {{0, 0, 3840, 2160}, 1, 1, cells_of({200}), false};
+    set_mask(&item, {0, 0, 3840, 2160}, 1, 1, {200});
     items.push_back(item);
   }
   Painter painter;

@@ -11,8 +11,8 @@ START_TEST(labels_are_written_in_many_scripts) {
   for (const char* text : {"person 93%", "\u0416\u0443\u043a", "\u0645\u0631\u062d\u0628\u0627",
                            "\u6771\u4eac", "\u0e01\u0e32", "\U0001F697"}) {
     Item item;
-    item.place = {20, 60, 180, 110};
-    item.text = text;
+    item.object.box = {20, 60, 180, 110};
+    item.caption = text;
     const Photo photo = paint({item}, 200, 120);
     int ground = 0, ink = 0;
     const size_t corner = static_cast<size_t>((59 * 200 + 20) * 3);
@@ -33,13 +33,13 @@ START_TEST(labels_stay_on_the_frame) {
   for (int width : {1, 7, 64, 320}) {
     for (double shape : {1.0 / 16, 1.0, 16.0}) {
       Item item;
-      item.place = {0, 0, 64, 48};
-      item.text = std::string(1000, 'W') + "\xff\xfe\n\x1b[2J";
+      item.object.box = {0, 0, 64, 48};
+      item.caption = std::string(1000, 'W') + "\xff\xfe\n\x1b[2J";
       Item list = bare();
-      list.text = "class";
+      list.caption = "class";
       Item part = list;
-      part.part = true;
-      part.place = item.place;
+      part.object.parent = 1;
+      part.object.box = item.object.box;
       // Painting checks the tiles.
       paint({item, part, part, part, list, list, list, list, list}, width, 48, 2, shape);
     }
@@ -50,9 +50,9 @@ END_TEST
 // One under the other, below the object; what is said of the whole frame is in the corner.
 START_TEST(what_is_said_of_an_object_is_written_below_it) {
   Item part = bare();
-  part.part = true;
-  part.place = {40, 30, 90, 50};
-  part.text = "red";
+  part.object.parent = 1;
+  part.object.box = {40, 30, 90, 50};
+  part.caption = "red";
   const Photo one = paint({part}, 200, 140), two = paint({part, part}, 200, 140);
   const auto lowest = [](const Photo& photo) {
     int row = -1;
@@ -70,30 +70,30 @@ START_TEST(what_is_said_of_an_object_is_written_below_it) {
 END_TEST
 
 START_TEST(captions_have_limits) {
-  Caption caption;
-  caption.label = "person";
-  caption.confidence = 0.934;
-  dvnn_assert_text(line_of(caption, {true, true}), "person 93%");
-  dvnn_assert_text(line_of(caption, {true, false}), "person");
-  dvnn_assert_text(line_of(caption, {false, true}), "93%");
-  dvnn_assert_text(line_of(caption, {false, false}), "");
-  caption.track = 7;
-  dvnn_assert_text(line_of(caption, {true, true}), "#7 person 93%");
-  dvnn_assert_text(line_of(caption, {false, false}), "#7");
-  dvnn_assert_text(line_of(caption, {true, false, false}), "person");
-  caption.track = 0;
-  caption.numbers = {{"age", 34.257}};
-  dvnn_assert_text(line_of(caption, {true, true}), "person 93% age 34.26");
-  caption.text = "AB 123";
-  dvnn_assert_text(line_of(caption, {true, false}), "AB 123 age 34.26");
-  caption.text = "586";  // of what?
-  dvnn_assert_text(line_of(caption, {true, false}), "person 586 age 34.26");
-  caption.text = "4006381333931";
-  dvnn_assert_text(line_of(caption, {true, false}), "4006381333931 age 34.26");
-  caption.confidence = kNan;
-  caption.text = std::string(5 << 20, 'x');
-  caption.numbers.assign(1000, {std::string(1 << 16, 'n'), 1e300});
-  ck_assert_uint_lt(line_of(caption, {true, true}).size(), 600);
+  objects::Object object;
+  object.label = "person";
+  object.confidence = 0.934f;
+  dvnn_assert_text(caption_of(object, {true, true}), "person 93%");
+  dvnn_assert_text(caption_of(object, {true, false}), "person");
+  dvnn_assert_text(caption_of(object, {false, true}), "93%");
+  dvnn_assert_text(caption_of(object, {false, false}), "");
+  object.track_id = 7;
+  dvnn_assert_text(caption_of(object, {true, true}), "#7 person 93%");
+  dvnn_assert_text(caption_of(object, {false, false}), "#7");
+  dvnn_assert_text(caption_of(object, {true, false, false}), "person");
+  object.track_id = 0;
+  object.numbers = {{"age", 34.257}};
+  dvnn_assert_text(caption_of(object, {true, true}), "person 93% age 34.26");
+  object.text = "AB 123";
+  dvnn_assert_text(caption_of(object, {true, false}), "AB 123 age 34.26");
+  object.text = "586";  // of what?
+  dvnn_assert_text(caption_of(object, {true, false}), "person 586 age 34.26");
+  object.text = "4006381333931";
+  dvnn_assert_text(caption_of(object, {true, false}), "4006381333931 age 34.26");
+  object.confidence = NAN;
+  object.text = std::string(5 << 20, 'x');
+  object.numbers.assign(1000, {std::string(1 << 16, 'n'), 1e300});
+  ck_assert_uint_lt(caption_of(object, {true, true}).size(), 600);
 }
 END_TEST
 

@@ -106,7 +106,7 @@ START_TEST(masks_turn_back_with_the_frame) {
       double x = cell % 3 + 0.5, y = cell / 3 + 0.5;
       map.transform.invert(&x, &y);
       const auto place = static_cast<size_t>(std::floor(y) * mask.width + std::floor(x));
-      ck_assert_msg(mask.cells.at(place) == cell, "orientation %d, cell %d", which, cell);
+      ck_assert_msg(mask.cells[place] == cell, "orientation %d, cell %d", which, cell);
     }
   }
 }

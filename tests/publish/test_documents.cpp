@@ -46,7 +46,7 @@ START_TEST(a_track_is_told_with_its_path_and_its_best_view) {
   track.first = 10;
   track.last = 30;
   track.confidence = 0.25;
-  track.box = publish::Box{1, 2, 3, 4.5};
+  track.box = image::Corners{1, 2, 3, 4.5};
   track.detections = 5;
   track.path = {{{1.5, 2}, 10}, {{3, 4}, 30}};
   track.best_view = {20, 0.75, {5, 6, 7, 8}};
@@ -66,21 +66,30 @@ END_TEST
 START_TEST(no_number_and_no_text_breaks_a_line) {
   publish::Document document;
   publish::FrameFacts frame;
-  publish::ObjectFacts object;
+  publish::FrameObject told;
+  objects::Object& object = told.object;
   object.id = 1;
   object.label = "a\nb\xff";
-  object.region = "gate\n";
-  object.confidence = std::nan("");
-  object.box = publish::Box{1.234567, -INFINITY, 2, 3};
-  frame.objects.push_back(object);
+  object.region_name = "gate\n";
+  object.confidence = std::nanf("");
+  object.box = {1.234567, 0, 2, 3};
+  object.points = {{-INFINITY, NAN, 1}};
+  frame.objects.push_back(told);
   document.facts = frame;
   const std::string line = publish::to_line(document, {"cam", "0", ""}, 0, Json());
   ck_assert_ptr_null(std::strchr(line.c_str(), '\n'));
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"box\":[1.23,0.0,2.0,3.0]"));
+  ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"points\":[[0.0,0.0,1.0]]"));
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"confidence\":0.0"));
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"region\":\"gate"));
 }
 END_TEST
+
+static void set_mask(objects::Mask* mask) {
+  mask->place = {0, 0, 1, 1};
+  mask->width = mask->height = 2;
+  std::copy_n("\x01\x02\x03\xff", 4, mask->cells.resize(4));
+}
 
 // What is written without a tree of values is what the tree would write: names in their order, and
 // numbers and texts as short as can be.
@@ -92,6 +101,9 @@ START_TEST(lines_are_as_json_itself_writes_them) {
                             1e20, 0.1,  1e300, 0.00012, 12345, INFINITY};
   const auto text = [&] { return std::string(texts[random() % std::size(texts)]); };
   const auto number = [&] { return numbers[random() % std::size(numbers)]; };
+  const auto point = [&] {
+    return objects::Point{number(), number(), static_cast<float>(number())};
+  };
   for (int i = 0; i < 2000; ++i) {
     publish::Document document;
     document.time.utc_ns = static_cast<int64_t>(random());
@@ -102,25 +114,26 @@ START_TEST(lines_are_as_json_itself_writes_them) {
     publish::FrameFacts frame;
     if (chance(2)) frame.passes.push_back({text(), "skipped"});
     for (unsigned k = random() % 4; k-- > 0;) {
-      publish::ObjectFacts object;
+      publish::FrameObject told;
+      objects::Object& object = told.object;
       object.id = random();
       object.class_id = static_cast<int>(random());
       object.label = text();
       object.network = text();
-      object.region = text();
+      object.region_name = text();
       object.text = text();
-      object.confidence = number();
+      object.confidence = static_cast<float>(number());
       object.predicted = chance(3);
       if (chance(2)) object.parent = 3;
       if (chance(2)) object.track_id = random();
-      if (chance(2)) object.box = publish::Box{number(), number(), number(), number()};
-      if (chance(3)) object.points = {{number(), number(), number()}, {1, 2, 0.5}};
-      if (chance(3)) object.outline = {{number(), number()}};
+      if (chance(2)) object.box = {number(), number(), number(), number()};
+      if (chance(3)) object.points = {point(), {1, 2, 0.5}};
+      if (chance(3)) object.outline = {point()};
       if (chance(3)) object.embedding = {0.1f, static_cast<float>(number())};
       if (chance(3)) object.numbers = {{text(), number()}, {"b", 1}, {"a", 2}, {"b", 3}};
-      if (chance(4)) object.mask = publish::Mask{{0, 0, 1, 1}, 2, 2, "\x01\x02\x03\xff"};
-      if (chance(4)) object.picture = publish::Picture{true, 3, 4, 5, {}, {}, 80, "", "JPEG"};
-      frame.objects.push_back(object);
+      if (chance(4)) set_mask(&object.mask);
+      if (chance(4)) told.picture = publish::Picture{true, 3, 4, 5, {}, {}, 80, "", "JPEG"};
+      frame.objects.push_back(told);
     }
     if (chance(2)) {
       publish::ZoneCount all{text(), {{"left", 3}, {"inside", 1}, {"entered", random()}}, {}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvdecode/objectsmessage.h"
 
+#include "meta/objectvalue.h"
 #include "times.h"
 
 namespace dvnn::gst {
@@ -13,34 +14,30 @@ void append_double(gdouble value, GValue* array) {
   gst_value_array_append_and_take_value(array, &item);
 }
 
-void append_points(const GstDvObject& object, GstStructure* fields) {
-  const guint count = gst_dv_object_get_n_points(&object);
-  if (count == 0) return;
-  GValue points = G_VALUE_INIT;
-  g_value_init(&points, GST_TYPE_ARRAY);
-  for (guint i = 0; i < count; ++i) {
-    gdouble x = 0, y = 0;
-    gfloat confidence = 0;
-    gst_dv_object_get_point(&object, i, &x, &y, &confidence);
-    append_double(x, &points);
-    append_double(y, &points);
-    append_double(static_cast<gdouble>(confidence), &points);
-  }
-  gst_structure_take_value(fields, "points", &points);
-  const gchar* skeleton = gst_dv_object_get_skeleton(&object);
-  if (skeleton) gst_structure_set(fields, "skeleton", G_TYPE_STRING, skeleton, nullptr);
+void set_text(const char* name, const std::string& text, GstStructure* fields) {
+  if (!text.empty()) gst_structure_set(fields, name, G_TYPE_STRING, text.c_str(), nullptr);
 }
 
-void append_outline(const GstDvObject& object, GstStructure* fields) {
-  const guint count = gst_dv_object_get_n_corners(&object);
-  if (count == 0) return;
+void append_points(const objects::Object& object, GstStructure* fields) {
+  if (object.points.empty()) return;
+  GValue points = G_VALUE_INIT;
+  g_value_init(&points, GST_TYPE_ARRAY);
+  for (const objects::Point& point : object.points) {
+    append_double(point.x, &points);
+    append_double(point.y, &points);
+    append_double(static_cast<gdouble>(point.confidence), &points);
+  }
+  gst_structure_take_value(fields, "points", &points);
+  set_text("skeleton", object.skeleton, fields);
+}
+
+void append_outline(const objects::Object& object, GstStructure* fields) {
+  if (object.outline.empty()) return;
   GValue outline = G_VALUE_INIT;
   g_value_init(&outline, GST_TYPE_ARRAY);
-  for (guint i = 0; i < count; ++i) {
-    gdouble x = 0, y = 0;
-    gst_dv_object_get_corner(&object, i, &x, &y);
-    append_double(x, &outline);
-    append_double(y, &outline);
+  for (const objects::Point& corner : object.outline) {
+    append_double(corner.x, &outline);
+    append_double(corner.y, &outline);
   }
   gst_structure_take_value(fields, "outline", &outline);
 }
@@ -52,16 +49,13 @@ void append_structure(GstStructure* fields, GValue* list) {
   gst_value_list_append_and_take_value(list, &item);
 }
 
-void append_numbers(const GstDvObject& object, GstStructure* fields) {
-  const guint count = gst_dv_object_get_n_numbers(&object);
-  if (count == 0) return;
+void append_numbers(const objects::Object& object, GstStructure* fields) {
+  if (object.numbers.empty()) return;
   GValue numbers = G_VALUE_INIT;
   g_value_init(&numbers, GST_TYPE_LIST);
-  for (guint i = 0; i < count; ++i) {
-    gdouble value = 0;
-    const gchar* name = gst_dv_object_get_number(&object, i, &value);
-    append_structure(gst_structure_new("number", "name", G_TYPE_STRING, name, "value",
-                                       G_TYPE_DOUBLE, value, nullptr),
+  for (const objects::Number& number : object.numbers) {
+    append_structure(gst_structure_new("number", "name", G_TYPE_STRING, number.name.c_str(),
+                                       "value", G_TYPE_DOUBLE, number.value, nullptr),
                      &numbers);
   }
   gst_structure_take_value(fields, "numbers", &numbers);
@@ -69,24 +63,24 @@ void append_numbers(const GstDvObject& object, GstStructure* fields) {
 
 }  // namespace
 
-// Masks and embeddings are left out: they are large, and messages are copied and logged.
-void ObjectsMessage::append(const GstDvObject& object) {
+void ObjectsMessage::append(const GstDvObject& object, const GstDvObjectsMeta* meta) {
+  // Masks and embeddings are left out: they are large, and messages are copied and logged.
+  constexpr unsigned kDetails =
+      objects::kPoints | objects::kOutlines | objects::kTexts | objects::kNumbers;
+  read_object(object, meta, kDetails, &value_);
+  const image::Corners& box = value_.box;
   GstStructure* fields = gst_structure_new(
-      "object", "id", G_TYPE_UINT64, object.id, "parent", G_TYPE_UINT64, object.parent, "class-id",
-      G_TYPE_INT, object.class_id, "label", G_TYPE_STRING, object.label, "confidence",
-      G_TYPE_DOUBLE, static_cast<gdouble>(object.confidence), "x0", G_TYPE_DOUBLE, object.x0, "y0",
-      G_TYPE_DOUBLE, object.y0, "x1", G_TYPE_DOUBLE, object.x1, "y1", G_TYPE_DOUBLE, object.y1,
-      "track-id", G_TYPE_UINT64, object.track_id, nullptr);
-  append_points(object, fields);
-  append_outline(object, fields);
-  const gchar* text = gst_dv_object_get_text(&object);
-  if (text) gst_structure_set(fields, "text", G_TYPE_STRING, text, nullptr);
-  const gchar* text_format = gst_dv_object_get_text_format(&object);
-  if (text_format) gst_structure_set(fields, "text-format", G_TYPE_STRING, text_format, nullptr);
-  if (object.region != 0) {
-    gst_structure_set(fields, "region", G_TYPE_STRING, g_quark_to_string(object.region), nullptr);
-  }
-  append_numbers(object, fields);
+      "object", "id", G_TYPE_UINT64, value_.id, "parent", G_TYPE_UINT64, value_.parent, "class-id",
+      G_TYPE_INT, value_.class_id, "label", G_TYPE_STRING, value_.label.c_str(), "confidence",
+      G_TYPE_DOUBLE, static_cast<gdouble>(value_.confidence), "x0", G_TYPE_DOUBLE, box.x0, "y0",
+      G_TYPE_DOUBLE, box.y0, "x1", G_TYPE_DOUBLE, box.x1, "y1", G_TYPE_DOUBLE, box.y1, "track-id",
+      G_TYPE_UINT64, value_.track_id, nullptr);
+  append_points(value_, fields);
+  append_outline(value_, fields);
+  set_text("text", value_.text, fields);
+  set_text("text-format", value_.text_format, fields);
+  set_text("region", value_.region_name, fields);
+  append_numbers(value_, fields);
   append_structure(fields, objects_.get());
 }
 

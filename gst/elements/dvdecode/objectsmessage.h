@@ -6,6 +6,7 @@
 #include <gst/gst.h>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "objects/object.h"
 #include "refs.h"
 
 namespace dvnn::gst {
@@ -13,7 +14,8 @@ namespace dvnn::gst {
 /// Collects a frame's objects, and posts them.
 class ObjectsMessage {
  public:
-  void append(const GstDvObject& object);
+  /// Adds an object of `meta`. Throws std::bad_alloc.
+  void append(const GstDvObject& object, const GstDvObjectsMeta* meta);
   bool empty() { return gst_value_list_get_size(objects_.get()) == 0; }
   /// Posts the message of `frame` in `element`'s name. The list is empty then.
   void post(GstElement* element, const GstSegment& segment, GstBuffer* frame, const gchar* network,
@@ -21,6 +23,7 @@ class ObjectsMessage {
 
  private:
   Value objects_{GST_TYPE_LIST};
+  objects::Object value_;  // of the object at hand
 };
 
 }  // namespace dvnn::gst

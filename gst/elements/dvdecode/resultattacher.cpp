@@ -2,7 +2,7 @@
 #include "elements/dvdecode/resultattacher.h"
 
 #include "meta/exchange/roiexport.h"
-#include "meta/objectfill.h"
+#include "meta/objectvalue.h"
 #ifdef DVNN_HAVE_ANALYTICS
 #include "meta/exchange/analyticsexport.h"
 #endif
@@ -31,11 +31,11 @@ image::Corners box_of(const GstDvObject& object) {
 // Returns the object that now has it.
 GstDvObject* add_result(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
                         const objects::Object& found, GstDvObject* whole, guint exports) {
-  if (whole && found.kind == objects::Kind::kAttributes && add_found_attributes(found, whole)) {
+  if (whole && found.kind == objects::Kind::kAttributes && write_attributes(found, whole)) {
     if (exports & kRegions) export_text(*whole, frame);
     return whole;
   }
-  GstDvObject* object = add_found_object(found, meta);
+  GstDvObject* object = write_object(found, meta);
   object->network = pass;
   object->parent = whole ? whole->id : 0;
   if (exports & kRegions) export_roi(*object, frame);
@@ -84,7 +84,7 @@ void ResultAttacher::recall(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
     for (const objects::Object& part : *parts) {
       GstDvObject* object = add_result(frame, meta, pass, part, whole, settings.exports);
       if (object != whole) object->predicted = TRUE;
-      if (message) message->append(*object);
+      if (message) message->append(*object, meta);
     }
   }
 }
@@ -113,7 +113,7 @@ guint ResultAttacher::attach(GstBuffer* frame, const gchar* network, const Regio
     GstDvObject* object = add_result(frame, meta, pass, one, whole, settings.exports);
     if (object != whole && region) object->region = region->region_name;
     if (object != whole && region && region->predicted) object->predicted = TRUE;
-    if (message) message->append(*object);
+    if (message) message->append(*object, meta);
   }
   recall(frame, meta, pass, settings, message);
   write_analytics(frame, settings.exports);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "meta/exchange/analyticsimport.h"
 #endif
 #include "meta/exchange/roiexport.h"
+#include "meta/objectvalue.h"
 #include "meta/zoneshapesmeta.h"
 
 namespace dvnn::gst {
@@ -23,7 +23,6 @@ using draw::Item;
 // A frame may carry any number of metas: more than this cannot be told apart on a screen.
 constexpr size_t kMaxItems = 1000, kMaxPoints = 20000;
 constexpr size_t kMaxHeldNetworks = 16;
-constexpr guint kMaxNumbers = 6;
 
 // Labels may be of any length, and each item has a copy: no more than a screen shows.
 constexpr size_t kMaxLabelBytes = 256;
@@ -38,54 +37,6 @@ void apply_label(const std::string& label, const SceneSettings& settings, Item* 
   item->obscure = settings.obscure_of(label);
 }
 
-draw::Caption caption_of(const GstDvObject& object, const std::string& label) {
-  draw::Caption caption;
-  // Objects of the whole picture speak for themselves: their class and confidence say nothing.
-  if (object.kind == GST_DV_OBJECT_DETECTION || object.kind == GST_DV_OBJECT_CLASSIFICATION) {
-    caption.label = label;
-    caption.confidence = static_cast<double>(object.confidence);
-  }
-  caption.text = bounded(gst_dv_object_get_text(&object));
-  caption.track = object.track_id;
-  for (guint i = 0; i < std::min(gst_dv_object_get_n_numbers(&object), kMaxNumbers); ++i) {
-    double value = 0;
-    const gchar* name = gst_dv_object_get_number(&object, i, &value);
-    caption.numbers.push_back({bounded(name), value});
-  }
-  return caption;
-}
-
-void read_points(const GstDvObject& object, Item* item) {
-  const guint corners = gst_dv_object_get_n_corners(&object);
-  for (guint i = 0; i < corners && i < draw::kMostCorners; ++i) {
-    objects::Point corner;
-    gst_dv_object_get_corner(&object, i, &corner.x, &corner.y);
-    item->outline.push_back(corner);
-  }
-  const guint points = gst_dv_object_get_n_points(&object);
-  for (guint i = 0; i < points && i < draw::kMostPoints; ++i) {
-    objects::Point point;
-    gst_dv_object_get_point(&object, i, &point.x, &point.y, &point.confidence);
-    item->points.push_back(point);
-  }
-  item->skeleton = bounded(gst_dv_object_get_skeleton(&object));
-}
-
-void read_mask(const GstDvObject& object, Item* item) {
-  draw::MaskCells& mask = item->mask;
-  guint width = 0, height = 0;
-  if (!gst_dv_object_get_mask(&object, &mask.place.x0, &mask.place.y0, &mask.place.x1,
-                              &mask.place.y1, &width, &height)) {
-    return;
-  }
-  mask.width = static_cast<int>(width);
-  mask.height = static_cast<int>(height);
-  mask.classes = object.kind == GST_DV_OBJECT_SEGMENTATION;
-  std::shared_ptr<GBytes> owner(g_bytes_ref(gst_dv_object_get_mask_cells(&object)), g_bytes_unref);
-  const auto* cells = static_cast<const uint8_t*>(g_bytes_get_data(owner.get(), nullptr));
-  mask.cells = std::shared_ptr<const uint8_t>(std::move(owner), cells);
-}
-
 int color_of_object(const GstDvObject& object, const SceneSettings& settings) {
   constexpr guint64 kMostNumbers = 1 << 20;
   const bool by_track = settings.color_by == ColorBy::kTrack && object.track_id != 0;
@@ -93,27 +44,19 @@ int color_of_object(const GstDvObject& object, const SceneSettings& settings) {
 }
 
 // Reads an object. Where nothing of it has a place, it appears in messages, but is not drawn.
-bool read_object(const GstDvObject& object, const SceneSettings& settings, Item* item) {
-  const bool has_box = gst_dv_object_has_box(&object);
-  const bool has_place =
-      has_box || gst_dv_object_get_n_points(&object) > 0 ||
-      gst_dv_object_get_n_corners(&object) > 0 ||
-      gst_dv_object_get_mask(&object, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+bool read_item(const GstDvObject& object, const GstDvObjectsMeta* meta,
+               const SceneSettings& settings, Item* item) {
+  constexpr unsigned kDrawn =
+      objects::kPoints | objects::kOutlines | objects::kMasks | objects::kTexts | objects::kNumbers;
+  objects::Object value;
+  read_object(object, meta, kDrawn, &value);
+  const bool has_place = objects::has_box(value) || !value.points.empty() ||
+                         !value.outline.empty() || value.mask.there();
   if (!has_place) return false;
-  const std::string label = bounded(object.label);
-  apply_label(label, settings, item);
-  if (has_box) item->place = {object.x0, object.y0, object.x1, object.y1};
-  item->box = object.kind == GST_DV_OBJECT_DETECTION;
-  // Said of another object, or of a region of a list.
-  item->part =
-      (object.parent != 0 || object.region != 0) && has_box &&
-      (object.kind == GST_DV_OBJECT_CLASSIFICATION || object.kind == GST_DV_OBJECT_ATTRIBUTES);
+  *item = draw::item_of(std::move(value), settings.caption);
   item->color = color_of_object(object, settings);
-  if (!item->shown) return item->obscure != draw::Obscure::kNo;
-  item->text = draw::line_of(caption_of(object, label), settings.caption);
-  read_points(object, item);
-  read_mask(object, item);
-  return true;
+  apply_label(bounded(object.label), settings, item);
+  return item->shown || item->obscure != draw::Obscure::kNo;
 }
 
 guint color_number(const gchar* type) {
@@ -143,28 +86,30 @@ bool read_exact_box(const GstStructure* fields, const image::Corners& region,
 
 // Regions of interest of any maker: the rectangle and its type, and what dvdecode adds to them.
 Item read_region(GstVideoRegionOfInterestMeta* roi, const SceneSettings& settings) {
-  Item item;
-  item.place = {static_cast<double>(roi->x), static_cast<double>(roi->y),
+  objects::Object region;
+  region.box = {static_cast<double>(roi->x), static_cast<double>(roi->y),
                 static_cast<double>(roi->x) + roi->w, static_cast<double>(roi->y) + roi->h};
   const gchar* type = g_quark_to_string(roi->roi_type);
+  region.label = bounded(type);
+  // Regions without a class still have a colour of their own.
+  region.class_id = type ? static_cast<int>(color_number(type)) : 0;
+  region.confidence = -1;
   const GstStructure* fields = gst_video_region_of_interest_meta_get_param(roi, "detection");
   for (const char* name : {"classification", "attributes"}) {
     if (fields) break;
     fields = gst_video_region_of_interest_meta_get_param(roi, name);
-    item.box = !fields;
+    if (fields) region.kind = objects::Kind::kClassification;
   }
-  draw::Caption caption;
-  caption.label = bounded(type);
-  // Regions without a class still have a colour of their own.
-  item.color = type ? static_cast<int>(color_number(type)) : 0;
   if (fields) {
-    gst_structure_get_int(fields, "class-id", &item.color);
-    gst_structure_get_double(fields, "confidence", &caption.confidence);
-    caption.text = bounded(gst_structure_get_string(fields, "text"));
-    read_exact_box(fields, item.place, &item.place);
+    gdouble confidence = -1;
+    gst_structure_get_int(fields, "class-id", &region.class_id);
+    gst_structure_get_double(fields, "confidence", &confidence);
+    region.confidence = static_cast<float>(confidence);
+    region.text = bounded(gst_structure_get_string(fields, "text"));
+    read_exact_box(fields, region.box, &region.box);
   }
-  apply_label(caption.label, settings, &item);
-  item.text = draw::line_of(caption, settings.caption);
+  Item item = draw::item_of(std::move(region), settings.caption);
+  apply_label(item.object.label, settings, &item);
   return item;
 }
 
@@ -224,16 +169,15 @@ void read_zones(GstBuffer* frame, const SceneSettings& settings,
 // Reads what other elements have found and written as analytics metas.
 void read_others(GstBuffer* frame, const SceneSettings& settings, ItemList* scene) {
   for (const AnalyticsObject& object : read_analytics(frame, kMaxAnalyticsEntries)) {
-    Item item;
     const gchar* label = g_quark_to_string(object.label);  // null where it has none
-    item.place = object.box;
-    item.box = object.is_detection;
-    item.color = label ? static_cast<int>(color_number(label)) : 0;
-    draw::Caption caption;
-    caption.label = bounded(label);
-    caption.confidence = static_cast<double>(object.confidence);
-    item.text = draw::line_of(caption, settings.caption);
-    apply_label(caption.label, settings, &item);
+    objects::Object found;
+    if (!object.is_detection) found.kind = objects::Kind::kClassification;
+    found.box = object.box;
+    found.class_id = label ? static_cast<int>(color_number(label)) : 0;
+    found.label = bounded(label);
+    found.confidence = object.confidence;
+    Item item = draw::item_of(std::move(found), settings.caption);
+    apply_label(item.object.label, settings, &item);
     scene->add(std::move(item));
   }
 }
@@ -247,10 +191,10 @@ bool ItemList::full() const {
 
 // An object that cannot be drawn any more must still not be recognised.
 void ItemList::add(draw::Item item) {
-  points_ += item.points.size() + item.outline.size();
+  points_ += item.object.points.size() + item.object.outline.size();
   if (points_ > kMaxPoints) {
-    item.points.clear();
-    item.outline.clear();
+    item.object.points.clear();
+    item.object.outline.clear();
   }
   if (!full()) {
     if (item.shown || item.obscure != draw::Obscure::kNo) items_.push_back(std::move(item));
@@ -261,13 +205,14 @@ void ItemList::add(draw::Item item) {
     joined_ = draw::Item();
     joined_.shown = false;
     joined_.obscure = item.obscure;
-    joined_.place = item.place;
+    joined_.object.box = item.object.box;
     any_joined_ = true;
     return;
   }
-  joined_.place = {
-      std::min(joined_.place.x0, item.place.x0), std::min(joined_.place.y0, item.place.y0),
-      std::max(joined_.place.x1, item.place.x1), std::max(joined_.place.y1, item.place.y1)};
+  image::Corners& all = joined_.object.box;
+  const image::Corners& more = item.object.box;
+  all = {std::min(all.x0, more.x0), std::min(all.y0, more.y0), std::max(all.x1, more.x1),
+         std::max(all.y1, more.y1)};
 }
 
 void ItemList::add(const ItemList& list) {
@@ -299,10 +244,10 @@ static void flatten(int lines_per_row, std::vector<objects::Point>* points) {
 
 void Scene::flatten(int lines_per_row) {
   for (draw::Item& item : items) {
-    gst::flatten(lines_per_row, &item.place);
-    gst::flatten(lines_per_row, &item.outline);
-    gst::flatten(lines_per_row, &item.points);
-    gst::flatten(lines_per_row, &item.mask.place);
+    gst::flatten(lines_per_row, &item.object.box);
+    gst::flatten(lines_per_row, &item.object.outline);
+    gst::flatten(lines_per_row, &item.object.points);
+    gst::flatten(lines_per_row, &item.object.mask.place);
   }
   for (draw::Figure& figure : figures) gst::flatten(lines_per_row, &figure.points);
 }
@@ -343,7 +288,7 @@ void OverlayScene::read_objects(const GstDvObjectsMeta* meta, GstClockTime time,
       continue;
     }
     Item item;
-    if (!read_object(*object, settings, &item)) continue;
+    if (!read_item(*object, meta, settings, &item)) continue;
     const bool known = object->network >= 0 && static_cast<guint>(object->network) < passes;
     groups[known ? static_cast<guint>(object->network) : passes].add(std::move(item));
     ++total;

@@ -7,27 +7,24 @@
 namespace dvnn::gst {
 namespace {
 
-using publish::ObjectFacts;
+using objects::Object;
+using Objects = std::vector<publish::FrameObject>;
 
-bool is_same(const ObjectFacts& a, const ObjectFacts& b) {
+bool is_same(const Object& a, const Object& b) {
   return a.track_id == b.track_id && a.label == b.label && a.text == b.text &&
-         a.box.has_value() == b.box.has_value();
+         objects::has_box(a) == objects::has_box(b);
 }
 
-double moved(const ObjectFacts& a, const ObjectFacts& b) {
-  double most = 0;
-  if (!a.box || !b.box) return most;
-  for (size_t i = 0; i < a.box->size(); ++i) {
-    most = std::max(most, std::abs((*a.box)[i] - (*b.box)[i]));
-  }
-  return most;
+double moved(const Object& a, const Object& b) {
+  if (!objects::has_box(a) || !objects::has_box(b)) return 0;
+  return std::max({std::abs(a.box.x0 - b.box.x0), std::abs(a.box.y0 - b.box.y0),
+                   std::abs(a.box.x1 - b.box.x1), std::abs(a.box.y1 - b.box.y1)});
 }
 
 // Each object takes the nearest of the old ones that is the same thing.
-bool differ(const std::vector<ObjectFacts>& objects, std::vector<const ObjectFacts*> old,
-            double most) {
+bool differ(const Objects& objects, std::vector<const Object*> old, double most) {
   if (objects.size() != old.size()) return true;
-  for (const ObjectFacts& object : objects) {
+  for (const auto& [object, picture] : objects) {
     auto nearest = old.end();
     for (auto one = old.begin(); one != old.end(); ++one) {
       if (!is_same(object, **one)) continue;
@@ -47,16 +44,19 @@ bool Changes::is_due(GstClockTime time, const PublishSettings& settings) const {
   return !GST_CLOCK_TIME_IS_VALID(last_) || time >= due_ || time < last_;
 }
 
-bool Changes::is_new(GstClockTime time, const std::vector<ObjectFacts>& objects, double height,
+bool Changes::is_new(GstClockTime time, const Objects& objects, double height,
                      const PublishSettings& settings) {
   const bool timed =
       GST_CLOCK_TIME_IS_VALID(time) && GST_CLOCK_TIME_IS_VALID(last_) && time >= last_;
   if (settings.min_change > 0 && timed && time - last_ < settings.heartbeat_ms * GST_MSECOND) {
-    std::vector<const ObjectFacts*> old;
-    for (const ObjectFacts& object : told_) old.push_back(&object);
+    std::vector<const Object*> old;
+    for (const Object& object : told_) old.push_back(&object);
     if (!differ(objects, std::move(old), settings.min_change * height)) return false;
   }
-  if (settings.min_change > 0) told_ = objects;
+  told_.clear();
+  if (settings.min_change > 0) {
+    for (const auto& [object, picture] : objects) told_.push_back(object);
+  }
   if (!GST_CLOCK_TIME_IS_VALID(time)) return true;
   // Turns keep their beat, so that 100 ms of frames at 30 a second are ten documents a second.
   const GstClockTime interval = settings.interval_ms * GST_MSECOND;

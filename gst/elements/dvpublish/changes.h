@@ -17,13 +17,13 @@ class Changes {
   bool is_due(GstClockTime time, const PublishSettings& settings) const;
   /// Decides by the frame's objects, after is_due(). True: the frame is published, and is what
   /// others are held against.
-  bool is_new(GstClockTime time, const std::vector<publish::ObjectFacts>& objects, double height,
+  bool is_new(GstClockTime time, const std::vector<publish::FrameObject>& objects, double height,
               const PublishSettings& settings);
   void reset() { *this = {}; }
 
  private:
   GstClockTime last_ = GST_CLOCK_TIME_NONE, due_ = 0;
-  std::vector<publish::ObjectFacts> told_;
+  std::vector<objects::Object> told_;  // where changes have to be large enough
 };
 
 }  // namespace dvnn::gst

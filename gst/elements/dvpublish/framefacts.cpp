@@ -3,26 +3,11 @@
 
 #include "elements/dvpublish/publishsettings.h"
 #include "elements/dvzones/zonereport.h"
+#include "meta/objectvalue.h"
 #include "times.h"
 
 namespace dvnn::gst {
 namespace {
-
-using publish::Box;
-
-const char* kind_name(GstDvObjectKind kind) {
-  switch (kind) {
-    case GST_DV_OBJECT_DETECTION:
-      return "detection";
-    case GST_DV_OBJECT_CLASSIFICATION:
-      return "classification";
-    case GST_DV_OBJECT_SEGMENTATION:
-      return "segmentation";
-    case GST_DV_OBJECT_ATTRIBUTES:
-      return "attributes";
-  }
-  return "detection";
-}
 
 const char* state_name(GstDvPassState state) {
   switch (state) {
@@ -51,88 +36,9 @@ double double_field(const GstStructure* fields, const char* name) {
   return value;
 }
 
-Box box_field(const GstStructure* fields) {
+image::Corners box_field(const GstStructure* fields) {
   return {double_field(fields, "x0"), double_field(fields, "y0"), double_field(fields, "x1"),
           double_field(fields, "y1")};
-}
-
-void add_mask(const GstDvObject* object, publish::ObjectFacts* facts) {
-  publish::Mask mask;
-  guint width = 0, height = 0;
-  if (!gst_dv_object_get_mask(object, &mask.box[0], &mask.box[1], &mask.box[2], &mask.box[3],
-                              &width, &height) ||
-      width == 0 || height == 0) {
-    return;
-  }
-  GBytes* cells = gst_dv_object_get_mask_cells(object);
-  if (!cells) return;
-  gsize size = 0;
-  const auto* bytes = static_cast<const char*>(g_bytes_get_data(cells, &size));
-  mask.width = width;
-  mask.height = height;
-  if (bytes) mask.cells.assign(bytes, size);
-  facts->mask = std::move(mask);
-}
-
-void add_details(const GstDvObject* object, guint details, publish::ObjectFacts* facts) {
-  if (details & kPoints) {
-    for (guint i = 0; i < gst_dv_object_get_n_points(object); ++i) {
-      gdouble x = 0, y = 0;
-      gfloat confidence = 0;
-      gst_dv_object_get_point(object, i, &x, &y, &confidence);
-      facts->points.push_back({x, y, static_cast<double>(confidence)});
-    }
-    const gchar* skeleton = gst_dv_object_get_skeleton(object);
-    if (skeleton && !facts->points.empty()) facts->skeleton = skeleton;
-  }
-  if (details & kOutlines) {
-    for (guint i = 0; i < gst_dv_object_get_n_corners(object); ++i) {
-      gdouble x = 0, y = 0;
-      gst_dv_object_get_corner(object, i, &x, &y);
-      facts->outline.push_back({x, y});
-    }
-  }
-  if (details & kMasks) add_mask(object, facts);
-  if (details & kTexts) {
-    facts->text = text_or_none(gst_dv_object_get_text(object));
-    facts->text_format = text_or_none(gst_dv_object_get_text_format(object));
-  }
-  if (details & kEmbeddings) {
-    gsize length = 0;
-    const gfloat* values = gst_dv_object_get_embedding(object, &length);
-    if (values) facts->embedding.assign(values, values + length);
-  }
-  if (details & kNumbers) {
-    for (guint i = 0; i < gst_dv_object_get_n_numbers(object); ++i) {
-      gdouble value = 0;
-      const gchar* name = gst_dv_object_get_number(object, i, &value);
-      if (name) facts->numbers.emplace_back(name, value);
-    }
-  }
-}
-
-publish::ObjectFacts object_facts(const GstDvObject* object, const GstDvObjectsMeta* meta,
-                                  guint details) {
-  publish::ObjectFacts facts;
-  facts.id = object->id;
-  facts.parent = object->parent;
-  facts.track_id = object->track_id;
-  facts.kind = kind_name(object->kind);
-  facts.class_id = object->class_id;
-  facts.label = text_or_none(object->label);
-  facts.confidence = static_cast<double>(object->confidence);
-  facts.predicted = object->predicted;
-  const bool known = object->network >= 0 &&
-                     static_cast<guint>(object->network) < gst_dv_objects_meta_get_n_passes(meta);
-  if (known) {
-    facts.network = text_or_none(
-        gst_dv_objects_meta_get_pass(meta, static_cast<guint>(object->network))->network);
-  }
-  if (object->region != 0) facts.region = text_or_none(g_quark_to_string(object->region));
-  if (gst_dv_object_has_box(object))
-    facts.box = Box{object->x0, object->y0, object->x1, object->y1};
-  add_details(object, details, &facts);
-  return facts;
 }
 
 std::vector<publish::ZoneCount> counts_of(const GstStructure* fields, const char* list,
@@ -192,9 +98,10 @@ publish::FrameFacts frame_facts(GstBuffer* frame, guint details) {
       facts.passes.push_back({text_or_none(pass->network), state_name(pass->state)});
     }
     const guint objects = gst_dv_objects_meta_get_n_objects(meta);
-    facts.objects.reserve(objects);
+    facts.objects.resize(objects);
     for (guint i = 0; i < objects; ++i) {
-      facts.objects.push_back(object_facts(gst_dv_objects_meta_get_object(meta, i), meta, details));
+      const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+      read_object(*object, meta, details, &facts.objects[i].object);
     }
   }
   add_counts(frame, &facts);

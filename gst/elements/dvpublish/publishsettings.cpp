@@ -22,12 +22,12 @@ GType mode_type() {
 }
 
 GType detail_type() {
-  static const GFlagsValue values[] = {{kPoints, "Key points", "points"},
-                                       {kOutlines, "Outlines", "outlines"},
-                                       {kMasks, "Masks, as base64", "masks"},
-                                       {kTexts, "What was read", "texts"},
-                                       {kEmbeddings, "Embeddings", "embeddings"},
-                                       {kNumbers, "What was estimated", "numbers"},
+  static const GFlagsValue values[] = {{objects::kPoints, "Key points", "points"},
+                                       {objects::kOutlines, "Outlines", "outlines"},
+                                       {objects::kMasks, "Masks, as base64", "masks"},
+                                       {objects::kTexts, "What was read", "texts"},
+                                       {objects::kEmbeddings, "Embeddings", "embeddings"},
+                                       {objects::kNumbers, "What was estimated", "numbers"},
                                        {0, nullptr, nullptr}};
   return register_flags("GstDvPublishDetails", values);
 }

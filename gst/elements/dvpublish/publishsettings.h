@@ -5,26 +5,19 @@
 #include <string>
 
 #include "base/json.h"
+#include "objects/object.h"
 #include "properties.h"
 #include "publish/publisher.h"
 
 namespace dvnn::gst {
 
 enum Mode : guint { kFrames = 1 << 0, kEvents = 1 << 1, kTracks = 1 << 2 };
-enum Detail : guint {
-  kPoints = 1 << 0,
-  kOutlines = 1 << 1,
-  kMasks = 1 << 2,
-  kTexts = 1 << 3,
-  kEmbeddings = 1 << 4,
-  kNumbers = 1 << 5
-};
 enum class Snapshot { kNone, kObject, kFrame };
 
 struct PublishSettings {
   std::string url, location, topic, stream, options, options_file;
   guint mode = kFrames;
-  guint details = kPoints | kOutlines | kTexts | kNumbers;
+  guint details = objects::kPoints | objects::kOutlines | objects::kTexts | objects::kNumbers;
   guint interval_ms = 0, heartbeat_ms = 1000;
   gdouble min_change = 0;  // of the frame's height
   std::string extra_fields;

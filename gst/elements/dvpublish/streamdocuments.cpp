@@ -37,9 +37,8 @@ size_t bytes_of(const std::optional<publish::Picture>& picture) {
 size_t bytes_of(const publish::Document& document) {
   size_t bytes = sizeof(publish::Document) + bytes_of(document.picture);
   if (const auto* frame = std::get_if<publish::FrameFacts>(&document.facts)) {
-    for (const publish::ObjectFacts& object : frame->objects) {
-      bytes += sizeof(object) + bytes_of(object.picture) +
-               (object.mask ? object.mask->cells.size() : 0) +
+    for (const auto& [object, picture] : frame->objects) {
+      bytes += sizeof(object) + sizeof(picture) + bytes_of(picture) + object.mask.cells.size() +
                object.embedding.size() * sizeof(float);
     }
   }

@@ -127,7 +127,7 @@ static void gst_dv_read_post(GstDvRead* self, GstBuffer* frame) {
   const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
   if (count == 0) return;
   for (guint i = 0; i < count; ++i) {
-    priv.message.append(*gst_dv_objects_meta_get_object(meta, i));
+    priv.message.append(*gst_dv_objects_meta_get_object(meta, i), meta);
   }
   const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, 0);
   priv.message.post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame,

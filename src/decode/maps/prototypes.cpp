@@ -31,7 +31,7 @@ class PrototypeMasks final : public MaskMaker {
     mask->height = y1 - y0;
     mask->place = {static_cast<double>(x0) / width_, static_cast<double>(y0) / height_,
                    static_cast<double>(x1) / width_, static_cast<double>(y1) / height_};
-    mask->cells.resize(grid_size(mask->width, mask->height));
+    uint8_t* cells = mask->cells.resize(grid_size(mask->width, mask->height));
     size_t cell = 0;
     for (int y = y0; y < y1; ++y) {
       for (int x = x0; x < x1; ++x) {
@@ -39,7 +39,7 @@ class PrototypeMasks final : public MaskMaker {
         float sum = 0;
         for (size_t k = 0; k < row_.size(); ++k) sum += coefficients[k] * row_[k];
         const float sure = sigmoid_of(sum);
-        mask->cells[cell++] = std::isnan(sure) ? 0 : static_cast<uint8_t>(std::lrint(sure * 255));
+        cells[cell++] = std::isnan(sure) ? 0 : static_cast<uint8_t>(std::lrint(sure * 255));
       }
     }
   }

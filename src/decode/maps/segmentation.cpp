@@ -39,7 +39,7 @@ class SegmentationDecoder final : public Decoder {
     object.mask.place = {0, 0, 1, 1};
     object.mask.width = width_;
     object.mask.height = height_;
-    object.mask.cells.resize(table_.cells());
+    uint8_t* cells = object.mask.cells.resize(table_.cells());
     const size_t block = table_.strip_cells();
     for (size_t place = 0; place < table_.cells(); place += block) {
       const size_t count = std::min(block, table_.cells() - place);
@@ -50,7 +50,7 @@ class SegmentationDecoder final : public Decoder {
         choose(place, count, classes);
       }
       for (size_t i = 0; i < count; ++i) {
-        object.mask.cells[table_.cell_of(place + i)] = classes[i];
+        cells[table_.cell_of(place + i)] = classes[i];
       }
     }
     return {};

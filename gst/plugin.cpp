@@ -28,13 +28,13 @@ static gboolean plugin_init(GstPlugin* plugin) {
   dvnn::gst::register_zone_shapes();
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
-  good &= GST_ELEMENT_REGISTER(dvdecode, plugin);
-  good &= GST_ELEMENT_REGISTER(dvtrack, plugin);
+  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvdecode());
+  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvtrack());
 #ifdef DVNN_HAVE_READ
-  good &= GST_ELEMENT_REGISTER(dvread, plugin);
+  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvread());
 #endif
 #ifdef DVNN_HAVE_OVERLAY
-  good &= GST_ELEMENT_REGISTER(dvoverlay, plugin);
+  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvoverlay());
 #endif
   return good;
 }

@@ -6,7 +6,7 @@
 
 static gboolean plugin_init(GstPlugin* plugin) {
   dvnn::gst::connect_log();
-  return GST_ELEMENT_REGISTER(dvpublish, plugin);
+  return dvnn::gst::register_element(plugin, dvnn::gst::dvpublish());
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dvnnpublish,

@@ -2,13 +2,15 @@
 #include <gst/gst.h>
 
 #include "elements/dvzones/dvzones.h"
+#include "elements/dvzones/zonereport.h"
 #include "log.h"
 #include "meta/zoneshapesmeta.h"
 
 static gboolean plugin_init(GstPlugin* plugin) {
   dvnn::gst::connect_log();
   dvnn::gst::register_zone_shapes();
-  return GST_ELEMENT_REGISTER(dvzones, plugin);
+  dvnn::gst::register_zones_meta();
+  return dvnn::gst::register_element(plugin, dvnn::gst::dvzones());
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dvnnzones,

@@ -65,234 +65,208 @@
 #include "elements/dvdecode/decodesettings.h"
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvdecode/resultattacher.h"
-#include "elements/objectclass.h"
 #include "elements/objectfilter.h"
 #include "elements/surroundings.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
-#include "guard.h"
+#include "log.h"
 #include "meta/outputdecoder.h"
 #include "meta/tensordesc.h"
-#include "properties.h"
-#include "refs.h"
 #include "regions/tiles.h"
-#include "times.h"
 #ifdef DVNN_HAVE_TENSORS
 #include "meta/exchange/tensorexport.h"
 #include "meta/exchange/tensorimport.h"
 #include "network/dvn_file.h"
 #endif
 
-GST_DEBUG_CATEGORY_STATIC(dv_decode_debug);
+DVNN_LOG_CATEGORY(decode_category, "dvdecode", "Decoding of network outputs")
 #undef GST_CAT_DEFAULT
-#define GST_CAT_DEFAULT dv_decode_debug
+#define GST_CAT_DEFAULT decode_category()
 
-using dvnn::Error;
-using dvnn::ErrorCode;
-using dvnn::Status;
-using dvnn::gst::decode_properties;
-using dvnn::gst::made_once;
-using dvnn::gst::ObjectLock;
-using dvnn::gst::ObjectsMessage;
-using dvnn::gst::own_private;
-using dvnn::gst::own_properties;
-using dvnn::gst::Topic;
-using dvnn::gst::When;
-using dvnn::objects::Objects;
-using Settings = dvnn::gst::DecodeSettings;
-
+namespace dvnn::gst {
 namespace {
 
 // After so many frames without outputs, about a second, a warning says that there may be a mistake.
 constexpr guint kBareFramesBeforeWarning = 30;
 
-}  // namespace
+// The outputs of a network for the regions of a frame.
+using Regions = std::vector<GstDvTensorMeta*>;
 
-struct GstDvDecodePrivate {
-  // Under the object lock.
-  Settings settings;
-  // Streaming thread only.
-  Settings current;  // for this frame; kept, as are `regions`, so that their memory is used again
-  std::vector<GstDvTensorMeta*> regions;
-  std::vector<dvnn::image::Corners> tiles;
-  dvnn::image::Size size;  // of frames, as caps have it
-  dvnn::gst::OutputDecoder decoder;
-  std::string library_path;  // what it has its library from
-  dvnn::gst::ObjectFilter filter;
+class DecodeElement final : public ElementWithSettings<DecodeSettings> {
+ public:
+  using ElementWithSettings::ElementWithSettings;
+
+  bool open() override;
+  void start() override;
+  void stop() override;
+  bool set_caps(GstCaps* in, GstCaps* out) override;
+  void event(GstEvent* event) override;
+  GstFlowReturn frame(GstBuffer* frame) override;
+
+ private:
+  Error blame(const char* property, const Error& why) const;
+  Status open_library();
+  void merge(const Regions& regions, const image::Size& size);
+  Status decode(GstBuffer* frame, const Regions& regions, Topic* topic);
+  void warn_of_no_outputs();
+  void pass_without_outputs(GstBuffer* frame);
 #ifdef DVNN_HAVE_TENSORS
-  std::optional<dvnn::gst::TensorImport> import;  // of what `tensor-network` names
-  std::string import_path;
+  Status open_network();
+  void import_outputs(GstBuffer* frame);
 #endif
-  Objects found;
-  dvnn::gst::ResultAttacher attacher;
-  guint bare_frames = 0;  // without outputs, and without a reason for that
-  bool is_fed = false;    // some frame had outputs, or a reason for none
-  bool warned = false;
+
+  // Streaming thread only. Lists are kept, so that their memory is used again.
+  Regions regions_;
+  std::vector<image::Corners> tiles_;
+  image::Size size_;  // of frames, as caps have it
+  OutputDecoder decoder_;
+  std::string library_path_;  // what it has its library from
+  ObjectFilter filter_;
+#ifdef DVNN_HAVE_TENSORS
+  std::optional<TensorImport> import_;  // of what `tensor-network` names
+  std::string import_path_;
+#endif
+  objects::Objects found_;
+  ResultAttacher attacher_;
+  guint bare_frames_ = 0;  // without outputs, and without a reason for that
+  bool is_fed_ = false;    // some frame had outputs, or a reason for none
+  bool warned_ = false;
 };
-
-struct _GstDvDecode {
-  GstBaseTransform parent;
-  GstDvDecodePrivate* priv;
-};
-
-G_DEFINE_TYPE(GstDvDecode, gst_dv_decode, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(dvdecode, "dvdecode", GST_RANK_NONE, GST_TYPE_DV_DECODE)
-
-static GstStaticPadTemplate dv_decode_sink_template = GST_STATIC_PAD_TEMPLATE(
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
-static GstStaticPadTemplate dv_decode_src_template = GST_STATIC_PAD_TEMPLATE(
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 
 // --- decoders of others -------------------------------------------------------------------------
 
 // Why a file that a property names cannot be had, with the element and the property.
-static Error gst_dv_decode_blame(GstDvDecode* self, const char* property, const Error& why) {
-  return why.within(std::string(GST_OBJECT_NAME(self)) + ": property '" + property + "'");
+Error DecodeElement::blame(const char* property, const Error& why) const {
+  return why.within(std::string(GST_OBJECT_NAME(element())) + ": property '" + property + "'");
 }
 
-static Status gst_dv_decode_open_library(GstDvDecode* self) {
-  std::string path;
-  {
-    const ObjectLock lock(self);
-    path = self->priv->settings.decoder_library;
-  }
-  if (path == self->priv->library_path) return {};
-  std::shared_ptr<const dvnn::decode::CustomDecoders> library;
+Status DecodeElement::open_library() {
+  const std::string& path = current().decoder_library;
+  if (path == library_path_) return {};
+  std::shared_ptr<const decode::CustomDecoders> library;
   if (!path.empty()) {
-    auto opened = dvnn::decode::CustomDecoders::open(path);
-    if (!opened.ok()) return gst_dv_decode_blame(self, "decoder-library", opened.error());
+    auto opened = decode::CustomDecoders::open(path);
+    if (!opened.ok()) return blame("decoder-library", opened.error());
     library = std::move(opened.value());
   }
-  self->priv->decoder.set_library(std::move(library));
-  self->priv->library_path = path;
+  decoder_.set_library(std::move(library));
+  library_path_ = path;
   return {};
 }
 
 // --- tensors of others --------------------------------------------------------------------------
 
 #ifdef DVNN_HAVE_TENSORS
-static Status gst_dv_decode_open_network(GstDvDecode* self) {
-  std::string path;
-  {
-    const ObjectLock lock(self);
-    path = self->priv->settings.tensor_network;
-  }
-  if (path == self->priv->import_path) return {};
-  self->priv->import.reset();
-  self->priv->import_path = path;
+Status DecodeElement::open_network() {
+  const std::string& path = current().tensor_network;
+  if (path == import_path_) return {};
+  import_.reset();
+  import_path_ = path;
   if (path.empty()) return {};
-  const auto model = dvnn::network::read_dvn(path);
-  if (!model.ok()) return gst_dv_decode_blame(self, "tensor-network", model.error());
+  const auto model = network::read_dvn(path);
+  if (!model.ok()) return blame("tensor-network", model.error());
   if (model.value().decoder.name.empty()) {
-    return gst_dv_decode_blame(self, "tensor-network",
-                               {ErrorCode::kUnsupported,
-                                path + " names no decoder: convert it with --preset or --decoder"});
+    return blame("tensor-network",
+                 {ErrorCode::kUnsupported,
+                  path + " names no decoder: convert it with --preset or --decoder"});
   }
-  self->priv->import.emplace(model.value());
+  import_.emplace(model.value());
   return {};
 }
 
 // Makes outputs, as dvinfer attaches them, from those that another element has attached.
-static void gst_dv_decode_import(GstDvDecode* self, GstBuffer* frame) {
-  GstDvDecodePrivate& priv = *self->priv;
-  if (!priv.import) return;
-  const Status status = priv.import->run(frame, dvnn::gst::frame_size(frame, self->priv->size));
-  if (status.ok() || status.error().code == ErrorCode::kNotFound || priv.warned) return;
-  priv.warned = true;
-  dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kSettings, status.error(),
-                          "tensors' ids should be the names of the network's outputs");
+void DecodeElement::import_outputs(GstBuffer* frame) {
+  if (!import_) return;
+  const Status status = import_->run(frame, frame_size(frame, size_));
+  if (status.ok() || status.error().code == ErrorCode::kNotFound || warned_) return;
+  warned_ = true;
+  post_warning(element(), Topic::kSettings, status.error(),
+               "tensors' ids should be the names of the network's outputs");
 }
 #endif
 
 // --- frames ------------------------------------------------------------------------------------
 
 // Makes one list of what tiles of a frame have found, or what took the place of its objects.
-static void gst_dv_decode_merge(GstDvDecode* self, const std::vector<GstDvTensorMeta*>& regions,
-                                const dvnn::image::Size& size, const Settings& settings) {
-  GstDvDecodePrivate& priv = *self->priv;
+void DecodeElement::merge(const Regions& regions, const image::Size& size) {
+  const DecodeSettings& settings = current();
   const double threshold = settings.merge_threshold;
   if (settings.refine && regions[0]->region_kind == GST_DV_REGION_OBJECT) {
-    dvnn::regions::merge_regions(threshold, &priv.found);
+    regions::merge_regions(threshold, &found_);
     return;
   }
-  priv.tiles.clear();
+  tiles_.clear();
   for (const GstDvTensorMeta* region : regions) {
-    if (region->region_kind != GST_DV_REGION_TILE || region->region != priv.tiles.size()) return;
-    priv.tiles.push_back({region->x0, region->y0, region->x1, region->y1});
+    if (region->region_kind != GST_DV_REGION_TILE || region->region != tiles_.size()) return;
+    tiles_.push_back({region->x0, region->y0, region->x1, region->y1});
   }
-  if (priv.tiles.size() > 1) {
-    dvnn::regions::merge_tiles(priv.tiles, size, threshold, &priv.found);
+  if (tiles_.size() > 1) {
+    regions::merge_tiles(tiles_, size, threshold, &found_);
   }
 }
 
 // A frame's outputs may all have come late: then the network has not seen it.
-static bool gst_dv_decode_is_inferred(const std::vector<GstDvTensorMeta*>& regions) {
+bool is_inferred(const Regions& regions) {
   return std::any_of(regions.begin(), regions.end(),
                      [](const GstDvTensorMeta* region) { return !region->predicted; });
 }
 
 // Decodes the outputs of all regions that the network was shown.
-static Status gst_dv_decode_outputs(GstDvDecode* self, GstBuffer* frame,
-                                    const std::vector<GstDvTensorMeta*>& regions,
-                                    const Settings& settings, Topic* topic) {
-  GstDvDecodePrivate& priv = *self->priv;
-  priv.found.clear();
-  priv.filter.configure(settings);
-  priv.decoder.set_nms_threshold(settings.nms_threshold);
-  priv.decoder.set_refining(settings.refine);
-  const dvnn::image::Size size = dvnn::gst::frame_size(frame, self->priv->size);
+Status DecodeElement::decode(GstBuffer* frame, const Regions& regions, Topic* topic) {
+  const DecodeSettings& settings = current();
+  found_.clear();
+  filter_.configure(settings);
+  decoder_.set_nms_threshold(settings.nms_threshold);
+  decoder_.set_refining(settings.refine);
+  const image::Size size = frame_size(frame, size_);
   for (const GstDvTensorMeta* outputs : regions) {
-    DVNN_TRY(
-        priv.decoder.decode(*outputs, priv.filter.least_threshold(), size, &priv.found, topic));
+    DVNN_TRY(decoder_.decode(*outputs, filter_.least_threshold(), size, &found_, topic));
   }
-  if (!regions.empty()) gst_dv_decode_merge(self, regions, size, settings);
-  priv.filter.apply(size, &priv.found);
+  if (!regions.empty()) merge(regions, size);
+  filter_.apply(size, &found_);
   // Each region's objects are in order, and some of all of them may not be attached.
-  if (regions.size() > 1 && priv.found.size() > settings.max_detections) priv.found.sort_from(0);
+  if (regions.size() > 1 && found_.size() > settings.max_detections) found_.sort_from(0);
   return {};
 }
 
-static void gst_dv_decode_release_outputs(GstBuffer* frame,
-                                          const std::vector<GstDvTensorMeta*>& regions) {
+void release_outputs(GstBuffer* frame, const Regions& regions) {
   for (GstDvTensorMeta* outputs : regions) {
 #ifdef DVNN_HAVE_TENSORS
-    dvnn::gst::remove_tensor_exports(*outputs, frame);
+    remove_tensor_exports(*outputs, frame);
 #endif
     gst_buffer_remove_meta(frame, &outputs->meta);
   }
 }
 
 // A box that takes its object's place does so in the frame that it was found in, or not at all.
-static void gst_dv_decode_drop_late(GstBuffer* frame, std::vector<GstDvTensorMeta*>* regions) {
+void drop_late(GstBuffer* frame, Regions* regions) {
   const auto first_late =
       std::stable_partition(regions->begin(), regions->end(),
                             [](const GstDvTensorMeta* region) { return !region->predicted; });
-  gst_dv_decode_release_outputs(frame, {first_late, regions->end()});
+  release_outputs(frame, {first_late, regions->end()});
   regions->erase(first_late, regions->end());
 }
 
 // Says once that outputs never come: no dvinfer is upstream, or something loses them.
-static void gst_dv_decode_warn(GstDvDecode* self) {
-  GstDvDecodePrivate& priv = *self->priv;
-  if (priv.warned || priv.is_fed || priv.bare_frames == 0) return;
-  priv.warned = true;
-  const bool may_have = dvnn::gst::has_source_of_outputs(GST_BASE_TRANSFORM_SINK_PAD(self));
-  dvnn::gst::post_warning(
-      GST_ELEMENT(self), Topic::kSettings,
-      Error{
-          ErrorCode::kInvalidArgument,
-          dvnn::format("none of %u frames carried outputs of a network: %s", priv.bare_frames,
-                       may_have ? "is there something between dvinfer and dvdecode that makes new "
-                                  "frames or turns them?"
-                                : "there is no dvinfer upstream; dvconvert ! dvinfer ! dvdecode "
-                                  "is the order")},
+void DecodeElement::warn_of_no_outputs() {
+  if (warned_ || is_fed_ || bare_frames_ == 0) return;
+  warned_ = true;
+  const bool may_have = has_source_of_outputs(GST_BASE_TRANSFORM_SINK_PAD(transform()));
+  post_warning(
+      element(), Topic::kSettings,
+      Error{ErrorCode::kInvalidArgument,
+            format("none of %u frames carried outputs of a network: %s", bare_frames_,
+                   may_have ? "is there something between dvinfer and dvdecode that makes new "
+                              "frames or turns them?"
+                            : "there is no dvinfer upstream; dvconvert ! dvinfer ! dvdecode "
+                              "is the order")},
       "docs/metadata.md lists the elements that lose metadata");
 }
 
 // Returns whether a frame rightly has no outputs: a dvinfer passed it without inference, there was
 // nothing to look at, or another dvdecode has handled it.
-static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
+bool is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
   const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, newest_pass);
   if (pass->state != GST_DV_PASS_INFERRED || pass->regions == 0) return true;
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
@@ -303,148 +277,106 @@ static bool gst_dv_decode_is_accounted_for(const GstDvObjectsMeta* meta, guint n
 }
 
 // Handles a frame that no network has looked at, or whose outputs were lost.
-static void gst_dv_decode_without_outputs(GstDvDecode* self, GstBuffer* frame,
-                                          const Settings& settings) {
-  GstDvDecodePrivate& priv = *self->priv;
+void DecodeElement::pass_without_outputs(GstBuffer* frame) {
+  const DecodeSettings& settings = current();
   const gchar* network = "";
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
   if (passes > 0) network = gst_dv_objects_meta_get_pass(meta, passes - 1)->network;
-  GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT " has no outputs; %u passes of networks",
+  GST_LOG_OBJECT(element(), "frame at %" GST_TIME_FORMAT " has no outputs; %u passes of networks",
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)), passes);
-  if (passes > 0 && gst_dv_decode_is_accounted_for(meta, passes - 1)) {
-    priv.is_fed = true;
-  } else if (++priv.bare_frames == kBareFramesBeforeWarning) {
-    gst_dv_decode_warn(self);
+  if (passes > 0 && is_accounted_for(meta, passes - 1)) {
+    is_fed_ = true;
+  } else if (++bare_frames_ == kBareFramesBeforeWarning) {
+    warn_of_no_outputs();
   }
   ObjectsMessage message;
   // Its dvinfer has looked at none of the frame's objects.
-  if (passes > 0) priv.attacher.attach_known(frame, network, settings, &message);
+  if (passes > 0) attacher_.attach_known(frame, network, settings, &message);
   if (!settings.post_messages || (message.empty() && !settings.post_empty)) return;
-  message.post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, network, false);
+  message.post(element(), segment(), frame, network, false);
 }
 
-static GstFlowReturn gst_dv_decode_frame(GstDvDecode* self, GstBuffer* frame) {
-  GstDvDecodePrivate& priv = *self->priv;
-  {
-    const ObjectLock lock(self);
-    priv.current = priv.settings;
-  }
-  const Settings& settings = priv.current;
-  priv.attacher.begin_frame(GST_BUFFER_PTS(frame));
+GstFlowReturn DecodeElement::frame(GstBuffer* frame) {
+  const DecodeSettings& settings = take_settings();
+  attacher_.begin_frame(GST_BUFFER_PTS(frame));
 #ifdef DVNN_HAVE_TENSORS
-  gst_dv_decode_import(self, frame);
+  import_outputs(frame);
 #endif
   const GstDvTensorMeta* outputs = gst_buffer_get_dv_tensor_meta(frame);
   if (!outputs || !outputs->network) {
-    gst_dv_decode_without_outputs(self, frame, settings);
+    pass_without_outputs(frame);
     return GST_FLOW_OK;
   }
-  priv.is_fed = true;
+  is_fed_ = true;
   GstDvNetworkInfo* network = outputs->network;
-  std::vector<GstDvTensorMeta*>& regions = priv.regions;
-  dvnn::gst::find_outputs(network, frame, &regions);
-  if (settings.refine) gst_dv_decode_drop_late(frame, &regions);
+  find_outputs(network, frame, &regions_);
+  if (settings.refine) drop_late(frame, &regions_);
   Topic topic = Topic::kData;
-  const Status status = gst_dv_decode_outputs(self, frame, regions, settings, &topic);
+  const Status status = decode(frame, regions_, &topic);
   if (!status.ok()) {
-    dvnn::gst::post_error(
-        GST_ELEMENT(self), topic, status.error(),
-        dvnn::format("frame at %" GST_TIME_FORMAT "; ", GST_TIME_ARGS(GST_BUFFER_PTS(frame))) +
-            priv.decoder.describe());
+    post_error(element(), topic, status.error(),
+               format("frame at %" GST_TIME_FORMAT "; ", GST_TIME_ARGS(GST_BUFFER_PTS(frame))) +
+                   decoder_.describe());
     return GST_FLOW_ERROR;
   }
   // Only a box can take the place of an object; other results are facts about it.
-  const bool refine = settings.refine && priv.decoder.kind() == dvnn::objects::Kind::kDetection;
+  const bool refine = settings.refine && decoder_.kind() == objects::Kind::kDetection;
   const gchar* name = gst_dv_network_info_get_name(network);
   std::optional<ObjectsMessage> message;
   if (settings.post_messages) message.emplace();
-  const guint attached = priv.attacher.attach(frame, name, regions, priv.found, refine, settings,
-                                              message ? &*message : nullptr);
-  GST_LOG_OBJECT(self, "%u objects by '%s' at %" GST_TIME_FORMAT, attached, name,
+  const guint attached = attacher_.attach(frame, name, regions_, found_, refine, settings,
+                                          message ? &*message : nullptr);
+  GST_LOG_OBJECT(element(), "%u objects by '%s' at %" GST_TIME_FORMAT, attached, name,
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
   if (message && (!message->empty() || settings.post_empty)) {
-    message->post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame, name,
-                  gst_dv_decode_is_inferred(regions));
+    message->post(element(), segment(), frame, name, is_inferred(regions_));
   }
-  gst_dv_decode_release_outputs(frame, regions);
+  release_outputs(frame, regions_);
   return GST_FLOW_OK;
-}
-
-static GstFlowReturn gst_dv_decode_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
-  return dvnn::gst::guard(trans, "the frame's outputs cannot be decoded", GST_FLOW_ERROR,
-                          [&] { return gst_dv_decode_frame(GST_DV_DECODE(trans), frame); });
-}
-
-static void gst_dv_decode_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
-  dvnn::gst::sync_properties(trans, trans->segment, frame);
 }
 
 // --- stream ------------------------------------------------------------------------------------
 
-static gboolean gst_dv_decode_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  const dvnn::image::Size size = dvnn::gst::frame_size(incaps);
-  GST_DEBUG_OBJECT(trans, "frames are %" GST_PTR_FORMAT, incaps);
-  GST_DV_DECODE(trans)->priv->size = size;
-  return size.width > 0 && size.height > 0;
+bool DecodeElement::set_caps(GstCaps* in, GstCaps*) {
+  size_ = frame_size(in);
+  return size_.width > 0 && size_.height > 0;
 }
 
-static gboolean gst_dv_decode_sink_event(GstBaseTransform* trans, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) {
-    dvnn::gst::guard(trans, "the end of the stream",
-                     [&] { gst_dv_decode_warn(GST_DV_DECODE(trans)); });
-  }
-  return GST_BASE_TRANSFORM_CLASS(gst_dv_decode_parent_class)->sink_event(trans, event);
+void DecodeElement::event(GstEvent* event) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) warn_of_no_outputs();
 }
 
-static gboolean gst_dv_decode_start(GstBaseTransform* trans) {
-  GstDvDecodePrivate& priv = *GST_DV_DECODE(trans)->priv;
-  priv.bare_frames = 0;
-  priv.is_fed = priv.warned = false;
-  return TRUE;
-}
-
-static bool gst_dv_decode_open(GstElement* element) {
-  return dvnn::gst::guard(element, "its files cannot be read", false, [&]() -> bool {
-    Status status = gst_dv_decode_open_library(GST_DV_DECODE(element));
+bool DecodeElement::open() {
+  take_settings();
+  Status status = open_library();
 #ifdef DVNN_HAVE_TENSORS
-    if (status.ok()) status = gst_dv_decode_open_network(GST_DV_DECODE(element));
+  if (status.ok()) status = open_network();
 #endif
-    if (!status.ok()) dvnn::gst::post_error(element, Topic::kFile, status.error());
-    return status.ok();
-  });
+  if (!status.ok()) post_error(element(), Topic::kFile, status.error());
+  return status.ok();
 }
 
-static gboolean gst_dv_decode_stop(GstBaseTransform* trans) {
-  GST_DV_DECODE(trans)->priv->decoder.reset();
-  GST_DV_DECODE(trans)->priv->attacher.reset();
-  return TRUE;
+void DecodeElement::start() {
+  bare_frames_ = 0;
+  is_fed_ = warned_ = false;
 }
 
-// --- object ------------------------------------------------------------------------------------
-
-static void gst_dv_decode_init(GstDvDecode* self) {
-  self->priv = new GstDvDecodePrivate();
-  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
+void DecodeElement::stop() {
+  decoder_.reset();
+  attacher_.reset();
 }
 
-static void gst_dv_decode_class_init(GstDvDecodeClass* klass) {
-  GObjectClass* object_class = G_OBJECT_CLASS(klass);
-  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
-  GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(dv_decode_debug, "dvdecode", 0, "Decoding of network outputs");
-  own_private<GstDvDecode>(object_class);
-  own_properties<GstDvDecode, made_once<decode_properties>>(object_class);
-  element_class->change_state = dvnn::gst::change_state<gst_dv_decode_open>;
-  gst_element_class_set_static_metadata(
-      element_class, "DV network output decoder", "Filter/Analyzer/Video",
-      "Turns the outputs that dvinfer attached into objects on the frame", "gst-dvnn developers");
-  gst_element_class_add_static_pad_template(element_class, &dv_decode_sink_template);
-  gst_element_class_add_static_pad_template(element_class, &dv_decode_src_template);
-  trans_class->start = GST_DEBUG_FUNCPTR(gst_dv_decode_start);
-  trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_decode_stop);
-  trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_decode_set_caps);
-  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_decode_sink_event);
-  trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_dv_decode_before_transform);
-  trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_decode_transform_ip);
+}  // namespace
+
+const ElementClass& dvdecode() {
+  static const ElementClass element = {
+      {"GstDvDecode", "dvdecode", "DV network output decoder", "Filter/Analyzer/Video",
+       "Turns the outputs that dvinfer attached into objects on the frame",
+       "the frame's outputs cannot be decoded"},
+      properties_of<decode_properties>,
+      create_element<DecodeElement>};
+  return element;
 }
+
+}  // namespace dvnn::gst

@@ -41,72 +41,70 @@
 #include "base/format.h"
 #include "elements/dvpublish/publishsettings.h"
 #include "elements/dvpublish/streamdocuments.h"
-#include "elements/objectclass.h"
-#include "guard.h"
-#include "refs.h"
+#include "errors.h"
+#include "log.h"
 
-GST_DEBUG_CATEGORY_STATIC(dv_publish_debug);
+DVNN_LOG_CATEGORY(publish_category, "dvpublish", "Publishing of what was found")
 #undef GST_CAT_DEFAULT
-#define GST_CAT_DEFAULT dv_publish_debug
+#define GST_CAT_DEFAULT publish_category()
 
-using dvnn::Error;
-using dvnn::ErrorCode;
-using dvnn::Status;
-using dvnn::gst::made_once;
-using dvnn::gst::ObjectLock;
-using dvnn::gst::own_private;
-using dvnn::gst::own_properties;
-using dvnn::gst::publish_properties;
-using dvnn::gst::PublishSettings;
-using dvnn::gst::Topic;
-using dvnn::publish::Notice;
-using dvnn::publish::Publisher;
-using dvnn::publish::PublisherStats;
+namespace dvnn::gst {
+namespace {
 
-struct GstDvPublishPrivate {
+using publish::Notice;
+using publish::Publisher;
+using publish::PublisherStats;
+
+class PublishElement final : public ElementWithSettings<PublishSettings> {
+ public:
+  using ElementWithSettings::ElementWithSettings;
+
+  bool open() override;
+  void close() override;
+  void start() override;
+  void stop() override;
+  void leave_paused() override;
+  bool set_caps(GstCaps* in, GstCaps*) override { return documents_.set_format(in); }
+  void event(GstEvent* event) override;
+  GstFlowReturn frame(GstBuffer* frame) override;
+  StructurePtr counts() override;
+
+ private:
+  std::shared_ptr<Publisher> publisher() const;
+  PublisherStats stats() const;
+  void post_state(const char* state, const std::string& text, const PublisherStats& stats);
+  void notice(Notice what, const std::string& why);
+  void tell_problem(const Error& error);
+  void add_rest() { documents_.add_rest(take_settings()); }
+  void flush(bool may_be_ended);
+  Status connect(const PublishSettings& settings);
+
   // Under the object lock.
-  PublishSettings settings;
-  std::shared_ptr<Publisher> publisher;  // others hold it while they ask it
-  PublisherStats last_stats;             // of the last one
+  std::shared_ptr<Publisher> publisher_;  // others hold it while they ask it
+  PublisherStats last_stats_;             // of the last one
   // Streaming thread only, or while there is none.
-  PublishSettings current;  // for this frame
-  PublishSettings opened;   // those that the publisher was made of
-  dvnn::gst::StreamDocuments documents;
+  PublishSettings opened_;  // those that the publisher was made of
+  StreamDocuments documents_;
   // The publisher's thread only.
-  bool warned_loss = false;
-  std::atomic<bool> flushing{false}, flushed{false}, told_problem{false};
+  bool warned_loss_ = false;
+  std::atomic<bool> flushing_{false}, flushed_{false}, told_problem_{false};
 };
-
-struct _GstDvPublish {
-  GstBaseTransform parent;
-  GstDvPublishPrivate* priv;
-};
-
-G_DEFINE_TYPE(GstDvPublish, gst_dv_publish, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(dvpublish, "dvpublish", GST_RANK_NONE, GST_TYPE_DV_PUBLISH)
-
-static guint prop_counts;  // the row after those of the settings
-
-static GstStaticPadTemplate dv_publish_sink_template = GST_STATIC_PAD_TEMPLATE(
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
-static GstStaticPadTemplate dv_publish_src_template = GST_STATIC_PAD_TEMPLATE(
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
 
 // --- what is told ------------------------------------------------------------------------------
 
-static std::shared_ptr<Publisher> gst_dv_publish_publisher(GstDvPublish* self) {
-  const ObjectLock lock(self);
-  return self->priv->publisher;
+std::shared_ptr<Publisher> PublishElement::publisher() const {
+  const ObjectLock lock(element());
+  return publisher_;
 }
 
-static PublisherStats gst_dv_publish_stats(GstDvPublish* self) {
-  const std::shared_ptr<Publisher> publisher = gst_dv_publish_publisher(self);
-  if (publisher) return publisher->stats();
-  const ObjectLock lock(self);
-  return self->priv->last_stats;
+PublisherStats PublishElement::stats() const {
+  const std::shared_ptr<Publisher> current = publisher();
+  if (current) return current->stats();
+  const ObjectLock lock(element());
+  return last_stats_;
 }
 
-static void gst_dv_publish_add_counts(const PublisherStats& stats, GstStructure* fields) {
+void add_counts(const PublisherStats& stats, GstStructure* fields) {
   gst_structure_set(fields, "published", G_TYPE_UINT64, guint64{stats.published}, "delivered",
                     G_TYPE_UINT64, guint64{stats.delivered}, "dropped", G_TYPE_UINT64,
                     guint64{stats.dropped}, "queued", G_TYPE_UINT64, guint64{stats.queued},
@@ -114,275 +112,195 @@ static void gst_dv_publish_add_counts(const PublisherStats& stats, GstStructure*
                     gboolean{stats.connected}, nullptr);
 }
 
-static void gst_dv_publish_post(GstDvPublish* self, const char* state, const std::string& text,
+void PublishElement::post_state(const char* state, const std::string& text,
                                 const PublisherStats& stats) {
-  {
-    const ObjectLock lock(self);
-    if (!self->priv->settings.post_messages) return;
-  }
+  if (!now().post_messages) return;
   GstStructure* fields = gst_structure_new("dvnn-publish", "state", G_TYPE_STRING, state, "text",
-                                           G_TYPE_STRING, dvnn::printable(text).c_str(), nullptr);
-  gst_dv_publish_add_counts(stats, fields);
-  gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), fields));
+                                           G_TYPE_STRING, printable(text).c_str(), nullptr);
+  add_counts(stats, fields);
+  post(fields);
 }
 
 // The publisher's thread. A broker that is away is warned of once, until it is back.
-static void gst_dv_publish_notice(GstDvPublish* self, Notice what, const std::string& why) {
-  GstDvPublishPrivate& priv = *self->priv;
-  const PublisherStats stats = gst_dv_publish_stats(self);
+void PublishElement::notice(Notice what, const std::string& why) {
+  const PublisherStats counts = stats();
   constexpr const char* kStates[] = {"connected", "lost", "dropped", "problem"};
   const char* const state = kStates[static_cast<size_t>(what)];
-  GST_INFO_OBJECT(self, "%s: %s", state, why.c_str());
+  GST_INFO_OBJECT(element(), "%s: %s", state, why.c_str());
   switch (what) {
     case Notice::kConnected:
-      priv.warned_loss = false;
+      warned_loss_ = false;
       break;
     case Notice::kLost:
-      if (!std::exchange(priv.warned_loss, true)) {
-        dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kIo, why});
+      if (!std::exchange(warned_loss_, true)) {
+        post_warning(element(), Topic::kFile, {ErrorCode::kIo, why});
       }
       break;
     case Notice::kDropped:
-      dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kLimit, why});
+      post_warning(element(), Topic::kFile, {ErrorCode::kLimit, why});
       break;
     case Notice::kProblem:
-      dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kFile, {ErrorCode::kIo, why});
+      post_warning(element(), Topic::kFile, {ErrorCode::kIo, why});
       break;
   }
-  gst_dv_publish_post(self, state, why, stats);
+  post_state(state, why, counts);
 }
 
 // Reports a problem with pictures once, from any thread.
-static void gst_dv_publish_problem(GstDvPublish* self, const Error& error) {
-  if (!self->priv->told_problem.exchange(true)) {
-    dvnn::gst::post_warning(GST_ELEMENT(self), Topic::kData, error);
+void PublishElement::tell_problem(const Error& error) {
+  if (!told_problem_.exchange(true)) {
+    post_warning(element(), Topic::kData, error);
   }
 }
 
-// --- frames ------------------------------------------------------------------------------------
-
-static void gst_dv_publish_take_settings(GstDvPublish* self) {
-  const ObjectLock lock(self);
-  self->priv->current = self->priv->settings;
-}
-
-static GstFlowReturn gst_dv_publish_frame(GstDvPublish* self, GstBuffer* frame) {
-  gst_dv_publish_take_settings(self);
-  self->priv->documents.add_frame(frame, GST_BASE_TRANSFORM(self)->segment, self->priv->current);
-  return GST_FLOW_OK;
-}
-
-static GstFlowReturn gst_dv_publish_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
-  return dvnn::gst::guard(trans, "the frame cannot be published", GST_FLOW_ERROR,
-                          [&] { return gst_dv_publish_frame(GST_DV_PUBLISH(trans), frame); });
+StructurePtr PublishElement::counts() {
+  StructurePtr fields(gst_structure_new_empty("dvnn-publish-counts"));
+  add_counts(stats(), fields.get());
+  return fields;
 }
 
 // --- stream ------------------------------------------------------------------------------------
 
-static gboolean gst_dv_publish_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  return GST_DV_PUBLISH(trans)->priv->documents.set_format(incaps);
-}
-
-static void gst_dv_publish_rest(GstDvPublish* self) {
-  gst_dv_publish_take_settings(self);
-  self->priv->documents.add_rest(self->priv->current);
+GstFlowReturn PublishElement::frame(GstBuffer* frame) {
+  documents_.add_frame(frame, segment(), take_settings());
+  return GST_FLOW_OK;
 }
 
 // Waits until all is delivered, for a bounded time.
-static void gst_dv_publish_flush(GstDvPublish* self, bool may_be_ended) {
-  GstDvPublishPrivate& priv = *self->priv;
-  const auto publisher = gst_dv_publish_publisher(self);
-  if (!publisher || priv.flushed) return;
-  GST_DEBUG_OBJECT(self, "waits for delivery, for %u ms at most", priv.current.flush_timeout_ms);
-  priv.flushing = may_be_ended;
-  publisher->flush(std::chrono::milliseconds(priv.current.flush_timeout_ms));
-  priv.flushing = false;
-  priv.flushed = true;
+void PublishElement::flush(bool may_be_ended) {
+  const auto to = publisher();
+  if (!to || flushed_) return;
+  GST_DEBUG_OBJECT(element(), "waits for delivery, for %u ms at most", current().flush_timeout_ms);
+  flushing_ = may_be_ended;
+  to->flush(std::chrono::milliseconds(current().flush_timeout_ms));
+  flushing_ = false;
+  flushed_ = true;
 }
 
-static gboolean gst_dv_publish_sink_event(GstBaseTransform* trans, GstEvent* event) {
-  GstDvPublish* self = GST_DV_PUBLISH(trans);
-  GstDvPublishPrivate& priv = *self->priv;
-  dvnn::gst::guard(trans, "the stream's events cannot be published", [&] {
-    switch (GST_EVENT_TYPE(event)) {
-      case GST_EVENT_CUSTOM_DOWNSTREAM: {
-        const GstStructure* fields = gst_event_get_structure(event);
-        if (!fields || !(gst_structure_has_name(fields, "dvnn-zone-event") ||
-                         gst_structure_has_name(fields, "dvnn-track-started") ||
-                         gst_structure_has_name(fields, "dvnn-track-ended"))) {
-          break;
-        }
-        gst_dv_publish_take_settings(self);
-        priv.documents.add_found(fields, priv.current);
-        break;
-      }
-      case GST_EVENT_EOS:
-        gst_dv_publish_rest(self);
-        gst_dv_publish_flush(self, true);
-        break;
-      case GST_EVENT_STREAM_START:
-        priv.flushed = false;
-        [[fallthrough]];
-      case GST_EVENT_FLUSH_STOP:
-        gst_dv_publish_rest(self);
-        priv.documents.begin_anew();
-        break;
-      default:
-        break;
+bool is_told_of(const GstStructure* fields) {
+  return fields && (gst_structure_has_name(fields, "dvnn-zone-event") ||
+                    gst_structure_has_name(fields, "dvnn-track-started") ||
+                    gst_structure_has_name(fields, "dvnn-track-ended"));
+}
+
+void PublishElement::event(GstEvent* event) {
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_CUSTOM_DOWNSTREAM: {
+      const GstStructure* fields = gst_event_get_structure(event);
+      if (is_told_of(fields)) documents_.add_found(fields, take_settings());
+      break;
     }
-  });
-  return GST_BASE_TRANSFORM_CLASS(gst_dv_publish_parent_class)->sink_event(trans, event);
+    case GST_EVENT_EOS:
+      add_rest();
+      flush(true);
+      break;
+    case GST_EVENT_STREAM_START:
+      flushed_ = false;
+      [[fallthrough]];
+    case GST_EVENT_FLUSH_STOP:
+      add_rest();
+      documents_.begin_anew();
+      break;
+    default:
+      break;
+  }
 }
 
-static Status gst_dv_publish_connect(GstDvPublish* self, const PublishSettings& settings) {
-  GstDvPublishPrivate& priv = *self->priv;
-  DVNN_ASSIGN(const dvnn::publish::Address address, dvnn::gst::chosen_address(settings));
-  DVNN_ASSIGN(const dvnn::publish::Options options, dvnn::gst::chosen_options(settings));
-  const dvnn::gst::CharsPtr name(gst_object_get_name(GST_OBJECT(self)));
-  dvnn::publish::Identity identity;
+// --- states ------------------------------------------------------------------------------------
+
+Status PublishElement::connect(const PublishSettings& settings) {
+  DVNN_ASSIGN(const publish::Address address, chosen_address(settings));
+  DVNN_ASSIGN(const publish::Options options, chosen_options(settings));
+  const CharsPtr name(gst_object_get_name(GST_OBJECT(element())));
+  publish::Identity identity;
   identity.stream = settings.stream.empty() ? name.get() : settings.stream;
-  identity.session = dvnn::publish::new_session();
+  identity.session = publish::new_session();
   identity.topic = settings.topic;
   if (identity.topic.empty()) {
     identity.topic = address.scheme == "kafka" ? "dvnn" : "dvnn/" + identity.stream;
   }
-  priv.warned_loss = false;  // its thread does not run yet
-  dvnn::publish::PublisherSettings how;
+  warned_loss_ = false;  // its thread does not run yet
+  publish::PublisherSettings how;
   how.queue_messages = settings.max_queued;
-  how.spool = dvnn::gst::spool_path(settings, identity.stream);
+  how.spool = spool_path(settings, identity.stream);
   how.spool_bounds.most_bytes = guint64{settings.spool_size_mib} << 20;
   auto publisher = std::make_shared<Publisher>(
-      how, [self](Notice what, const std::string& why) { gst_dv_publish_notice(self, what, why); });
+      how, [this](Notice what, const std::string& why) { notice(what, why); });
   DVNN_TRY(publisher->start(address, options, identity));
-  priv.documents.begin(
-      identity,
-      [to = publisher.get()](dvnn::publish::Draft draft) { to->publish(std::move(draft)); },
-      [self](const Error& error) { gst_dv_publish_problem(self, error); });
-  const ObjectLock lock(self);
-  priv.publisher = std::move(publisher);
+  documents_.begin(
+      identity, [to = publisher.get()](publish::Draft draft) { to->publish(std::move(draft)); },
+      [this](const Error& error) { tell_problem(error); });
+  const ObjectLock lock(element());
+  publisher_ = std::move(publisher);
   return {};
 }
 
-static void gst_dv_publish_close(GstElement* element) {
-  GstDvPublish* self = GST_DV_PUBLISH(element);
-  GstDvPublishPrivate& priv = *self->priv;
-  dvnn::gst::guard(element, "publishing cannot end", [&] {
-    const auto publisher = gst_dv_publish_publisher(self);
-    if (!publisher) return;
-    priv.documents.end();
-    publisher->stop();
-    const PublisherStats stats = publisher->stats();
-    const ObjectLock lock(self);
-    priv.publisher.reset();
-    priv.last_stats = stats;
-  });
+void PublishElement::close() {
+  const auto ended = publisher();
+  if (!ended) return;
+  documents_.end();
+  ended->stop();
+  const PublisherStats last = ended->stats();
+  const ObjectLock lock(element());
+  publisher_.reset();
+  last_stats_ = last;
 }
 
 // Opens files and the spool, and begins to connect, unless it has done so before with the same
 // settings.
-static bool gst_dv_publish_open(GstElement* element) {
-  GstDvPublish* self = GST_DV_PUBLISH(element);
-  GstDvPublishPrivate& priv = *self->priv;
-  return dvnn::gst::guard(element, "publishing cannot begin", false, [&]() -> bool {
-    gst_dv_publish_take_settings(self);
-    if (gst_dv_publish_publisher(self)) {
-      if (priv.opened.has_place_of(priv.current)) return true;
-      gst_dv_publish_close(element);
-    }
-    priv.opened = priv.current;
-    const Status status = gst_dv_publish_connect(self, priv.opened);
-    if (status.ok()) return true;
-    const PublishSettings& s = priv.opened;
-    // Options may be passwords.
-    const std::string who =
-        dvnn::gst::named_settings(element, {{"url", s.url},
-                                            {"location", s.location},
-                                            {"options", s.options.empty() ? "" : "..."},
-                                            {"options-file", s.options_file},
-                                            {"spool-folder", s.spool_folder}});
-    dvnn::gst::post_error(element, Topic::kSettings, status.error().within(who));
-    return false;
-  });
-}
-
-static gboolean gst_dv_publish_start(GstBaseTransform* trans) {
-  GstDvPublishPrivate& priv = *GST_DV_PUBLISH(trans)->priv;
-  priv.told_problem = false;
-  priv.flushed = false;
-  return TRUE;
-}
-
-static gboolean gst_dv_publish_stop(GstBaseTransform* trans) {
-  GstDvPublish* self = GST_DV_PUBLISH(trans);
-  dvnn::gst::guard(trans, "publishing cannot end", [&] {
-    gst_dv_publish_rest(self);
-    gst_dv_publish_flush(self, false);
-    const PublisherStats stats = gst_dv_publish_stats(self);
-    // What is queued gets there when the element goes to NULL.
-    const bool rests = !self->priv->opened.spool_folder.empty() && stats.spooled + stats.queued > 0;
-    gst_dv_publish_post(self, "ended",
-                        rests ? "the rest waits in the spool for the next start" : "", stats);
-  });
-  return TRUE;
-}
-
-static GstStateChangeReturn gst_dv_publish_change_state(GstElement* element,
-                                                        GstStateChange change) {
-  GstDvPublish* self = GST_DV_PUBLISH(element);
-  // An application that ends the pipeline while its end waits does not wait with it.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY && self->priv->flushing) {
-    const auto publisher = gst_dv_publish_publisher(self);
-    if (publisher) publisher->cancel_flush();
+bool PublishElement::open() {
+  const PublishSettings& settings = take_settings();
+  if (publisher()) {
+    if (opened_.has_place_of(settings)) return true;
+    close();
   }
-  return dvnn::gst::change_state<gst_dv_publish_open, gst_dv_publish_close>(element, change);
+  opened_ = settings;
+  const Status status = connect(opened_);
+  if (status.ok()) return true;
+  // Options may be passwords.
+  const std::string who =
+      named_settings(element(), {{"url", opened_.url},
+                                 {"location", opened_.location},
+                                 {"options", opened_.options.empty() ? "" : "..."},
+                                 {"options-file", opened_.options_file},
+                                 {"spool-folder", opened_.spool_folder}});
+  post_error(element(), Topic::kSettings, status.error().within(who));
+  return false;
 }
 
-// --- object ------------------------------------------------------------------------------------
-
-static void gst_dv_publish_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  GstDvPublish* self = GST_DV_PUBLISH(object);
-  if (id == prop_counts) {
-    GstStructure* fields = gst_structure_new_empty("dvnn-publish-counts");
-    gst_dv_publish_add_counts(gst_dv_publish_stats(self), fields);
-    g_value_take_boxed(value, fields);
-    return;
-  }
-  made_once<publish_properties>().get(GST_ELEMENT(object), &self->priv->settings, id, value);
+void PublishElement::start() {
+  told_problem_ = false;
+  flushed_ = false;
 }
 
-static void gst_dv_publish_init(GstDvPublish* self) {
-  self->priv = new GstDvPublishPrivate();
-  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
-  // Frames stay as they are, so those that others hold need no copy.
-  gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
+void PublishElement::stop() {
+  add_rest();
+  flush(false);
+  const PublisherStats counts = stats();
+  // What is queued gets there when the element goes to NULL.
+  const bool rests = !opened_.spool_folder.empty() && counts.spooled + counts.queued > 0;
+  post_state("ended", rests ? "the rest waits in the spool for the next start" : "", counts);
 }
 
-static void gst_dv_publish_class_init(GstDvPublishClass* klass) {
-  GObjectClass* object_class = G_OBJECT_CLASS(klass);
-  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
-  GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(dv_publish_debug, "dvpublish", 0, "Publishing of what was found");
-  own_private<GstDvPublish>(object_class);
-  prop_counts = own_properties<GstDvPublish, made_once<publish_properties>>(object_class) + 1;
-  object_class->get_property = GST_DEBUG_FUNCPTR(gst_dv_publish_get_property);
-  g_object_class_install_property(
-      object_class, prop_counts,
-      g_param_spec_boxed("counts", "Counts",
-                         "Since the last start: published, delivered, dropped, queued and spooled "
-                         "documents, and whether somebody is connected",
-                         GST_TYPE_STRUCTURE,
-                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-  element_class->change_state = GST_DEBUG_FUNCPTR(gst_dv_publish_change_state);
-  gst_element_class_set_static_metadata(
-      element_class, "DV publisher", "Filter/Analyzer/Video",
-      "Sends objects, events and tracks to files, pipes, MQTT, Kafka and webhooks",
-      "gst-dvnn developers");
-  gst_element_class_add_static_pad_template(element_class, &dv_publish_sink_template);
-  gst_element_class_add_static_pad_template(element_class, &dv_publish_src_template);
-  trans_class->start = GST_DEBUG_FUNCPTR(gst_dv_publish_start);
-  trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_publish_stop);
-  trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_publish_set_caps);
-  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_publish_sink_event);
-  trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_publish_transform_ip);
-  trans_class->transform_ip_on_passthrough = TRUE;
+// An application that ends the pipeline while its end waits does not wait with it.
+void PublishElement::leave_paused() {
+  const auto waiting = flushing_ ? publisher() : nullptr;
+  if (waiting) waiting->cancel_flush();
 }
+
+}  // namespace
+
+const ElementClass& dvpublish() {
+  static const ElementClass element = {
+      {"GstDvPublish", "dvpublish", "DV publisher", "Filter/Analyzer/Video",
+       "Sends objects, events and tracks to files, pipes, MQTT, Kafka and webhooks",
+       "the frame cannot be published", kAnyVideo, kAnyVideo,
+       "Since the last start: published, delivered, dropped, queued and spooled documents, and "
+       "whether somebody is connected",
+       true},
+      properties_of<publish_properties>,
+      create_element<PublishElement>};
+  return element;
+}
+
+}  // namespace dvnn::gst

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gst/base/gstbasetransform.h>
+#include "elements/objectelement.h"
 
-G_BEGIN_DECLS
+namespace dvnn::gst {
 
-#define GST_TYPE_DV_PUBLISH (gst_dv_publish_get_type())
-G_DECLARE_FINAL_TYPE(GstDvPublish, gst_dv_publish, GST, DV_PUBLISH, GstBaseTransform)
-GST_ELEMENT_REGISTER_DECLARE(dvpublish)
+const ElementClass& dvpublish();
 
-G_END_DECLS
+}  // namespace dvnn::gst

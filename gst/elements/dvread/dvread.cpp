@@ -36,55 +36,44 @@
 
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvread/objectreader.h"
-#include "elements/objectclass.h"
 #include "errors.h"
 #include "frames/videocaps.h"
-#include "guard.h"
+#include "log.h"
 #include "properties.h"
-#include "refs.h"
 #include "times.h"
 
-GST_DEBUG_CATEGORY_STATIC(dv_read_debug);
+DVNN_LOG_CATEGORY(read_category, "dvread", "Reading of codes")
 #undef GST_CAT_DEFAULT
-#define GST_CAT_DEFAULT dv_read_debug
+#define GST_CAT_DEFAULT read_category()
 
-using dvnn::gst::made_once;
-using dvnn::gst::ObjectLock;
-using dvnn::gst::own_private;
-using dvnn::gst::own_properties;
-using dvnn::gst::ReadSettings;
+namespace dvnn::gst {
+namespace {
 
-struct GstDvReadPrivate {
-  // Under the object lock.
-  ReadSettings settings;
+class ReadElement final : public ElementWithSettings<ReadSettings> {
+ public:
+  using ElementWithSettings::ElementWithSettings;
+
+  void stop() override { reader_.reset(); }
+  bool set_caps(GstCaps* in, GstCaps*) override { return video_info_from_caps(in, &video_); }
+  void event(GstEvent* event) override;
+  GstFlowReturn frame(GstBuffer* frame) override;
+
+ private:
+  void post_objects(GstBuffer* frame);
+
   // Streaming thread only.
-  GstVideoInfo video{};
-  dvnn::gst::ObjectReader reader;
-  dvnn::gst::ObjectsMessage message;
+  GstVideoInfo video_{};
+  ObjectReader reader_;
+  ObjectsMessage message_;
 };
 
-struct _GstDvRead {
-  GstBaseTransform parent;
-  GstDvReadPrivate* priv;
-};
-
-G_DEFINE_TYPE(GstDvRead, gst_dv_read, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(dvread, "dvread", GST_RANK_NONE, GST_TYPE_DV_READ)
-
-static GstStaticPadTemplate dv_read_sink_template =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
-static GstStaticPadTemplate dv_read_src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));
-
-static dvnn::gst::Properties<ReadSettings> gst_dv_read_rows() {
-  using dvnn::gst::When;
+Properties<ReadSettings> read_properties() {
   constexpr guint kLongestTime = 3600 * 1000;  // milliseconds
-  dvnn::gst::Properties<ReadSettings> table;
-  dvnn::gst::add_label_list(
-      &ReadSettings::object_class, "object-class", "object-class-array", "Object class",
-      "Labels of the objects that are read, between commas; empty for all", &table);
+  Properties<ReadSettings> table;
+  add_label_list(&ReadSettings::object_class, "object-class", "object-class-array", "Object class",
+                 "Labels of the objects that are read, between commas; empty for all", &table);
 #ifdef DVNN_HAVE_MARKERS
-  dvnn::gst::add_label_list(
+  add_label_list(
       &ReadSettings::marker_class, "marker-class", "marker-class-array", "Marker class",
       "Labels of the objects that are read as ArUco or AprilTag markers, between commas; "
       "empty for none",
@@ -95,7 +84,7 @@ static dvnn::gst::Properties<ReadSettings> gst_dv_read_rows() {
        "Families of markers that are looked for (docs/regions.md), between commas; empty for "
        "all"},
       [](const std::string& text, ReadSettings*) {
-        return dvnn::codes::MarkerReader::check_families(dvnn::gst::split_list(text));
+        return codes::MarkerReader::check_families(split_list(text));
       });
 #endif
   table.number(
@@ -119,84 +108,46 @@ static dvnn::gst::Properties<ReadSettings> gst_dv_read_rows() {
   return table;
 }
 
-// --- frames ------------------------------------------------------------------------------------
-
-static void gst_dv_read_post(GstDvRead* self, GstBuffer* frame) {
-  GstDvReadPrivate& priv = *self->priv;
+void ReadElement::post_objects(GstBuffer* frame) {
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
   if (count == 0) return;
   for (guint i = 0; i < count; ++i) {
-    priv.message.append(*gst_dv_objects_meta_get_object(meta, i), meta);
+    message_.append(*gst_dv_objects_meta_get_object(meta, i), meta);
   }
   const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, 0);
-  priv.message.post(GST_ELEMENT(self), GST_BASE_TRANSFORM(self)->segment, frame,
-                    pass ? pass->network : "", pass && pass->state == GST_DV_PASS_INFERRED);
+  message_.post(element(), segment(), frame, pass ? pass->network : "",
+                pass && pass->state == GST_DV_PASS_INFERRED);
 }
 
-static GstFlowReturn gst_dv_read_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
-  return dvnn::gst::guard(
-      trans, "the codes cannot be read", GST_FLOW_ERROR, [&]() -> GstFlowReturn {
-        GstDvRead* self = GST_DV_READ(trans);
-        GstDvReadPrivate& priv = *self->priv;
-        ReadSettings settings;
-        {
-          const ObjectLock lock(self);
-          settings = priv.settings;
-        }
-        priv.reader.configure(settings);
-        const GstClockTime time = dvnn::gst::running_time(trans->segment, frame);
-        const dvnn::Status status = priv.reader.read(priv.video, time, frame);
-        if (!status.ok()) {
-          dvnn::gst::post_error(GST_ELEMENT(self), dvnn::gst::Topic::kData, status.error());
-          return GST_FLOW_ERROR;
-        }
-        GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT " is read", GST_TIME_ARGS(time));
-        if (settings.post_messages) gst_dv_read_post(self, frame);
-        return GST_FLOW_OK;
-      });
-}
-
-// --- stream ------------------------------------------------------------------------------------
-
-static gboolean gst_dv_read_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  return dvnn::gst::video_info_from_caps(incaps, &GST_DV_READ(trans)->priv->video);
-}
-
-static gboolean gst_dv_read_sink_event(GstBaseTransform* trans, GstEvent* event) {
-  const GstEventType type = GST_EVENT_TYPE(event);
-  if (type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) {
-    GST_DV_READ(trans)->priv->reader.reset();
+GstFlowReturn ReadElement::frame(GstBuffer* frame) {
+  reader_.configure(take_settings());
+  const GstClockTime time = running_time(segment(), frame);
+  const Status status = reader_.read(video_, time, frame);
+  if (!status.ok()) {
+    post_error(element(), Topic::kData, status.error());
+    return GST_FLOW_ERROR;
   }
-  return GST_BASE_TRANSFORM_CLASS(gst_dv_read_parent_class)->sink_event(trans, event);
+  GST_LOG_OBJECT(element(), "frame at %" GST_TIME_FORMAT " is read", GST_TIME_ARGS(time));
+  if (current().post_messages) post_objects(frame);
+  return GST_FLOW_OK;
 }
 
-static gboolean gst_dv_read_stop(GstBaseTransform* trans) {
-  GST_DV_READ(trans)->priv->reader.reset();
-  return TRUE;
+void ReadElement::event(GstEvent* event) {
+  const GstEventType type = GST_EVENT_TYPE(event);
+  if (type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) reader_.reset();
 }
 
-// --- object ------------------------------------------------------------------------------------
+}  // namespace
 
-static void gst_dv_read_init(GstDvRead* self) {
-  self->priv = new GstDvReadPrivate;
-  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
+const ElementClass& dvread() {
+  static const ElementClass element = {
+      {"GstDvRead", "dvread", "DV code reader", "Filter/Analyzer/Video",
+       "Reads the QR codes, barcodes and markers that dvdecode attached",
+       "the codes cannot be read", DVNN_VIDEO_CAPS, DVNN_VIDEO_CAPS},
+      properties_of<read_properties>,
+      create_element<ReadElement>};
+  return element;
 }
 
-static void gst_dv_read_class_init(GstDvReadClass* klass) {
-  GObjectClass* object_class = G_OBJECT_CLASS(klass);
-  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
-  GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(dv_read_debug, "dvread", 0, "Reading of codes");
-  own_private<GstDvRead>(object_class);
-  own_properties<GstDvRead, made_once<gst_dv_read_rows>>(object_class);
-  gst_element_class_set_static_metadata(
-      element_class, "DV code reader", "Filter/Analyzer/Video",
-      "Reads the QR codes, barcodes and markers that dvdecode attached", "gst-dvnn developers");
-  gst_element_class_add_static_pad_template(element_class, &dv_read_sink_template);
-  gst_element_class_add_static_pad_template(element_class, &dv_read_src_template);
-  trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_read_stop);
-  trans_class->set_caps = GST_DEBUG_FUNCPTR(gst_dv_read_set_caps);
-  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_dv_read_sink_event);
-  trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_read_transform_ip);
-}
+}  // namespace dvnn::gst

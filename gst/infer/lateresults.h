@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "infer/inferqueue.h"
+#include "infer/inferitem.h"
 
 namespace dvnn::gst {
 

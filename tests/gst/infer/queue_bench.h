@@ -43,6 +43,7 @@ class Bench {
 };
 
 inline ItemPtr frame(guint64 pts, bool inferred) {
+  gst_init(nullptr, nullptr);
   auto item = std::make_shared<InferItem>();
   GstBuffer* buffer = gst_buffer_new();
   GST_BUFFER_PTS(buffer) = pts;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check_suite.h"
+#include "infer/inferqueue.h"
 
 namespace dvnn::test::late_results_tests {
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A frame or an event on its way through dvinfer.
+//
+// One thread at a time has an item's frame, status and times: the sink side until it is queued, the
+// source side once it has left. Of its regions a worker has the one that it runs, and the sink side
+// those that it still fills. What the queue notes of an item (`number`, `late`, `queued`, `runs`)
+// changes under the queue's lock only.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "image/view.h"
+#include "infer/latency.h"
+#include "infer/regiontag.h"
+#include "infer/slotpool.h"
+#include "refs.h"
+
+namespace dvnn::gst {
+
+struct LoadedNetwork;
+struct TensorOutput;
+
+/// An object that later frames find again by its track, and where it was when it was looked at.
+struct Followed {
+  guint64 track = 0;
+  gint class_id = 0;
+  image::Corners box;
+};
+
+/// One region of a frame in flight: what it is, and how the network's input shows it; its slot
+/// until the run is over, then its outputs (views of the slot, or copies).
+struct Region {
+  RegionTag tag;
+  image::Shown shown;
+  SlotPtr slot;
+  int64_t ready_us = 0;  // when it was filled
+  std::vector<MemoryPtr> outputs;
+  Followed followed;       // whose results these are, if the frame may leave before them
+  bool predicted = false;  // seen in an earlier frame, and moved with its object
+};
+
+/// How far the runs of an item's regions are (worklist.h).
+struct RegionRuns {
+  bool done = true;      // all were run, or there is nothing to run
+  bool counted = false;  // among the inferences that are not done
+  bool open = false;     // the sink side still fills regions
+  bool stopped = false;  // no more regions are run
+  size_t ready = 0;      // regions that have their slots
+  size_t taken = 0;      // of these, by workers
+  size_t running = 0;    // of these, not finished
+  int64_t moved_us = 0;  // when the last run began or ended
+};
+
+struct InferItem {
+  MiniObjectPtr object;
+  std::vector<Region> regions;  // empty: the frame passes without inference
+  bool nothing_to_see = false;  // it has no regions because there is nothing to look at
+  std::shared_ptr<LoadedNetwork> network;
+  std::shared_ptr<const TensorOutput>
+      tensors;    // how outputs leave as a buffer of a stream, or null
+  Status status;  // of conversion and run
+  FrameTimes times;
+  int64_t upstream_us = 0;  // see LatencyMeter::frame_ready()
+  int64_t leave_by_us = 0;  // the monotonic time at which it goes without results; 0: never
+
+  guint64 number = 0;   // of the frame, counted by the queue; 0: it has not been queued
+  bool late = false;    // its frame has left before the results
+  bool queued = false;  // it has not left
+  RegionRuns runs;
+
+  bool is_frame() const { return GST_IS_BUFFER(object.get()); }
+};
+using ItemPtr = std::shared_ptr<InferItem>;
+/// An item moves from list to list with its node, which takes no memory.
+using InferItems = std::list<ItemPtr>;
+
+/// Moves the item's frame, unless it has left before, into an item without regions, finished at the
+/// monotonic time `now_us`. Workers keep `from`, and may yet return to it.
+ItemPtr split_off(InferItem* from, int64_t now_us);
+
+/// The log's category of the queue and its parts.
+GstDebugCategory* queue_category();
+
+}  // namespace dvnn::gst

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work whose frame has left before its results. Workers go on with it, and no frame waits for it.
+// Its results are taken when the next frame leaves. Work that has failed is handed out on its own,
+// so that the error is reported.
+#pragma once
+
+#include <string>
+
+#include "infer/worklist.h"
+
+namespace dvnn::gst {
+
+/// For one thread at a time: InferQueue calls it under its lock. Times are monotonic, in
+/// microseconds.
+class LateWork {
+ public:
+  /// Work that is given up here leaves `work`, too. `name` is the element's, in the log.
+  LateWork(WorkList* work, std::string name);
+
+  /// Takes the single item of `item`, whose frame has left.
+  void add(InferItems item);
+  /// Returns whether any is under way.
+  bool is_under_way() const { return !under_way_.empty(); }
+  /// The item is done; nothing happens if it was dropped before.
+  void end(const InferItem& item);
+  /// The results since the last call, in the order in which they were done.
+  InferItems take_done();
+  /// An item that has failed, without a frame; null if there is none.
+  ItemPtr take_failed();
+  bool has_failed() const { return !failed_.empty(); }
+  /// Fails the work that the device has not answered about for `watchdog_ms` milliseconds.
+  void give_up_lost(guint watchdog_ms, int64_t now_us);
+  /// Forgets all of it: it belongs to no frame that will come.
+  void drop();
+
+ private:
+  WorkList& work_;
+  const std::string name_;
+  InferItems under_way_, done_, failed_;
+};
+
+}  // namespace dvnn::gst

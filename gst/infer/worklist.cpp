@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/worklist.h"
+
+#include <algorithm>
+#include <utility>
+
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT queue_category()
+
+namespace dvnn::gst {
+
+WorkList::WorkList(size_t inferences, std::string name)
+    : name_(std::move(name)), limit_(inferences) {
+  runs_.reserve(inferences);
+}
+
+// --- items -------------------------------------------------------------------------------------
+
+void WorkList::add(const ItemPtr& item, size_t ready, int64_t now_us) {
+  RegionRuns& runs = item->runs;
+  if (item->regions.empty()) {
+    item->times.finished = now_us;
+    return;
+  }
+  todo_.push_back(item);
+  ++inferences_;
+  runs.done = false;
+  runs.counted = true;
+  runs.ready = std::min(ready, item->regions.size());
+  runs.open = runs.ready < item->regions.size();
+}
+
+void WorkList::add_region(InferItem* item) {
+  RegionRuns& runs = item->runs;
+  ++runs.ready;
+  GST_LOG_ID(id(), "frame %" G_GUINT64_FORMAT ": %zu of %zu regions ready", item->number,
+             runs.ready, item->regions.size());
+  runs.open = runs.ready < item->regions.size();
+}
+
+void WorkList::unlist(const InferItem* item) {
+  const auto is_it = [&](const ItemPtr& other) { return other.get() == item; };
+  todo_.erase(std::remove_if(todo_.begin(), todo_.end(), is_it), todo_.end());
+}
+
+void WorkList::stop(InferItem* item) {
+  unlist(item);
+  item->runs.stopped = true;
+}
+
+void WorkList::forget(InferItem* item) {
+  unlist(item);
+  if (std::exchange(item->runs.counted, false)) --inferences_;
+}
+
+void WorkList::give_up(InferItem* item) {
+  stop(item);
+  forget(item);
+}
+
+bool WorkList::settle(InferItem* item, int64_t now_us) {
+  RegionRuns& runs = item->runs;
+  const bool left = runs.taken < runs.ready && !runs.stopped;
+  if (runs.done || runs.open || runs.running > 0 || left) return false;
+  item->times.finished = now_us;
+  runs.done = true;
+  GST_LOG_ID(id(), "frame %" G_GUINT64_FORMAT " is done%s: %s", item->number,
+             item->late ? ", late" : "",
+             item->status.ok() ? "good" : item->status.error().message.c_str());
+  forget(item);
+  return true;
+}
+
+// --- runs --------------------------------------------------------------------------------------
+
+// Only the last item can be open, so that no other one waits behind it.
+bool WorkList::has_next() const {
+  return !todo_.empty() && todo_.front()->runs.taken < todo_.front()->runs.ready;
+}
+
+WorkList::Run WorkList::begin(int64_t now_us) {
+  // Held by the run, too: a flush may drop the item from the queue while its slots are in use.
+  const Run run{todo_.front(), todo_.front()->runs.taken, now_us};
+  InferItem& item = *run.item;
+  runs_.push_back({&item, now_us});
+  if (++item.runs.taken == item.regions.size()) todo_.pop_front();
+  item.runs.moved_us = now_us;
+  if (item.times.started == 0) item.times.started = now_us;
+  ++item.runs.running;
+  GST_LOG_ID(id(), "frame %" G_GUINT64_FORMAT ": region %zu of %zu is run; %zu under way",
+             item.number, run.region, item.regions.size(), runs_.size());
+  return run;
+}
+
+bool WorkList::end(const Run& run, Status status, int64_t now_us) {
+  InferItem* const item = run.item.get();
+  const auto is_this = [&](const UnderWay& other) {
+    return other.item == item && other.since_us == run.since_us;
+  };
+  runs_.erase(std::find_if(runs_.begin(), runs_.end(), is_this));
+  --item->runs.running;
+  item->runs.moved_us = now_us;
+  GST_LOG_ID(id(), "frame %" G_GUINT64_FORMAT ": region %zu was run in %lld us: %s", item->number,
+             run.region, static_cast<long long>(now_us - run.since_us),
+             status.ok() ? "good" : status.error().message.c_str());
+  if (!status.ok()) {
+    if (item->status.ok()) item->status = std::move(status);
+    stop(item);
+  }
+  return settle(item, now_us);
+}
+
+// --- watchdog ----------------------------------------------------------------------------------
+
+bool WorkList::is_overdue(const InferItem& item, guint watchdog_ms, int64_t now_us) {
+  return item.runs.running > 0 && now_us - item.runs.moved_us > int64_t{watchdog_ms} * 1000;
+}
+
+size_t WorkList::lost(guint watchdog_ms, int64_t now_us) const {
+  const int64_t oldest = now_us - int64_t{watchdog_ms} * 1000;
+  return static_cast<size_t>(std::count_if(
+      runs_.begin(), runs_.end(), [&](const UnderWay& run) { return run.since_us < oldest; }));
+}
+
+}  // namespace dvnn::gst

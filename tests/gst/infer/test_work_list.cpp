@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of work by itself: which region is run next, and when an item is done. The test is every
+// worker, and says what time it is.
+#include "infer/worklist.h"
+
+#include <cstring>
+
+#include "queue_bench.h"
+
+namespace dvnn::test::work_list_tests {
+
+namespace {
+
+constexpr guint kWatchdogMs = 10;
+constexpr int64_t kStart = 100, kInTime = kStart + 10000, kTooLate = kInTime + 1;  // microseconds
+
+const Error kBroken{ErrorCode::kDevice, "it broke"};
+
+}  // namespace
+
+START_TEST(regions_are_run_in_order_and_the_item_is_done_after_the_last) {
+  WorkList list(2, "list");
+  const ItemPtr one = frame_of(0, 2), two = frame_of(1, 1);
+  list.add(one, 2, 1);
+  list.add(two, 1, 1);
+  ck_assert(!list.has_room());
+  const WorkList::Run first = list.begin(5), second = list.begin(6), third = list.begin(7);
+  ck_assert(first.item == one && first.region == 0);
+  ck_assert(second.item == one && second.region == 1);
+  ck_assert(third.item == two && third.region == 0);
+  ck_assert(!list.has_next());
+  // In whichever order they end.
+  ck_assert(!list.end(second, {}, 8));
+  ck_assert(list.end(third, {}, 9));
+  ck_assert(list.has_room());
+  ck_assert(list.end(first, {}, 10));
+  ck_assert_int_eq(one->times.started, 5);
+  ck_assert_int_eq(one->times.finished, 10);
+  ck_assert_uint_eq(list.inferences(), 0);
+  ck_assert(!list.is_running());
+}
+END_TEST
+
+START_TEST(an_item_that_is_being_filled_is_not_done) {
+  WorkList list(2, "list");
+  const ItemPtr item = frame_of(0, 3);
+  list.add(item, 1, 0);
+  ck_assert(!list.end(list.begin(1), {}, 2));
+  ck_assert(!list.has_next() && item->runs.open);
+  list.add_region(item.get());
+  ck_assert(list.has_next() && item->runs.open);
+  list.add_region(item.get());
+  ck_assert(!item->runs.open);
+  ck_assert(!list.end(list.begin(3), {}, 4));
+  ck_assert(list.end(list.begin(5), {}, 6));
+}
+END_TEST
+
+START_TEST(after_an_error_nothing_of_the_item_is_run) {
+  WorkList list(2, "list");
+  const ItemPtr item = frame_of(0, 4), next = frame_of(1, 1);
+  list.add(item, 4, 0);
+  list.add(next, 1, 0);
+  const WorkList::Run good = list.begin(1), bad = list.begin(2);
+  ck_assert(!list.end(bad, kBroken, 3));
+  // The next one's turn it is, while a run of this one is still under way.
+  ck_assert(list.begin(4).item == next);
+  ck_assert(list.end(good, Error{ErrorCode::kDevice, "later"}, 5));
+  dvnn_assert_text(item->status.error().message, "it broke");
+}
+END_TEST
+
+START_TEST(an_item_without_regions_is_done_at_once) {
+  WorkList list(1, "list");
+  const ItemPtr item = frame_of(0, 0);
+  list.add(item, 0, 7);
+  ck_assert(item->runs.done && list.has_room() && !list.has_next());
+  ck_assert_int_eq(item->times.finished, 7);
+}
+END_TEST
+
+START_TEST(an_item_that_is_given_up_makes_room_while_it_is_run) {
+  WorkList list(1, "list");
+  const ItemPtr item = frame_of(0, 2);
+  list.add(item, 2, 0);
+  const WorkList::Run run = list.begin(1);
+  list.give_up(item.get());
+  ck_assert(list.has_room() && !list.has_next() && list.is_running());
+  ck_assert(list.end(run, {}, 2));
+  ck_assert_uint_eq(list.inferences(), 0);
+}
+END_TEST
+
+START_TEST(the_watchdog_is_of_one_run) {
+  WorkList list(2, "list");
+  const ItemPtr item = frame_of(0, 3);
+  list.add(item, 3, 0);
+  ck_assert(!WorkList::is_overdue(*item, kWatchdogMs, kTooLate));  // nobody runs it
+  const WorkList::Run first = list.begin(kStart);
+  ck_assert(!WorkList::is_overdue(*item, kWatchdogMs, kInTime));
+  ck_assert(WorkList::is_overdue(*item, kWatchdogMs, kTooLate));
+  ck_assert_uint_eq(list.lost(kWatchdogMs, kInTime), 0);
+  ck_assert_uint_eq(list.lost(kWatchdogMs, kTooLate), 1);
+  ck_assert(!list.all_lost(kWatchdogMs, kTooLate));
+  // Another region has moved meanwhile, but the first one's worker has not come back.
+  const WorkList::Run second = list.begin(1000);
+  ck_assert(!WorkList::is_overdue(*item, kWatchdogMs, kTooLate));
+  ck_assert_uint_eq(list.lost(kWatchdogMs, kTooLate), 1);
+  ck_assert(list.all_lost(kWatchdogMs, 1000 + kTooLate));
+  list.end(first, {}, 2000);
+  list.end(second, {}, 2000);
+  ck_assert_uint_eq(list.lost(kWatchdogMs, 1000 + kTooLate), 0);
+}
+END_TEST
+
+DVNN_SUITE(work_list, regions_are_run_in_order_and_the_item_is_done_after_the_last,
+           an_item_that_is_being_filled_is_not_done, after_an_error_nothing_of_the_item_is_run,
+           an_item_without_regions_is_done_at_once,
+           an_item_that_is_given_up_makes_room_while_it_is_run, the_watchdog_is_of_one_run)
+
+}  // namespace dvnn::test::work_list_tests

@@ -16,8 +16,8 @@ bool NetworkSettings::operator==(const NetworkSettings& other) const {
   return all(*this) == all(other);
 }
 
-Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts,
-                                            const Cancellation* cancellation) {
+Result<PoolPtr> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts,
+                          const Cancellation* cancellation) {
   auto pool = guarded("making slots",
                       [&] { return SlotPool::create(loaded.network, counts, cancellation); });
   if (pool.ok() || pool.error().code == ErrorCode::kCancelled) return pool;
@@ -25,8 +25,7 @@ Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const S
   return Error{error.code, error.message + "; if device memory is short, lower max-in-flight"};
 }
 
-static Result<std::shared_ptr<LoadedNetwork>> load(const NetworkSettings& settings,
-                                                   const Cancellation* cancellation) {
+static Result<LoadedPtr> load(const NetworkSettings& settings, const Cancellation* cancellation) {
   network::NetworkSource source;
   source.path = settings.path.empty() ? network::default_network() : settings.path;
   source.weights = settings.weights;
@@ -46,8 +45,7 @@ static Result<std::shared_ptr<LoadedNetwork>> load(const NetworkSettings& settin
   return loaded;
 }
 
-Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& settings,
-                                                    const Cancellation* cancellation) {
+Result<LoadedPtr> load_network(const NetworkSettings& settings, const Cancellation* cancellation) {
   return guarded("loading the network", [&] { return load(settings, cancellation); });
 }
 

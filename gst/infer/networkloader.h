@@ -30,14 +30,15 @@ struct LoadedNetwork {
   int64_t first_run_us = 0;        // how long a run took that was tried; 0: not known
   network::FiniteWatch watch{};
 };
+using LoadedPtr = std::shared_ptr<LoadedNetwork>;
+using PoolPtr = std::shared_ptr<SlotPool>;
 
 /// kCancelled soon after `cancellation` (may be null) is.
-Result<std::shared_ptr<LoadedNetwork>> load_network(const NetworkSettings& settings,
-                                                    const Cancellation* cancellation);
+Result<LoadedPtr> load_network(const NetworkSettings& settings, const Cancellation* cancellation);
 
 /// Makes the slots. kNoMemory or kDevice where device memory does not suffice for them.
-Result<std::shared_ptr<SlotPool>> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts,
-                                            const Cancellation* cancellation);
+Result<PoolPtr> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts,
+                          const Cancellation* cancellation);
 
 /// The topic of such an error: a file, or the settings.
 Topic load_topic(const NetworkSettings& settings, const Error& error);

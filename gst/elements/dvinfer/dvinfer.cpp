@@ -59,117 +59,136 @@
  */
 #include "elements/dvinfer/dvinfer.h"
 
+#include <memory>
 #include <utility>
 
-#include "elements/dvinfer/dvinferlatency.h"
-#include "elements/dvinfer/dvinfernetworks.h"
-#include "elements/dvinfer/dvinferrun.h"
-#include "elements/dvinfer/dvinfersink.h"
-#include "elements/dvinfer/dvinfersrc.h"
-#include "elements/dvinfer/dvinferworkers.h"
+#include "elements/dvinfer/infercontext.h"
+#include "elements/dvinfer/latencyreport.h"
+#include "elements/dvinfer/negotiation.h"
+#include "elements/dvinfer/networks.h"
+#include "elements/dvinfer/sinkside.h"
+#include "elements/dvinfer/sourceside.h"
+#include "elements/dvinfer/workers.h"
 #include "elements/objectclass.h"
-#include "errors.h"
+#include "frames/videocaps.h"
 #include "guard.h"
 #include "infer/deviceturns.h"
 #include "refs.h"
 
+GST_DEBUG_CATEGORY(dv_infer_debug);
 #undef GST_CAT_DEFAULT
-#define GST_CAT_DEFAULT gst_dv_infer_debug
+#define GST_CAT_DEFAULT dv_infer_debug
 
-using dvnn::Cancellation;
-using dvnn::Error;
-using dvnn::Status;
+using dvnn::gst::BufferPtr;
+using dvnn::gst::EventPtr;
 using dvnn::gst::infer_properties;
+using dvnn::gst::InferItem;
+using dvnn::gst::InferQueue;
 using dvnn::gst::InferSettings;
 using dvnn::gst::made_once;
-using dvnn::gst::ObjectLock;
 using dvnn::gst::own_private;
-using dvnn::gst::SlotPool;
-using dvnn::gst::Topic;
+
+// The parts; each knows only those above it.
+struct GstDvInferPrivate {
+  dvnn::gst::InferContext context;
+  dvnn::gst::Negotiation negotiation{&context};
+  dvnn::gst::Networks networks{&context};
+  dvnn::gst::LatencyReport latency{&context, &networks};
+  dvnn::gst::SourceSide source{&context, &networks, &latency, &negotiation};
+  dvnn::gst::SinkSide sink{&context, &networks, &latency, &negotiation, &source};
+  dvnn::gst::Workers workers{&context};
+};
+
+struct _GstDvInfer {
+  GstElement parent;
+  GstDvInferPrivate* priv;
+};
 
 G_DEFINE_TYPE(GstDvInfer, gst_dv_infer, GST_TYPE_ELEMENT)
 GST_ELEMENT_REGISTER_DEFINE(dvinfer, "dvinfer", GST_RANK_NONE, GST_TYPE_DV_INFER)
 
+static GstStaticPadTemplate dv_infer_sink_template = GST_STATIC_PAD_TEMPLATE(
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+static GstStaticPadTemplate dv_infer_src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+
 static guint prop_stats;  // the row after those of the settings
 static guint prop_active_device;
 
-// All properties of one g_object_set() call are set by now, so one load is enough for them.
-static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
-                                                     GParamSpec** specs) {
-  dvnn::gst::guard(object, "another network cannot be loaded",
-                   [&] { gst_dv_infer_follow_settings(GST_DV_INFER(object), count, specs); });
-  G_OBJECT_CLASS(gst_dv_infer_parent_class)->dispatch_properties_changed(object, count, specs);
+// --- pads --------------------------------------------------------------------------------------
+
+static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
+  return dvnn::gst::guard(parent, "a frame cannot be taken", GST_FLOW_ERROR,
+                          [&] { return GST_DV_INFER(parent)->priv->sink.take(BufferPtr(buffer)); });
+}
+
+static gboolean gst_dv_infer_sink_event(GstPad*, GstObject* parent, GstEvent* event) {
+  return GST_DV_INFER(parent)->priv->sink.take_event(EventPtr(event));
+}
+
+static gboolean gst_dv_infer_sink_query(GstPad*, GstObject* parent, GstQuery* query) {
+  return GST_DV_INFER(parent)->priv->sink.answer(query);
+}
+
+static gboolean gst_dv_infer_src_event(GstPad*, GstObject* parent, GstEvent* event) {
+  return GST_DV_INFER(parent)->priv->source.take_event(EventPtr(event));
+}
+
+static gboolean gst_dv_infer_src_query(GstPad*, GstObject* parent, GstQuery* query) {
+  return GST_DV_INFER(parent)->priv->source.answer(query);
+}
+
+static gboolean gst_dv_infer_src_activate_mode(GstPad*, GstObject* parent, GstPadMode mode,
+                                               gboolean active) {
+  return mode == GST_PAD_MODE_PUSH && GST_DV_INFER(parent)->priv->source.activate(active);
+}
+
+static GstPad* gst_dv_infer_add_sink_pad(GstElement* element) {
+  GstPad* pad = gst_pad_new_from_static_template(&dv_infer_sink_template, "sink");
+  gst_pad_set_chain_function(pad, GST_DEBUG_FUNCPTR(gst_dv_infer_chain));
+  gst_pad_set_event_function(pad, GST_DEBUG_FUNCPTR(gst_dv_infer_sink_event));
+  gst_pad_set_query_function(pad, GST_DEBUG_FUNCPTR(gst_dv_infer_sink_query));
+  gst_element_add_pad(element, pad);
+  return pad;
+}
+
+static GstPad* gst_dv_infer_add_src_pad(GstElement* element) {
+  GstPad* pad = gst_pad_new_from_static_template(&dv_infer_src_template, "src");
+  gst_pad_set_event_function(pad, GST_DEBUG_FUNCPTR(gst_dv_infer_src_event));
+  gst_pad_set_query_function(pad, GST_DEBUG_FUNCPTR(gst_dv_infer_src_query));
+  gst_pad_set_activatemode_function(pad, GST_DEBUG_FUNCPTR(gst_dv_infer_src_activate_mode));
+  gst_element_add_pad(element, pad);
+  return pad;
 }
 
 // --- start and stop ----------------------------------------------------------------------------
 
 // Nothing here takes long, as all that does was done on the way to READY: elements that GStreamer
 // has started before this one may push already, and lose what this one does not take.
-static void gst_dv_infer_start(GstDvInfer* self) {
-  GstDvInferPrivate& priv = *self->priv;
-  const InferSettings settings = gst_dv_infer_settings(self);
-  priv.intake->live = false;
-  priv.intake->admission.reset();
-  priv.intake->admission.set_rules(settings.admission());
-  priv.intake->stats.reset();
-  priv.intake->latency.reset();
-  priv.outputs_pushed = 0;
-  priv.late.reset();
-  dvnn::gst::InferQueue::Limits limits;
+static void gst_dv_infer_start(GstDvInferPrivate* priv) {
+  const InferSettings settings = priv->context.settings();
+  dvnn::gst::Intake& intake = *priv->context.intake();
+  intake.live = false;
+  intake.admission.reset();
+  intake.admission.set_rules(settings.admission());
+  intake.stats.reset();
+  intake.latency.reset();
+  InferQueue::Limits limits;
   limits.inferences = settings.max_in_flight;
-  auto queue = std::make_shared<dvnn::gst::InferQueue>(
-      limits,
-      [self](dvnn::gst::InferItem* item, size_t region) {
-        return gst_dv_infer_run(self, item, region);
-      },
-      [self](bool run) { gst_dv_infer_set_task(self, run); }, GST_OBJECT_NAME(self));
-  {
-    const ObjectLock lock(self);
-    priv.queue = std::move(queue);
-  }
-  gst_dv_infer_start_workers(self, settings.max_in_flight);
-  gst_segment_init(&priv.sink.segment, GST_FORMAT_UNDEFINED);
-  priv.sink.have_video = priv.sink.tensors_in = priv.sink.tensors_out = false;
-  gst_dv_infer_estimate_latency(self);
-  priv.stats_posted_us = g_get_monotonic_time();
-#ifdef DVNN_HAVE_TENSORS
-  priv.exporter.reset();
-  priv.export_failed = false;
-#endif
-  const ObjectLock lock(self);
-  priv.shared.started = true;
+  priv->context.exchange_queue(std::make_shared<InferQueue>(
+      limits, [priv](InferItem* item, size_t region) { return priv->source.run(item, region); },
+      [priv](bool run) { priv->source.set_task(run); }, GST_OBJECT_NAME(priv->context.element())));
+  priv->workers.start(settings.max_in_flight);
+  priv->sink.start();
+  priv->source.start();
+  priv->networks.start();
 }
 
-static void gst_dv_infer_stop(GstDvInfer* self) {
-  GstDvInferPrivate& priv = *self->priv;
-  const bool all_ended = gst_dv_infer_stop_workers(self);
-  dvnn::gst::DeviceTurns::of_process().leave(self);
-  priv.sink.converters.reset();
-  priv.sink.converters_of.reset();
-  LoadedPtr next;
-  std::shared_ptr<dvnn::gst::InferQueue> queue;
-  std::shared_ptr<SlotPool> pool;  // released without the lock
-  {
-    const ObjectLock lock(self);
-    queue.swap(priv.queue);
-    priv.shared.started = false;
-    ++priv.shared.loads;  // nobody waits for a load under way any more
-    if (priv.shared.newest_load) priv.shared.newest_load->cancel();
-    next.swap(priv.shared.next);
-    // The next start uses the pool again, unless a worker that was lost has some of its slots.
-    if (priv.shared.loaded) {
-      pool = priv.shared.loaded->pool;
-      if (!all_ended) priv.shared.loaded->pool.reset();
-    }
-  }
-  if (pool) pool->set_flushing(true);
-  dvnn::gst::guard(self, "the slots cannot be let go of", [&] {
-    std::vector<std::shared_ptr<void>> held;
-    held.push_back(std::move(queue));
-    held.push_back(std::move(next));
-    held.push_back(std::move(pool));
-    gst_dv_infer_let_go(self, std::move(held));
-  });
+static void gst_dv_infer_stop(GstDvInferPrivate* priv) {
+  const bool all_ended = priv->workers.stop();
+  dvnn::gst::DeviceTurns::of_process().leave(priv->context.element());
+  priv->sink.stop();
+  priv->networks.stop(priv->context.exchange_queue(nullptr), all_ended);
 }
 
 // Prepares what an upward change of state needs; false if that fails.
@@ -179,47 +198,37 @@ static bool gst_dv_infer_prepare(GstDvInfer* self, GstStateChange transition) {
     return true;
   }
   if (!dvnn::gst::settings_are_right(GST_ELEMENT(self))) return false;
-  return dvnn::gst::guard(self, "the network cannot be loaded", false, [&]() -> bool {
-    const auto cancellation = std::make_shared<Cancellation>();
-    auto set_opening = [self](std::shared_ptr<Cancellation> now) {
-      const ObjectLock lock(self);
-      self->priv->shared.opening = std::move(now);
-    };
-    set_opening(cancellation);
+  return dvnn::gst::guard(self, "the network cannot be loaded", false, [&] {
     // Again on the way to PAUSED, for what was set in READY.
-    const gboolean good = gst_dv_infer_open(self, cancellation);
-    set_opening(nullptr);
-    if (good && transition == GST_STATE_CHANGE_READY_TO_PAUSED) gst_dv_infer_start(self);
+    const bool good = self->priv->networks.open();
+    if (good && transition == GST_STATE_CHANGE_READY_TO_PAUSED) gst_dv_infer_start(self->priv);
     return good;
   });
 }
 
 // While another thread waits for a change of state upwards: its load ends first.
 static GstStateChangeReturn gst_dv_infer_set_state(GstElement* element, GstState state) {
-  if (state == GST_STATE_NULL) {
-    const ObjectLock lock(element);
-    const auto& opening = GST_DV_INFER(element)->priv->shared.opening;
-    if (opening) opening->cancel();
-  }
+  if (state == GST_STATE_NULL) GST_DV_INFER(element)->priv->networks.cancel_opening();
   return GST_ELEMENT_CLASS(gst_dv_infer_parent_class)->set_state(element, state);
 }
 
 static GstStateChangeReturn gst_dv_infer_change_state(GstElement* element,
                                                       GstStateChange transition) {
   GstDvInfer* self = GST_DV_INFER(element);
+  GstDvInferPrivate* priv = self->priv;
   if (!gst_dv_infer_prepare(self, transition)) {
-    if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) gst_dv_infer_stop(self);
+    if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) gst_dv_infer_stop(priv);
     return GST_STATE_CHANGE_FAILURE;
   }
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_dv_infer_parent_class)->change_state(element, transition);
   const bool failed_start =
       transition == GST_STATE_CHANGE_READY_TO_PAUSED && result == GST_STATE_CHANGE_FAILURE;
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY || failed_start) gst_dv_infer_stop(self);
-  if (transition == GST_STATE_CHANGE_READY_TO_NULL) gst_dv_infer_close(self);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY || failed_start) gst_dv_infer_stop(priv);
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL) priv->networks.close();
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !failed_start) {
     // dvconvert may know slots of an earlier start.
-    gst_pad_push_event(self->sinkpad, gst_event_new_reconfigure());
+    gst_pad_push_event(priv->context.sinkpad(), gst_event_new_reconfigure());
   }
   return result;
 }
@@ -227,47 +236,47 @@ static GstStateChangeReturn gst_dv_infer_change_state(GstElement* element,
 // --- properties --------------------------------------------------------------------------------
 
 static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  GstDvInfer* self = GST_DV_INFER(object);
-  if (!made_once<infer_properties>().rows.set(GST_ELEMENT(self), &self->priv->shared.settings, id,
-                                              value)) {
-    return;
-  }
-  self->priv->intake->admission.set_rules(gst_dv_infer_rules(self).admission());
+  GstDvInferPrivate& priv = *GST_DV_INFER(object)->priv;
   const auto& properties = made_once<infer_properties>();
+  if (!properties.rows.set(GST_ELEMENT(object), priv.context.properties(), id, value)) return;
+  const dvnn::gst::InferRules rules = priv.context.rules();
+  priv.context.intake()->admission.set_rules(rules.admission());
   const bool is_latency = id == properties.latency || id == properties.active;
-  if (is_latency || id == properties.max_held) {
-    gst_dv_infer_limit_frames(self, gst_dv_infer_rules(self));
-  }
-  if (is_latency) {
-    gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
-  }
+  if (is_latency || id == properties.max_held) priv.latency.limit_frames(rules);
+  if (is_latency) priv.context.post(gst_message_new_latency(GST_OBJECT(object)));
 }
 
 static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  GstDvInfer* self = GST_DV_INFER(object);
+  GstDvInferPrivate& priv = *GST_DV_INFER(object)->priv;
   if (id == prop_stats) {
-    g_value_take_boxed(value, gst_dv_infer_stats(self));
-    return;
-  }
-  if (id == prop_active_device) {
-    const LoadedPtr loaded = gst_dv_infer_loaded(self);
+    g_value_take_boxed(value, priv.source.stats());
+  } else if (id == prop_active_device) {
+    const dvnn::gst::LoadedPtr loaded = priv.networks.loaded();
     if (loaded) g_value_set_string(value, loaded->network->device().name().c_str());
-    return;
+  } else {
+    made_once<infer_properties>().rows.get(GST_ELEMENT(object), priv.context.properties(), id,
+                                           value);
   }
-  made_once<infer_properties>().rows.get(GST_ELEMENT(self), &self->priv->shared.settings, id,
-                                         value);
+}
+
+// All properties of one g_object_set() call are set by now, so one load is enough for them.
+static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
+                                                     GParamSpec** specs) {
+  dvnn::gst::guard(object, "another network cannot be loaded",
+                   [&] { GST_DV_INFER(object)->priv->networks.follow_settings(count, specs); });
+  G_OBJECT_CLASS(gst_dv_infer_parent_class)->dispatch_properties_changed(object, count, specs);
 }
 
 static void gst_dv_infer_init(GstDvInfer* self) {
-  self->priv = new GstDvInferPrivate();
-  gst_dv_infer_init_sink_pad(self);
-  gst_dv_infer_init_src_pad(self);
+  GstElement* element = GST_ELEMENT(self);
+  GstPad* sink = gst_dv_infer_add_sink_pad(element);
+  self->priv = new GstDvInferPrivate{{element, sink, gst_dv_infer_add_src_pad(element)}};
 }
 
 static void gst_dv_infer_class_init(GstDvInferClass* klass) {
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(gst_dv_infer_debug, "dvinfer", 0, "Network inference");
+  GST_DEBUG_CATEGORY_INIT(dv_infer_debug, "dvinfer", 0, "Network inference");
   own_private<GstDvInfer>(object_class);
   object_class->set_property = gst_dv_infer_set_property;
   object_class->get_property = gst_dv_infer_get_property;
@@ -292,8 +301,8 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
       "Runs a convolutional network on each frame, on the DMP DV FPGA or on the software device, "
       "and attaches its outputs to the frame",
       "gst-dvnn developers");
-  gst_dv_infer_add_sink_template(element_class);
-  gst_dv_infer_add_src_template(element_class);
+  gst_element_class_add_static_pad_template(element_class, &dv_infer_sink_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_infer_src_template);
   element_class->set_state = GST_DEBUG_FUNCPTR(gst_dv_infer_set_state);
   element_class->change_state = GST_DEBUG_FUNCPTR(gst_dv_infer_change_state);
 }

@@ -186,7 +186,7 @@ START_TEST(an_error_names_the_place_that_raised_it) {
   gchar* debug = nullptr;
   gst_message_parse_error(message, nullptr, &debug);
   const std::string text = debug;
-  ck_assert_msg(text.rfind("gst/elements/dvinfer/dvinfernetworks.cpp(", 0) == 0, "%s", debug);
+  ck_assert_msg(text.rfind("gst/elements/dvinfer/networks.cpp(", 0) == 0, "%s", debug);
   g_free(debug);
   gst_message_unref(message);
   gst_element_set_bus(element, nullptr);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What dvinfer tells the pipeline of its latency, and how many frames may wait because of it.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include <atomic>
+
+#include "elements/dvinfer/infercontext.h"
+#include "elements/dvinfer/networks.h"
+
+namespace dvnn::gst {
+
+/// Any thread may call it, except estimate().
+class LatencyReport {
+ public:
+  LatencyReport(InferContext* context, const Networks* networks)
+      : context_(*context), networks_(*networks) {}
+
+  /// Estimates the latency before frames have shown it, from the network's first run and the rate
+  /// of `video` (null: not known yet). For the sink pad's streaming thread.
+  void estimate(const GstVideoInfo* video);
+  /// Tells the pipeline once frames have taken longer than was reported, or much less for long.
+  void report(const InferRules& rules) const;
+  /// Adds our latency to a query that upstream has answered.
+  void answer(GstQuery* query);
+  /// Returns how many frames the element holds at once at most, as the settings and the latency
+  /// want it: in the queue, and at its pads.
+  guint64 most_held(const InferRules& rules) const;
+  /// Limits the queue's frames as the settings and the latency want it.
+  void limit_frames(const InferRules& rules) const;
+  /// Returns the microseconds that a live frame has travelled before it arrived here, beyond the
+  /// upstream latency.
+  int64_t upstream_wait(GstClockTime running_time) const;
+
+ private:
+  guint64 most_queued(const InferRules& rules) const;
+
+  InferContext& context_;
+  const Networks& networks_;
+  std::atomic<guint> fps_n_{30}, fps_d_{1};  // the stream's frame rate, or a guess
+  std::atomic<GstClockTime> upstream_{0};    // the least upstream latency, as last queried
+};
+
+}  // namespace dvnn::gst

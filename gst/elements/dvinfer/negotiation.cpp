@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvinfer/negotiation.h"
+
+#include <utility>
+
+#include "frames/videocaps.h"
+#include "guard.h"
+#ifdef DVNN_HAVE_TENSORS
+#include "meta/exchange/tensorgroups.h"
+#endif
+
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT dv_infer_debug
+
+namespace dvnn::gst {
+namespace {
+
+// Caps of a network's input or outputs at any frame rate; any tensors before there is a network.
+CapsPtr network_caps(const LoadedNetwork* loaded, bool input, const GstCaps* filter) {
+  if (!loaded) return CapsPtr(gst_caps_from_string(DVNN_TENSORS_CAPS));
+  const network::Model& model = loaded->network->model();
+  return CapsPtr(input
+                     ? tensor_input_caps(loaded->network->input_desc(), model.input.picture, filter)
+                     : tensor_output_caps(model, filter));
+}
+
+// Returns whether downstream takes a stream of the network's outputs.
+bool can_leave_as_tensors(const LoadedNetwork* loaded, const GstCaps* beyond) {
+  if (loaded) return choose_output(loaded->network->model(), beyond, nullptr).has_value();
+  const CapsPtr any(gst_caps_from_string(DVNN_TENSORS_CAPS));
+  return gst_caps_can_intersect(beyond, any.get());
+}
+
+// Caps are not merged, because a subset that comes first has a meaning of its own (tensorinput.h).
+CapsPtr append_caps(CapsPtr a, CapsPtr b) {
+  GstCaps* both = gst_caps_make_writable(a.release());
+  gst_caps_append(both, b.release());
+  return CapsPtr(both);
+}
+
+Result<std::unique_ptr<TensorInput>> create_tensor_input(const LoadedNetwork& loaded,
+                                                         const GstCaps* caps) {
+  return TensorInput::create(caps, loaded.network->input_desc(),
+                             loaded.network->model().input.picture);
+}
+
+}  // namespace
+
+// --- announced tensors -------------------------------------------------------------------------
+
+// Decoders may ask for tensors in the caps of frames. A network that has them says so, and asks no
+// one else for them.
+std::vector<CapsPtr> Negotiation::attachable([[maybe_unused]] const LoadedNetwork& loaded) const {
+#ifdef DVNN_HAVE_TENSORS
+  if (context_.rules().tensor_meta != TensorExport::kNone) {
+    return attachable_tensors(loaded.network->model());
+  }
+#endif
+  return {};
+}
+
+CapsPtr Negotiation::announce([[maybe_unused]] const LoadedNetwork& loaded,
+                              [[maybe_unused]] const GstCaps* beyond, CapsPtr caps) const {
+#ifdef DVNN_HAVE_TENSORS
+  if (has_tensor_groups(beyond)) {
+    return announce_tensor_groups(std::move(caps), beyond, attachable(loaded));
+  }
+#endif
+  return caps;
+}
+
+// The caps that the peer on the other side allows.
+CapsPtr Negotiation::peer_caps(bool sink, [[maybe_unused]] const LoadedNetwork* loaded) const {
+  CapsPtr beyond(gst_pad_peer_query_caps(sink ? context_.srcpad() : context_.sinkpad(), nullptr));
+#ifdef DVNN_HAVE_TENSORS
+  if (sink && loaded && has_tensor_groups(beyond.get())) {
+    return without_tensor_groups(std::move(beyond), attachable(*loaded));
+  }
+#endif
+  return beyond;
+}
+
+// --- queries -----------------------------------------------------------------------------------
+
+// The caps of a pad that the other side and the network allow. The spelling of dimensions follows
+// `filter`, which may be null.
+CapsPtr Negotiation::possible_caps(bool sink, const GstCaps* filter,
+                                   const LoadedNetwork* loaded) const {
+  GstPad* pad = sink ? context_.sinkpad() : context_.srcpad();
+  const CapsPtr possible(gst_pad_get_pad_template_caps(pad));
+  const CapsPtr video(gst_caps_from_string(DVNN_VIDEO_CAPS));
+  const CapsPtr beyond = peer_caps(sink, loaded);
+  // Frames pass as they are. Either side may carry tensors if the other side allows more than
+  // frames.
+  CapsPtr result(gst_caps_intersect_full(beyond.get(), video.get(), GST_CAPS_INTERSECT_FIRST));
+  const bool as_tensors = sink && can_leave_as_tensors(loaded, beyond.get());
+  if (as_tensors) result = append_caps(std::move(result), ref(video.get()));
+  if (as_tensors || !sink) {
+    result = append_caps(std::move(result), network_caps(loaded, sink, filter));
+  }
+  return CapsPtr(gst_caps_intersect_full(result.get(), possible.get(), GST_CAPS_INTERSECT_FIRST));
+}
+
+gboolean Negotiation::answer_caps(GstQuery* query, bool sink, const LoadedNetwork* loaded) const {
+  GstCaps* filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  return guard(context_.element(), "the caps cannot be told", FALSE, [&]() -> gboolean {
+    CapsPtr caps = possible_caps(sink, filter, loaded);
+    if (filter) {
+      caps.reset(gst_caps_intersect_full(filter, caps.get(), GST_CAPS_INTERSECT_FIRST));
+    }
+    gst_query_set_caps_result(query, caps.get());
+    return TRUE;
+  });
+}
+
+gboolean Negotiation::answer_accept_caps(GstQuery* query, const LoadedNetwork* loaded) const {
+  GstCaps* caps = nullptr;
+  gst_query_parse_accept_caps(query, &caps);
+  return guard(context_.element(), "the caps cannot be judged", FALSE, [&]() -> gboolean {
+    const CapsPtr possible = possible_caps(true, caps, loaded);
+    gboolean good = gst_caps_is_subset(caps, possible.get());
+    // Streams of tensors are compared by what their caps mean, and errors are reported with the
+    // caps.
+    if (!good && loaded && is_tensors_caps(caps)) {
+      const CapsPtr any(gst_caps_from_string(DVNN_TENSORS_CAPS));
+      good = gst_caps_can_intersect(caps, any.get()) &&
+             gst_caps_can_intersect(possible.get(), any.get());
+    }
+    gst_query_set_accept_caps_result(query, good);
+    return TRUE;
+  });
+}
+
+// --- what comes and leaves ---------------------------------------------------------------------
+
+void Negotiation::reset() {
+  have_video_ = announced_ = false;
+  tensor_input_.reset();
+  output_.reset();
+}
+
+Result<CapsPtr> Negotiation::take(GstCaps* caps, const LoadedNetwork& loaded) {
+  reset();
+  if (is_tensors_caps(caps)) {
+    DVNN_ASSIGN(tensor_input_, create_tensor_input(loaded, caps));
+  } else {
+    have_video_ = video_info_from_caps(caps, &video_);
+    if (!have_video_) {
+      return Error{ErrorCode::kMalformed, "the stream is neither raw video nor tensors"};
+    }
+  }
+  const CapsPtr beyond(gst_pad_peer_query_caps(context_.srcpad(), nullptr));
+  if (!tensor_input_ && gst_caps_can_intersect(beyond.get(), caps)) {
+    CapsPtr out = announce(loaded, beyond.get(), ref(caps));
+    announced_ = out.get() != caps;
+    return out;
+  }
+  const network::Model& model = loaded.network->model();
+  const GstStructure* rate = gst_caps_get_structure(caps, 0);
+  auto chosen = choose_output(model, beyond.get(), rate);
+  // If downstream takes none of the possible forms, it is told what there is, and refuses that.
+  if (!chosen) chosen = choose_output(model, CapsPtr(gst_caps_new_any()).get(), rate);
+  output_ = std::move(chosen->form);
+  return std::move(chosen->caps);
+}
+
+Result<CapsPtr> Negotiation::take_network(const LoadedNetwork& to) {
+  const CapsPtr caps(gst_pad_get_current_caps(context_.sinkpad()));
+  if (!caps) return CapsPtr();
+  std::unique_ptr<TensorInput> input;
+  if (tensor_input_) {
+    DVNN_ASSIGN(input, create_tensor_input(to, caps.get()));
+  }
+  const CapsPtr beyond(gst_pad_peer_query_caps(context_.srcpad(), nullptr));
+  CapsPtr out;
+  if (output_) {
+    auto chosen =
+        choose_output(to.network->model(), beyond.get(), gst_caps_get_structure(caps.get(), 0));
+    if (!chosen) {
+      return Error{ErrorCode::kMalformed,
+                   "its outputs are not what downstream takes as a stream of tensors"};
+    }
+    output_ = std::move(chosen->form);
+    out = std::move(chosen->caps);
+  } else {
+    CapsPtr announced = announce(to, beyond.get(), ref(caps.get()));
+    const bool had = std::exchange(announced_, announced.get() != caps.get());
+    if (had || announced_) out = std::move(announced);
+  }
+  tensor_input_ = std::move(input);
+  return out;
+}
+
+}  // namespace dvnn::gst

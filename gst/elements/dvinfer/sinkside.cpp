@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elements/dvinfer/sinkside.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "frames/videocaps.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "guard.h"
+#include "infer/slotmeta.h"
+#include "infer/tensorrequest.h"
+#include "times.h"
+
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT dv_infer_debug
+
+namespace dvnn::gst {
+
+void SinkSide::start() {
+  gst_segment_init(&segment_, GST_FORMAT_UNDEFINED);
+  negotiation_.reset();
+  latency_.estimate(nullptr);
+}
+
+void SinkSide::stop() {
+  converters_.reset();
+  converters_of_.reset();
+}
+
+// --- the frame's way ---------------------------------------------------------------------------
+
+GstFlowReturn SinkSide::take(BufferPtr buffer) {
+  const auto queue = context_.queue();
+  auto item = std::make_shared<InferItem>();
+  const GstClockTime time = running_time(segment_, buffer.get());
+  GST_LOG_OBJECT(context_.element(), "%" GST_PTR_FORMAT " comes", buffer.get());
+  item->object.reset(GST_MINI_OBJECT_CAST(buffer.release()));
+  item->times.arrived = g_get_monotonic_time();
+  if (!negotiation_.video() && !negotiation_.tensor_input()) return GST_FLOW_NOT_NEGOTIATED;
+  if (const GstFlowReturn flow = queue->flow(); flow != GST_FLOW_OK) return flow;
+  networks_.swap(&negotiation_);
+  item->network = networks_.loaded();
+  item->tensors = negotiation_.output();
+  if (!item->tensors && stands_aside()) return pass(item.get());
+  item->upstream_us = latency_.upstream_wait(time);
+  FrameView view;
+  item->status = guarded("the frame cannot be converted", [&] {
+    return negotiation_.tensor_input() ? choose_of_tensors(item.get()) : choose(item.get(), &view);
+  });
+  GstBuffer* frame = GST_BUFFER_CAST(item->object.get());
+  if (item->status.ok() && !item->regions.empty()) {
+    item->status = fill_first(frame, view, item.get());
+  }
+  const bool first = item->status.ok() && !item->regions.empty() && item->regions[0].slot;
+  if (!first) item->regions.clear();
+  // If tensors leave, nothing can pass in place of results.
+  const bool passes = item->regions.empty() && item->status.ok();
+  if (passes && item->tensors) return queue->flow();
+  const int64_t arrived = item->times.arrived;
+  const bool more = item->regions.size() > 1 && item->leave_by_us == 0;
+  auto others = more ? ref(frame) : nullptr;
+  GstFlowReturn flow =
+      queue->push_frame(more ? item : std::move(item), more ? 1 : InferQueue::kAll);
+  if (more && flow == GST_FLOW_OK) {
+    fill_others(std::move(others), view, item);
+    flow = queue->flow();
+  }
+  queue->wait_while_full();
+  context_.intake()->latency.occupied(arrived, g_get_monotonic_time());
+  return flow;
+}
+
+// While the element is not active, frames and events pass in the thread that brings them, once what
+// was queued before has left. Returns false where it has to be queued: it is active, or stops.
+bool SinkSide::stands_aside() const {
+  return !context_.rules().active && context_.queue()->stand_aside();
+}
+
+GstFlowReturn SinkSide::pass(InferItem* item) {
+  GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
+  item->object.reset(GST_MINI_OBJECT_CAST(frame));
+  remove_frame_view(frame);
+  strip_slots(frame);
+  count_passed(Verdict::kPass);
+  return source_.push(item);
+}
+
+// --- choice of regions -------------------------------------------------------------------------
+
+// Makes the item's regions, with the slots that dvconvert has filled for them; false if there is no
+// such slot.
+static bool take_slots(GstBuffer* frame, const FrameView& view, InferItem* item) {
+  bool any = false;
+  item->regions.resize(view.regions ? view.regions->size() : 1);
+  while (auto filled = take_slot(frame, item->network->network.get())) {
+    const bool ours = filled->slot->pool == item->network->pool.get();
+    if (!ours || filled->region >= item->regions.size()) continue;
+    Region& region = item->regions[filled->region];
+    region.shown = filled->shown;
+    region.slot = std::move(filled->slot);
+    any = true;
+  }
+  // No slot leaves with the frame, whether it was used, belongs to another network, or is not
+  // wanted.
+  strip_slots(frame);
+  for (size_t i = 0; view.regions && i < item->regions.size(); ++i) {
+    item->regions[i].tag = (*view.regions)[i].tag;
+  }
+  return any;
+}
+
+// Chooses what to run for a video frame: the regions that `view` receives, in dvconvert's slots or
+// in slots that are filled here, or nothing.
+Status SinkSide::choose(InferItem* item, FrameView* view) {
+  GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
+  item->object.reset(GST_MINI_OBJECT_CAST(frame));
+  *view = get_frame_view(frame).value_or(FrameView{});
+  remove_frame_view(frame);
+  if (view->regions && item->tensors) {
+    return Error{ErrorCode::kUnsupported,
+                 "a buffer of other/tensors is of one region: lists of regions (dvconvert's "
+                 "property regions) need frames downstream of dvinfer"};
+  }
+  if (take_slots(frame, *view, item)) {
+    GST_LOG_OBJECT(context_.element(), "the frame comes with tensors: %zu regions",
+                   item->regions.size());
+    return {};
+  }
+  item->nothing_to_see = item->regions.empty() && !view->verdict;
+  if (item->nothing_to_see) {
+    GST_LOG_OBJECT(context_.element(), "the frame passes: it has no regions to look at");
+    return {};
+  }
+  const Verdict verdict = decide(frame, *view, *item->network->pool);
+  if (verdict == Verdict::kInfer) {
+    GST_LOG_OBJECT(context_.element(),
+                   "the frame is to be inferred: %zu regions are converted here",
+                   item->regions.size());
+    return {};
+  }
+  item->regions.clear();
+  count_passed(verdict);
+  if (verdict == Verdict::kLate) post_qos(frame);
+  return {};
+}
+
+// Chooses what to run for a buffer of a stream of tensors: the buffer's memory if that is a slot,
+// or a slot that it is written into, or nothing.
+Status SinkSide::choose_of_tensors(InferItem* item) {
+  GstBuffer* tensor = GST_BUFFER_CAST(item->object.get());
+  const LoadedNetwork& loaded = *item->network;
+  TensorInput& input = *negotiation_.tensor_input();
+  const auto add_region = [item](SlotPtr slot) {
+    item->regions.emplace_back();
+    item->regions.back().slot = std::move(slot);
+  };
+  std::optional<SlotPtr> slot;
+  if (input.is_own()) slot = take_slot_memory(tensor, loaded.network.get());
+  if (slot && (*slot)->pool == loaded.pool.get()) {
+    add_region(std::move(*slot));
+    // The buffer would keep the slot beyond its run: what goes on is its times and flags.
+    GstBuffer* times = gst_buffer_new();
+    gst_buffer_copy_into(times, tensor, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
+    item->object.reset(GST_MINI_OBJECT_CAST(times));
+    return {};
+  }
+  slot.reset();
+  const Verdict verdict = decide(tensor, {}, *loaded.pool);
+  if (verdict != Verdict::kInfer) {
+    count_passed(verdict);
+    return {};
+  }
+  DVNN_ASSIGN(SlotPtr own, own_slot(*item, true));
+  if (!own) return {};
+  const gint64 start = g_get_monotonic_time();
+  DVNN_TRY(input.read(tensor, (*own)->input().data()));
+  context_.intake()->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
+  (*own)->expect_tensor();
+  add_region(std::move(own));
+  return {};
+}
+
+// Decides whether to infer a frame that brings no tensor.
+Verdict SinkSide::decide(GstBuffer* frame, const FrameView& view, const SlotPool& pool) const {
+  if (view.verdict && *view.verdict != Verdict::kInfer) return *view.verdict;
+  const bool busy = pool.busy() || !context_.queue()->has_room();
+  return context_.intake()->admission.decide(running_time(segment_, frame), busy,
+                                             view.verdict.has_value());
+}
+
+void SinkSide::count_passed(Verdict verdict) const {
+  GST_LOG_OBJECT(context_.element(), "the frame passes: %s",
+                 verdict == Verdict::kLate ? "the sink would drop its results as late"
+                                           : "the rules, or a busy network, leave it out");
+  context_.intake()->stats.count(verdict == Verdict::kLate ? InferStats::Count::kLate
+                                                           : InferStats::Count::kPassed);
+}
+
+// Posts the message as GstBaseTransform does: this frame was skipped, because the sink would drop
+// the result.
+void SinkSide::post_qos(GstBuffer* frame) const {
+  const Intake& intake = *context_.intake();
+  const GstClockTime running = running_time(segment_, frame);
+  GstMessage* message = gst_message_new_qos(GST_OBJECT(context_.element()), FALSE, running,
+                                            stream_time(segment_, frame), GST_BUFFER_PTS(frame),
+                                            GST_BUFFER_DURATION(frame));
+  const GstClockTime earliest = intake.admission.earliest();
+  const gint64 jitter =
+      GST_CLOCK_TIME_IS_VALID(earliest) ? GST_CLOCK_DIFF(running, earliest) : gint64{0};
+  gst_message_set_qos_values(message, jitter, intake.admission.proportion(), 1000000);
+  gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS,
+                            intake.stats.get(InferStats::Count::kInferred),
+                            intake.stats.get(InferStats::Count::kLate));
+  context_.post(message);
+}
+
+// Returns whether the frame may leave before its results; notes by when, and which objects they
+// belong to. Only objects with tracks are found again in later frames.
+bool SinkSide::may_leave(GstBuffer* frame, InferItem* item) const {
+  const InferRules rules = context_.rules();
+  if (!rules.results_may_be_late() || item->tensors) return false;
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  if (!meta) return false;
+  bool any = false;
+  for (Region& region : item->regions) {
+    const GstDvObject* object = region.tag.kind == GST_DV_REGION_OBJECT
+                                    ? gst_dv_objects_meta_find_object(meta, region.tag.object)
+                                    : nullptr;
+    if (!object || object->track_id == 0) continue;
+    region.followed = followed_object(*object);
+    any = true;
+  }
+  if (any) item->leave_by_us = item->times.arrived + int64_t{rules.late_after_ms} * 1000;
+  return any;
+}
+
+// --- slots and conversions ---------------------------------------------------------------------
+
+// Fills the first region, before the frame is queued; of a frame that may leave before its results
+// the regions for which there are slots, and leaves the others out.
+Status SinkSide::fill_first(GstBuffer* frame, const FrameView& view, InferItem* item) {
+  if (!may_leave(frame, item)) return fill(frame, view, item, 0);
+  std::vector<Region>& regions = item->regions;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    // The result of an object without a track would join no later frame.
+    if (regions[i].followed.track == 0) {
+      regions[i].slot.reset();
+    } else {
+      DVNN_TRY(fill(frame, view, item, i));
+    }
+  }
+  const auto is_left_out = [](const Region& region) { return !region.slot; };
+  regions.erase(std::remove_if(regions.begin(), regions.end(), is_left_out), regions.end());
+  if (regions.empty()) context_.intake()->stats.count(InferStats::Count::kPassed);
+  return {};
+}
+
+// Fills all but the first region of a frame that is in the queue, while workers run the ones
+// before.
+void SinkSide::fill_others(BufferPtr frame, const FrameView& view, const ItemPtr& item) {
+  const auto queue = context_.queue();
+  const size_t count = item->regions.size();
+  for (size_t i = 1; i < count; ++i) {
+    Status status = fill(frame.get(), view, item.get(), i);
+    // The frame is the source pad's alone when the last region is done.
+    if (i + 1 == count || !status.ok()) frame.reset();
+    if (!status.ok()) return queue->fail_regions(item, std::move(status));
+    if (!item->regions[i].slot) return queue->abandon(item);
+    if (!queue->push_region(item)) return;
+  }
+}
+
+// Converts a region that comes without a tensor of ours, as its view says. The slot is waited for,
+// as slotpool.h says, unless the frame may leave before its results. Leaves region.slot null if no
+// slot is to be had.
+Status SinkSide::fill(GstBuffer* frame, const FrameView& view, InferItem* item, size_t index) {
+  if (item->regions[index].slot) return {};
+  return guarded("the frame cannot be converted", [&] {
+    return convert(frame, view.regions ? (*view.regions)[index].view : view.view, item, index);
+  });
+}
+
+Status SinkSide::convert(GstBuffer* frame, const image::View& view, InferItem* item, size_t index) {
+  const LoadedNetwork& loaded = *item->network;
+  if (converters_of_ != item->network) {
+    converters_.reset();
+    converters_of_ = item->network;
+  }
+  DVNN_ASSIGN(FrameConverter * converter,
+              converters_.get(index, *negotiation_.video(), {loaded.network->input_desc(), {}},
+                              loaded.network->model().input.picture, view));
+  DVNN_ASSIGN(SlotPtr slot, own_slot(*item, item->leave_by_us == 0));
+  if (!slot) return {};
+  const gint64 start = g_get_monotonic_time();
+  DVNN_TRY(converter->convert(frame, slot->slot.get(), network::InputKind::kTensor));
+  Region& region = item->regions[index];
+  region.ready_us = g_get_monotonic_time();
+  context_.intake()->stats.time(InferStats::Time::kConversion, region.ready_us - start);
+  region.shown = converter->shown();
+  region.slot = std::move(slot);
+  return {};
+}
+
+// A slot for a region of `item`; null when the item is not wanted any more, or where a frame that
+// does not wait would have to.
+Result<SlotPtr> SinkSide::own_slot(const InferItem& item, bool waits) const {
+  constexpr std::chrono::milliseconds kTell{100};
+  InferStats& stats = context_.intake()->stats;
+  SlotPool& pool = *item.network->pool;
+  const auto queue = context_.queue();
+  const gint64 start = g_get_monotonic_time();
+  bool waited = false;
+  // A frame that is not wanted any more has the slots of its regions, perhaps all of the pool's.
+  while (queue->is_wanted(item)) {
+    DVNN_ASSIGN(
+        SlotPool::Taken taken,
+        pool.take(SlotPool::Taker::kOwn, SlotPool::Clock::now() + (waits ? kTell : kTell.zero())));
+    if (taken.outcome == SlotPool::Outcome::kFlushing) break;
+    if (!waits) return std::move(taken.slot);
+    if (taken.waited.count() > 1000 && !std::exchange(waited, true)) {
+      stats.count(InferStats::Count::kWaits);
+    }
+    if (taken.slot) {
+      stats.time(InferStats::Time::kWaiting, g_get_monotonic_time() - start);
+      return std::move(taken.slot);
+    }
+    GST_DEBUG_OBJECT(context_.element(), "waiting for a slot for %lld ms; %zu of %zu are free",
+                     static_cast<long long>((g_get_monotonic_time() - start) / 1000),
+                     pool.free_count(), pool.size());
+  }
+  return SlotPtr();
+}
+
+// --- events ------------------------------------------------------------------------------------
+
+gboolean SinkSide::take_event(EventPtr event) {
+  switch (GST_EVENT_TYPE(event.get())) {
+    case GST_EVENT_FLUSH_START:
+      return start_flush(std::move(event));
+    case GST_EVENT_FLUSH_STOP:
+      return stop_flush(std::move(event));
+    case GST_EVENT_CAPS:
+      if (!take_caps(&event)) return FALSE;
+      break;
+    case GST_EVENT_SEGMENT:
+      gst_event_copy_segment(event.get(), &segment_);
+      break;
+    case GST_EVENT_STREAM_START:
+      context_.intake()->admission.reset();
+      break;
+    default:
+      break;
+  }
+  if (GST_EVENT_IS_SERIALIZED(event.get())) return queue_event(std::move(event));
+  return gst_pad_event_default(context_.sinkpad(), GST_OBJECT(context_.element()), event.release());
+}
+
+gboolean SinkSide::start_flush(EventPtr event) {
+  const gboolean result = gst_pad_push_event(context_.srcpad(), event.release());
+  context_.queue()->start_flush();
+  networks_.set_flushing(true);
+  gst_pad_pause_task(context_.srcpad());
+  return result;
+}
+
+gboolean SinkSide::stop_flush(EventPtr event) {
+  const gboolean result = gst_pad_push_event(context_.srcpad(), event.release());
+  networks_.set_flushing(false);
+  context_.intake()->admission.reset();
+  gst_segment_init(&segment_, GST_FORMAT_UNDEFINED);
+  context_.queue()->stop_flush(gst_pad_is_active(context_.srcpad()));
+  return result;
+}
+
+// Takes new caps; the event becomes that of the source pad.
+bool SinkSide::take_caps(EventPtr* event) {
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(event->get(), &caps);
+  converters_.reset();
+  const LoadedPtr loaded = networks_.loaded();
+  auto out = guarded("the caps cannot be taken", [&] { return negotiation_.take(caps, *loaded); });
+  if (!out.ok()) {
+    context_.post_error(Topic::kData, out.error());
+    return false;
+  }
+  latency_.estimate(negotiation_.video());
+  GST_DEBUG_OBJECT(context_.element(), "%" GST_PTR_FORMAT " comes, %" GST_PTR_FORMAT " leaves",
+                   caps, out.value().get());
+  event->reset(gst_event_new_caps(out.value().get()));
+  return true;
+}
+
+gboolean SinkSide::queue_event(EventPtr event) {
+  return guard(context_.element(), "an event cannot be queued", FALSE, [&]() -> gboolean {
+    if (stands_aside()) {
+      InferItem item;
+      item.object.reset(GST_MINI_OBJECT_CAST(event.release()));
+      source_.push(&item);
+      return TRUE;
+    }
+    const auto result = context_.queue()->push_event(std::move(event));
+    if (result.fatal) GST_ELEMENT_FLOW_ERROR(context_.element(), result.flow);
+    return result.queued;
+  });
+}
+
+// --- queries -----------------------------------------------------------------------------------
+
+gboolean SinkSide::answer(GstQuery* query) {
+  GstPad* const pad = context_.sinkpad();
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) {
+    return negotiation_.answer_caps(query, true, networks_.loaded().get());
+  }
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
+    return negotiation_.answer_accept_caps(query, networks_.loaded().get());
+  }
+  if (!GST_QUERY_IS_SERIALIZED(query)) {
+    return gst_pad_query_default(pad, GST_OBJECT(context_.element()), query);
+  }
+  // Upstream may play on while this element has stopped: GStreamer does not hold queries back. The
+  // stop, which takes the queue, waits for the stream lock once the pad is flushing.
+  const auto queue = context_.queue();
+  if (GST_PAD_IS_FLUSHING(pad) || !queue) return FALSE;
+  // What came before must have left before downstream is asked.
+  if (!queue->drain()) return FALSE;
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) {
+    return gst_pad_peer_query(context_.srcpad(), query);
+  }
+  return guard(context_.element(), "no tensor can be asked for", FALSE,
+               [&] { return answer_allocation(query); });
+}
+
+gboolean SinkSide::answer_allocation(GstQuery* query) {
+  // Frames pass, and downstream says what it honours, or they end here, where tensors are made.
+  if (!negotiation_.output()) {
+    gst_pad_peer_query(context_.srcpad(), query);
+  } else if (negotiation_.video()) {
+    propose_frame_metas(query);
+  }
+  announce_held(query);
+  networks_.swap(&negotiation_);
+  const LoadedPtr loaded = networks_.loaded();
+  const network::Network& network = *loaded->network;
+  set_tensor_request(query, {network.input_desc(), network.model().input.picture,
+                             network.takes_pixels(), loaded->pool, context_.intake()});
+  return TRUE;
+}
+
+// Tells upstream how many of its buffers are kept here, beside those that downstream keeps: a
+// source whose pool is bounded makes that many more.
+void SinkSide::announce_held(GstQuery* query) const {
+  if (!negotiation_.video() || negotiation_.output()) return;
+  const auto held = static_cast<guint>(latency_.most_held(context_.rules()));
+  const guint pools = gst_query_get_n_allocation_pools(query);
+  if (pools == 0) {
+    const auto size = static_cast<guint>(GST_VIDEO_INFO_SIZE(negotiation_.video()));
+    return gst_query_add_allocation_pool(query, nullptr, size, held, 0);
+  }
+  for (guint i = 0; i < pools; ++i) {
+    GstBufferPool* given = nullptr;
+    guint size = 0, min = 0, max = 0;
+    gst_query_parse_nth_allocation_pool(query, i, &given, &size, &min, &max);
+    const BufferPoolPtr pool(given);
+    // Downstream's pool need not be able to make more: upstream may then use its own.
+    if (max == 0) gst_query_set_nth_allocation_pool(query, i, given, size, min + held, 0);
+  }
+}
+
+}  // namespace dvnn::gst

@@ -334,6 +334,7 @@ Result<SlotPtr> SinkSide::own_slot(const InferItem& item, bool waits) const {
 // --- events ------------------------------------------------------------------------------------
 
 gboolean SinkSide::take_event(EventPtr event) {
+  if (!context_.queue()) return FALSE;  // the application activated a stopped element's pad
   switch (GST_EVENT_TYPE(event.get())) {
     case GST_EVENT_FLUSH_START:
       return start_flush(std::move(event));

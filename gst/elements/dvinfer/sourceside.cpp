@@ -115,6 +115,7 @@ Status SourceSide::run(InferItem* item, size_t index) const {
 
 gboolean SourceSide::activate(bool active) {
   const auto queue = context_.queue();
+  if (!queue) return !active;  // as in SinkSide::take_event()
   networks_.set_flushing(!active);
   if (active) {
     queue->stop_flush(true);

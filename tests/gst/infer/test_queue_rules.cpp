@@ -374,6 +374,22 @@ START_TEST(worker_threads_are_announced) {
 }
 END_TEST
 
+START_TEST(pads_of_a_stopped_dvinfer_may_be_activated_and_take_nothing) {
+  GstElement* element = gst_element_factory_make("dvinfer", nullptr);
+  GstPad* sink = gst_element_get_static_pad(element, "sink");
+  GstPad* src = gst_element_get_static_pad(element, "src");
+  ck_assert(!gst_pad_set_active(src, TRUE));
+  ck_assert(gst_pad_set_active(sink, TRUE));
+  ck_assert(!gst_pad_send_event(sink, gst_event_new_stream_start("it")));
+  ck_assert(!gst_pad_send_event(sink, gst_event_new_flush_start()));
+  ck_assert(!gst_pad_send_event(sink, gst_event_new_flush_stop(TRUE)));
+  ck_assert(gst_pad_set_active(sink, FALSE));
+  gst_object_unref(sink);
+  gst_object_unref(src);
+  gst_object_unref(element);
+}
+END_TEST
+
 DVNN_WATCHED_SUITE(gst_queue_rules, a_segment_after_a_downstream_eos_is_accepted_at_once,
                    a_downstream_eos_ends_the_wait_of_a_frame_for_slots,
                    frames_come_out_after_eos_and_a_new_stream,
@@ -383,6 +399,7 @@ DVNN_WATCHED_SUITE(gst_queue_rules, a_segment_after_a_downstream_eos_is_accepted
                    null_returns_while_dvconvert_waits_for_a_slot,
                    seeks_while_the_device_is_slow_show_only_new_frames,
                    the_state_may_change_in_the_middle_of_everything,
-                   serialized_events_keep_their_place, worker_threads_are_announced)
+                   serialized_events_keep_their_place, worker_threads_are_announced,
+                   pads_of_a_stopped_dvinfer_may_be_activated_and_take_nothing)
 
 }  // namespace dvnn::test::queue_rules_tests

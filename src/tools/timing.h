@@ -37,7 +37,9 @@ inline CallTime time_call(const std::function<void()>& work) {
   return time;
 }
 
+/// 0 of no values.
 inline double median(std::vector<double> values) {
+  if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dvnet bench pipeline`: frames per second of the whole pipeline, time per element, and
-// GStreamer's own converter on the same frames as the peer of dvconvert. Lives here as it knows
-// GStreamer.
+// GStreamer's own converter on the same frames as the peer of dvconvert.
 #include <gst/gst.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -17,6 +15,7 @@
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/progress.h"
+#include "tools/timing.h"
 
 namespace dvnn::tools {
 namespace {
@@ -65,13 +64,6 @@ void watch_element(GstElement* pipeline, const char* name, Stopwatch* watch) {
     gst_object_unref(pad);
   }
   gst_object_unref(element);
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
 }
 
 GstPadProbeReturn count_frame(GstPad*, GstPadProbeInfo*, gpointer progress) {
@@ -148,7 +140,7 @@ Result<double> peer_time(const PipelineOptions& o, Progress* progress) {
   return median(watch.milliseconds);
 }
 
-int run_bench(const PipelineOptions& o) {
+int run_elements_bench(const PipelineOptions& o) {
   static const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvoverlay"};
   auto pipeline =
       launch(source(o, o.frames) + "dvconvert name=dvconvert ! " + dvinfer(o) +
@@ -288,7 +280,7 @@ int bench_pipeline_command(int argc, char** argv) {
   options.json = json;
   options.plot = plot.text();
   gst_init(nullptr, nullptr);
-  return regions ? run_regions_bench(options) : run_bench(options);
+  return regions ? run_regions_bench(options) : run_elements_bench(options);
 }
 
 }  // namespace dvnn::tools

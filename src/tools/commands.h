@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvnet's commands. Each gets the arguments from its own name on and returns the exit status: 0, 1
-// for an error that was printed, 2 for wrong usage.
+// dvnet's commands, each in a file of its own.
 #pragma once
+
+#include "tools/options.h"
 
 namespace dvnn::tools {
 
-int convert_command(int argc, char** argv);
-int doctor_command(int argc, char** argv);
-int presets_command(int argc, char** argv);
-int inspect_command(int argc, char** argv);
-int run_command(int argc, char** argv);
-int bench_convert_command(int argc, char** argv);
-int bench_decode_command(int argc, char** argv);
-int bench_network_command(int argc, char** argv);
-int bench_pipeline_command(int argc, char** argv);
+extern const Command kConvertCommand;
+extern const Command kDoctorCommand;
+extern const Command kPresetsCommand;
+extern const Command kInspectCommand;
+extern const Command kRunCommand;
+extern const Command kBenchConvertCommand;
+extern const Command kBenchDecodeCommand;
+extern const Command kBenchNetworkCommand;
+extern const Command kBenchPipelineCommand;
 
 }  // namespace dvnn::tools

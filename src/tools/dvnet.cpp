@@ -13,50 +13,37 @@
 
 namespace {
 
-struct Command {
-  const char* name;
-  const char* second;  // "network" of "bench network"; null for one-word commands
-  int (*run)(int argc, char** argv);
-  const char* summary;
-};
+using namespace dvnn::tools;
 
 // In the order in which people come to need them.
-constexpr Command kCommands[] = {
-    {"doctor", nullptr, dvnn::tools::doctor_command, "say what works here, and what does not"},
+constexpr const Command* kCommands[] = {
+    &kDoctorCommand,
 #ifdef DVNN_HAVE_CONVERT
-    {"presets", nullptr, dvnn::tools::presets_command, "list what convert --preset knows"},
-    {"convert", nullptr, dvnn::tools::convert_command,
-     "make a .dvn file of a Caffe, Keras or ONNX model, or of a .dvn for another size"},
+    &kPresetsCommand,       &kConvertCommand,
 #endif
 #ifdef DVNN_HAVE_OPENCV
-    {"run", nullptr, dvnn::tools::run_command, "run a network on pictures and print what it finds"},
+    &kRunCommand,
 #endif
-    {"inspect", nullptr, dvnn::tools::inspect_command,
-     "show a network's steps, shapes and sizes, also as a page"},
+    &kInspectCommand,
 #ifdef DVNN_HAVE_OPENCV
-    {"bench", "network", dvnn::tools::bench_network_command,
-     "time a network, alone or against another engine"},
+    &kBenchNetworkCommand,
 #endif
 #ifdef DVNN_HAVE_GST
-    {"bench", "pipeline", dvnn::tools::bench_pipeline_command,
-     "time the GStreamer pipeline and its elements"},
+    &kBenchPipelineCommand,
 #endif
 #ifdef DVNN_HAVE_OPENCV
-    {"bench", "convert", dvnn::tools::bench_convert_command,
-     "time frame conversion against OpenCV and the memory"},
+    &kBenchConvertCommand,
 #endif
-    {"bench", "decode", dvnn::tools::bench_decode_command, "time decoders against plain code"},
+    &kBenchDecodeCommand,
 };
 
-std::string name_of(const Command& command) {
-  return command.second ? std::string(command.name) + " " + command.second : command.name;
+void print_command(FILE* to, const Command& command) {
+  std::fprintf(to, "  %-16s  %s\n", command.name, command.summary);
 }
 
 void print_usage(FILE* to) {
   std::fprintf(to, "Usage: dvnet COMMAND ...\n\n");
-  for (const Command& c : kCommands) {
-    std::fprintf(to, "  %-16s  %s\n", name_of(c).c_str(), c.summary);
-  }
+  for (const Command* command : kCommands) print_command(to, *command);
   std::fprintf(to,
                "\ndvnet COMMAND --help describes a command, dvnet --version tells the version.\n"
                "Status: 0 done, 1 an error that was printed, 2 wrong usage.\n");
@@ -67,24 +54,25 @@ bool is_help(const char* word) {
          std::strcmp(word, "help") == 0;
 }
 
-// The commands that begin with a word which is none alone, as "bench". Whether there are any.
-bool print_group(FILE* to, const char* first) {
+// Prints the commands that begin with a word which is none alone, as "bench". Whether there are
+// any.
+bool print_group(FILE* to, const std::string& first) {
   bool any = false;
-  for (const Command& c : kCommands) {
-    if (!c.second || std::strcmp(c.name, first) != 0) continue;
-    if (!any) std::fprintf(to, "Usage: dvnet %s WHAT ...\n\n", first);
+  for (const Command* command : kCommands) {
+    if (std::string(command->name).rfind(first + " ", 0) != 0) continue;
+    if (!any) std::fprintf(to, "Usage: dvnet %s WHAT ...\n\n", first.c_str());
     any = true;
-    std::fprintf(to, "  %-16s  %s\n", name_of(c).c_str(), c.summary);
+    print_command(to, *command);
   }
   return any;
 }
 
-std::vector<dvnn::tools::CommandManual> manual() {
-  std::vector<dvnn::tools::CommandManual> all;
-  for (const Command& c : kCommands) {
-    all.push_back({name_of(c), dvnn::tools::help_of(c.run)});
-  }
-  return all;
+// Runs the command that the first words name; `words` is how many these are.
+int run_command(const Command& command, int words, int argc, char** argv) {
+  g_set_prgname((std::string("dvnet ") + command.name).c_str());  // in the usage line of --help
+  const auto arguments = Arguments::parse(command, argc - words, argv + words);
+  if (!arguments.ok()) return wrong_usage(command, arguments.error().message);
+  return command.run(arguments.value());
 }
 
 int run(int argc, char** argv) {
@@ -102,19 +90,17 @@ int run(int argc, char** argv) {
   }
   // The build asks for the manual pages, which it installs.
   if (std::strcmp(argv[1], "--man") == 0) {
-    std::fputs(dvnn::tools::manual_page(manual(), DVNN_VERSION).c_str(), stdout);
+    std::fputs(manual_page(kCommands, DVNN_VERSION).c_str(), stdout);
     return 0;
   }
   if (std::strcmp(argv[1], "--completion") == 0) {
-    std::fputs(dvnn::tools::bash_completion(manual()).c_str(), stdout);
+    std::fputs(bash_completion(kCommands).c_str(), stdout);
     return 0;
   }
-  for (const Command& c : kCommands) {
-    if (std::strcmp(argv[1], c.name) != 0) continue;
-    if (c.second && (argc == 2 || std::strcmp(argv[2], c.second) != 0)) continue;
-    const int words = c.second ? 2 : 1;
-    g_set_prgname(("dvnet " + name_of(c)).c_str());  // in the usage line of --help
-    return c.run(argc - words, argv + words);
+  const std::string one = argv[1], two = argc > 2 ? one + " " + argv[2] : "";
+  for (const Command* command : kCommands) {
+    if (one == command->name) return run_command(*command, 1, argc, argv);
+    if (two == command->name) return run_command(*command, 2, argc, argv);
   }
   const bool asks = argc > 2 && is_help(argv[2]);
   if ((argc == 2 || asks) && print_group(asks ? stdout : stderr, argv[1])) return asks ? 0 : 2;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/manual.h"
 
-#include <algorithm>
-#include <cctype>
 #include <map>
+#include <vector>
 
 namespace dvnn::tools {
 namespace {
@@ -34,8 +33,8 @@ std::string item(const std::string& tag, const std::string& text) {
 std::string option_tag(const Option& option) {
   std::string tag = "\\fB";
   if (option.letter) tag += std::string("\\-") + option.letter + "\\fR, \\fB";
-  tag += roff("--" + option.name) + "\\fR";
-  if (!option.argument.empty()) tag += "=\\fI" + roff(option.argument) + "\\fR";
+  tag += roff(std::string("--") + option.name) + "\\fR";
+  if (option.argument) tag += "=\\fI" + roff(option.argument) + "\\fR";
   return tag;
 }
 
@@ -54,77 +53,50 @@ constexpr Variable kEnvironment[] = {
 
 // --- bash --------------------------------------------------------------------------------------
 
-bool is_word(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::islower(c) || std::isdigit(c) || c == '-';
-  });
-}
-
-// The values that a meaning lists: "Channels of the input: bgr (default), rgb or gray". Empty if
-// the text after the colon is no such list.
-std::vector<std::string> choices_of(std::string meaning) {
-  const size_t colon = meaning.find(": ");
-  if (colon == std::string::npos) return {};
-  meaning = meaning.substr(colon + 2);
-  for (size_t open; (open = meaning.find(" (")) != std::string::npos;) {
-    const size_t close = meaning.find(')', open);
-    if (close == std::string::npos) return {};
-    meaning.erase(open, close + 1 - open);
-  }
-  for (size_t at; (at = meaning.find(" or ")) != std::string::npos;) meaning.replace(at, 4, ", ");
-  std::vector<std::string> words;
-  for (size_t begin = 0; begin <= meaning.size();) {
-    const size_t end = std::min(meaning.find(", ", begin), meaning.size());
-    words.push_back(meaning.substr(begin, end - begin));
-    if (!is_word(words.back())) return {};
-    begin = end + 2;
-  }
-  return words.size() > 1 ? words : std::vector<std::string>();
-}
-
-std::string joined(const std::vector<std::string>& words) {
+template <typename Words>
+std::string joined(const Words& words) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  for (const auto& word : words) text.append(text.empty() ? "" : " ").append(word);
   return text;
 }
 
 std::vector<std::string> spellings(const Option& option) {
-  std::vector<std::string> all = {"--" + option.name};
+  std::vector<std::string> all = {std::string("--") + option.name};
   if (option.letter) all.push_back(std::string("-") + option.letter);
   return all;
 }
 
 // The branch that completes one command: what follows an option, then options, then files.
-std::string branch(const CommandManual& command) {
+std::string branch(const Command& command) {
   std::vector<std::string> options = {"--help"};
   std::string values;
-  for (const Option& option : command.help.options) {
+  for (const Option& option : command.options) {
+    if (!option.meaning) continue;
     const std::vector<std::string> names = spellings(option);
     options.insert(options.end(), names.begin(), names.end());
-    if (option.argument.empty()) continue;
+    if (option.takes == Takes::kNothing) continue;
     std::string label;
     for (const std::string& name : names) label += (label.empty() ? "" : "|") + name;
-    const std::vector<std::string> choices = choices_of(option.meaning);
     values += "        " + label + ") ";
-    if (option.takes_file) {
+    if (option.takes == Takes::kFile) {
       values += "_dvnet_files";
-    } else if (choices.empty()) {
+    } else if (option.choices.empty()) {
       values += "COMPREPLY=()";
     } else {
-      values += "_dvnet_words \"" + joined(choices) + "\"";
+      values += "_dvnet_words \"" + joined(option.choices) + "\"";
     }
     values += "; return ;;\n";
   }
-  std::string text = "    \"" + command.name + "\")\n";
+  std::string text = std::string("    \"") + command.name + "\")\n";
   if (!values.empty()) text += "      case $before in\n" + values + "      esac\n";
   text += "      [[ $current == -* ]] && { _dvnet_words \"" + joined(options) + "\"; return; }\n";
-  text += command.help.usage.empty() ? "" : "      _dvnet_files\n";
+  text += *command.files ? "      _dvnet_files\n" : "";
   return text + "      ;;\n";
 }
 
 }  // namespace
 
-std::string manual_page(const std::vector<CommandManual>& commands, const std::string& version) {
+std::string manual_page(Span<const Command* const> commands, const std::string& version) {
   std::string page =
       ".TH DVNET 1 \"\" \"gst-dvnn " + version + "\" \"User Commands\"\n" + ".SH NAME\n" +
       "dvnet \\- convert, inspect, run and time networks for gst-dvnn\n" + ".SH SYNOPSIS\n" +
@@ -135,11 +107,11 @@ std::string manual_page(const std::vector<CommandManual>& commands, const std::s
           "dvnet makes the network files that the GStreamer element dvinfer runs, and tells what "
           "is in them.\n") +
       ".SH COMMANDS\n";
-  for (const CommandManual& command : commands) {
-    page += ".SS \"dvnet " + command.name + " " + roff(command.help.usage) + "\"\n" +
-            roff(command.help.summary) + "\n";
-    for (const Option& option : command.help.options) {
-      page += item(option_tag(option), option.meaning + ".");
+  for (const Command* command : commands) {
+    page += std::string(".SS \"dvnet ") + command->name + " " + roff(command->files) + "\"\n" +
+            roff(command->description) + "\n";
+    for (const Option& option : command->options) {
+      if (option.meaning) page += item(option_tag(option), describe(option) + ".");
     }
   }
   page += ".SH ENVIRONMENT\n";
@@ -152,15 +124,16 @@ std::string manual_page(const std::vector<CommandManual>& commands, const std::s
   return page + ".SH SEE ALSO\n.BR gst\\-launch\\-1.0 (1),\n.BR gst\\-inspect\\-1.0 (1)\n";
 }
 
-std::string bash_completion(const std::vector<CommandManual>& commands) {
+std::string bash_completion(Span<const Command* const> commands) {
   // Words that may follow each first word; no word for commands of one.
   std::map<std::string, std::vector<std::string>> seconds;
   std::vector<std::string> firsts = {"--help", "--version"};
-  for (const CommandManual& command : commands) {
-    const size_t space = command.name.find(' ');
-    const std::string first = command.name.substr(0, space);
+  for (const Command* command : commands) {
+    const std::string name = command->name;
+    const size_t space = name.find(' ');
+    const std::string first = name.substr(0, space);
     if (seconds.emplace(first, std::vector<std::string>()).second) firsts.push_back(first);
-    if (space != std::string::npos) seconds[first].push_back(command.name.substr(space + 1));
+    if (space != std::string::npos) seconds[first].push_back(name.substr(space + 1));
   }
   std::string text =
       "# bash completion of dvnet(1), made of its options.\n\n"
@@ -180,7 +153,7 @@ std::string bash_completion(const std::vector<CommandManual>& commands) {
   text +=
       "  esac\n  [ \"$before\" != = ] || before=${COMP_WORDS[COMP_CWORD - 2]}\n"
       "  [ \"$current\" != = ] || current=\"\"\n  case $command in\n";
-  for (const CommandManual& command : commands) text += branch(command);
+  for (const Command* command : commands) text += branch(*command);
   return text + "  esac\n}\n\ncomplete -F _dvnet dvnet\n";
 }
 

@@ -3,20 +3,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "tools/options.h"
 
 namespace dvnn::tools {
 
-struct CommandManual {
-  std::string name;  // "convert", "bench network"
-  CommandHelp help;
-};
-
 /// A page for man(1), in roff.
-std::string manual_page(const std::vector<CommandManual>& commands, const std::string& version);
+std::string manual_page(Span<const Command* const> commands, const std::string& version);
 /// A file for bash-completion.
-std::string bash_completion(const std::vector<CommandManual>& commands);
+std::string bash_completion(Span<const Command* const> commands);
 
 }  // namespace dvnn::tools

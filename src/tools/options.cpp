@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/options.h"
 
-#include <cerrno>
+#include <glib.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 #include "base/file.h"
 #include "base/format.h"
@@ -13,43 +16,68 @@
 namespace dvnn::tools {
 namespace {
 
-// Set while help_of() calls the command. What help_of() wants to know is thrown, because the
-// command must not go on, just as GLib's --help ends the process.
-bool asked_for_help = false;
+// Where GLib's parser puts an option's value.
+struct Slot {
+  std::string help;
+  gboolean flag = FALSE;
+  int number = 0;
+  double fraction = 0;
+  char* text = nullptr;
+  char** texts = nullptr;
 
-CommandHelp help_in(const char* usage, const char* summary, const GOptionEntry* entry) {
-  CommandHelp help = {usage, summary, {}};
-  for (; entry->long_name; ++entry) {
-    if (entry->flags & G_OPTION_FLAG_HIDDEN) continue;
-    help.options.push_back({entry->long_name, entry->short_name, entry->description,
-                            entry->arg_description ? entry->arg_description : "",
-                            entry->arg == G_OPTION_ARG_FILENAME});
+  Slot() = default;
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  ~Slot() {
+    g_free(text);
+    g_strfreev(texts);
   }
-  return help;
+};
+
+GOptionEntry entry_of(const Option& option, Slot* slot) {
+  const struct {
+    GOptionArg type;
+    void* place;
+  } kinds[] = {{G_OPTION_ARG_NONE, &slot->flag},        // kNothing
+               {G_OPTION_ARG_STRING, &slot->text},      // kText
+               {G_OPTION_ARG_FILENAME, &slot->text},    // kFile
+               {G_OPTION_ARG_INT, &slot->number},       // kNumber
+               {G_OPTION_ARG_DOUBLE, &slot->fraction},  // kFraction
+               {G_OPTION_ARG_STRING_ARRAY, &slot->texts}};
+  const auto& kind = kinds[static_cast<size_t>(option.takes)];
+  if (option.fallback) {
+    slot->number = std::atoi(option.fallback);
+    slot->fraction = g_ascii_strtod(option.fallback, nullptr);
+  }
+  if (option.meaning) slot->help = describe(option);
+  return {option.name,    option.letter, option.meaning ? 0 : G_OPTION_FLAG_HIDDEN,
+          kind.type,      kind.place,    slot->help.c_str(),
+          option.argument};
 }
 
 }  // namespace
 
-CommandHelp help_of(int (*command)(int argc, char** argv)) {
-  char name[] = "dvnet";
-  char* argv[] = {name, nullptr};
-  asked_for_help = true;
-  try {
-    command(1, argv);
-  } catch (CommandHelp& help) {
-    asked_for_help = false;
-    return std::move(help);
+std::string describe(const Option& option) {
+  std::string text = option.meaning;
+  const std::string fallback = option.fallback ? option.fallback : "";
+  for (const char* choice : option.choices) {
+    text += (choice == option.choices[0] ? ": " : ", ") + std::string(choice);
+    if (choice == fallback) text += " (default)";
   }
-  asked_for_help = false;
-  return {};
+  if (option.choices.empty() && option.fallback) text += " (default " + fallback + ")";
+  return text;
 }
 
-Result<std::vector<std::string>> parse_options(const char* usage, const char* summary,
-                                               const GOptionEntry* entries, int argc, char** argv) {
-  if (asked_for_help) throw help_in(usage, summary, entries);
-  GOptionContext* context = g_option_context_new(usage);
-  g_option_context_set_summary(context, summary);
-  g_option_context_add_main_entries(context, entries, nullptr);
+Result<Arguments> Arguments::parse(const Command& command, int argc, char** argv) {
+  std::vector<Slot> slots(command.options.size());
+  std::vector<GOptionEntry> entries;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    entries.push_back(entry_of(command.options[i], &slots[i]));
+  }
+  entries.push_back({});
+  GOptionContext* context = g_option_context_new(command.files);
+  g_option_context_set_summary(context, command.description);
+  g_option_context_add_main_entries(context, entries.data(), nullptr);
   GError* error = nullptr;
   std::vector<char*> args(argv, argv + argc);
   args.push_back(nullptr);
@@ -61,7 +89,50 @@ Result<std::vector<std::string>> parse_options(const char* usage, const char* su
     g_error_free(error);
     return result;
   }
-  return std::vector<std::string>(list + 1, list + argc);
+  Arguments arguments;
+  arguments.command_ = &command;
+  arguments.files_.assign(list + 1, list + argc);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const Option& option = command.options[i];
+    const Slot& slot = slots[i];
+    Value& value = arguments.values_[option.name];
+    value.takes = option.takes;
+    value.given = slot.flag || slot.text || slot.texts;
+    value.text = slot.text ? slot.text : option.fallback ? option.fallback : "";
+    value.number = option.takes == Takes::kFraction ? slot.fraction : slot.number;
+    for (char** text = slot.texts; text && *text; ++text) value.texts.emplace_back(*text);
+  }
+  return arguments;
+}
+
+const Arguments::Value& Arguments::value(const char* name,
+                                         std::initializer_list<Takes> kinds) const {
+  const auto found = values_.find(name);
+  if (found == values_.end() ||
+      std::find(kinds.begin(), kinds.end(), found->second.takes) == kinds.end()) {
+    throw std::logic_error(std::string("the command has no option --") + name + " of this kind");
+  }
+  return found->second;
+}
+
+bool Arguments::given(const char* name) const {
+  return value(name, {Takes::kNothing, Takes::kText, Takes::kFile, Takes::kTexts}).given;
+}
+
+const std::string& Arguments::text(const char* name) const {
+  return value(name, {Takes::kText, Takes::kFile}).text;
+}
+
+int Arguments::number(const char* name) const {
+  return static_cast<int>(value(name, {Takes::kNumber}).number);
+}
+
+double Arguments::fraction(const char* name) const {
+  return value(name, {Takes::kFraction}).number;
+}
+
+const std::vector<std::string>& Arguments::texts(const char* name) const {
+  return value(name, {Takes::kTexts}).texts;
 }
 
 int fail(const Error& error) {
@@ -72,9 +143,9 @@ int fail(const Error& error) {
   return 1;
 }
 
-int wrong_usage(const char* command, const std::string& message) {
-  std::fprintf(stderr, "dvnet %s: %s; see dvnet %s --help\n", command, printable(message).c_str(),
-               command);
+int wrong_usage(const Command& command, const std::string& message) {
+  std::fprintf(stderr, "dvnet %s: %s; see dvnet %s --help\n", command.name,
+               printable(message).c_str(), command.name);
   return 2;
 }
 

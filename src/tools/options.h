@@ -1,77 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command-line options of one command, on GLib's parser.
+// dvnet's commands and their options are data: --help, the manual page and the shell's completion
+// are made of these tables, and the command line is read by them, on GLib's parser.
 #pragma once
 
-#include <glib.h>
-
+#include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/span.h"
 
 namespace dvnn::tools {
 
-/// A string that GOption fills; freed with the object.
-class OptionText {
- public:
-  OptionText() = default;
-  OptionText(const OptionText&) = delete;
-  OptionText& operator=(const OptionText&) = delete;
-  ~OptionText() { g_free(value_); }
-  char** out() { return &value_; }
-  bool given() const { return value_ != nullptr; }
-  std::string text(const char* fallback = "") const { return value_ ? value_ : fallback; }
+/// What an option takes: a word, the name of a file or folder, a whole number, a fraction, or
+/// words, one each time that it is given.
+enum class Takes { kNothing, kText, kFile, kNumber, kFraction, kTexts };
 
- private:
-  char* value_ = nullptr;
-};
-
-/// A list of strings, of an option that may be given several times.
-class TextList {
- public:
-  TextList() = default;
-  TextList(const TextList&) = delete;
-  TextList& operator=(const TextList&) = delete;
-  ~TextList() { g_strfreev(values_); }
-  char*** out() { return &values_; }
-  std::vector<std::string> texts() const {
-    std::vector<std::string> list;
-    for (char** value = values_; value && *value; ++value) list.emplace_back(*value);
-    return list;
-  }
-
- private:
-  char** values_ = nullptr;
-};
-
-/// An option, as its row of the table has it.
+/// An option: a row of its command's table.
 struct Option {
-  std::string name;
+  const char* name;
   char letter;  // of the short form; 0: none
-  std::string meaning;
-  std::string argument;  // what stands for it in --help; empty: takes none
-  bool takes_file;
+  Takes takes;
+  const char* argument;                  // what stands for it in --help; null: takes nothing
+  const char* meaning;                   // null: the option is not listed
+  const char* fallback = nullptr;        // its value where it is not given
+  Span<const char* const> choices = {};  // values to choose from; not all that there may be
 };
 
-/// A command's description for parse_options().
-struct CommandHelp {
-  std::string usage, summary;
-  std::vector<Option> options;
+class Arguments;
+
+/// A command of dvnet. Its run() returns the exit status: 0, 1 for an error that was printed, 2 for
+/// wrong usage.
+struct Command {
+  const char* name;         // "convert", "bench network"
+  const char* summary;      // in the list of commands
+  const char* files;        // the arguments that are no options, as usage has them; may be empty
+  const char* description;  // a sentence or two
+  Span<const Option> options;
+  int (*run)(const Arguments& arguments);
 };
 
-/// The same, of a command: it is called, and gets no further than to parse_options().
-CommandHelp help_of(int (*command)(int argc, char** argv));
+/// The option's meaning with its choices and its default: "Channels of the input: bgr (default),
+/// rgb, gray".
+std::string describe(const Option& option);
 
-/// Parses the options of `dvnet NAME`; `entries` ends with a zero entry. Returns the positional
-/// arguments. A --help among them prints the help and exits.
-Result<std::vector<std::string>> parse_options(const char* usage, const char* summary,
-                                               const GOptionEntry* entries, int argc, char** argv);
+/// A command line, read by its command's table. Asking for an option that is not in the table, or
+/// for a value of a kind that it does not take, is a mistake in the command, and throws
+/// std::logic_error.
+class Arguments {
+ public:
+  /// `argv` begins with the command's name. A --help among it prints the help and exits.
+  static Result<Arguments> parse(const Command& command, int argc, char** argv);
+  const Command& command() const { return *command_; }
+  /// The arguments that are no options.
+  const std::vector<std::string>& files() const { return files_; }
+  /// Whether an option is on the command line; only of those that are no numbers.
+  bool given(const char* name) const;
+  /// The value of an option, or its fallback; empty where it has none.
+  const std::string& text(const char* name) const;  // of kText and kFile
+  int number(const char* name) const;
+  double fraction(const char* name) const;
+  const std::vector<std::string>& texts(const char* name) const;
+
+ private:
+  struct Value {
+    Takes takes;
+    bool given = false;
+    std::string text;
+    double number = 0;
+    std::vector<std::string> texts;
+  };
+  const Value& value(const char* name, std::initializer_list<Takes> kinds) const;
+
+  const Command* command_ = nullptr;
+  std::map<std::string, Value> values_;
+  std::vector<std::string> files_;
+};
+
+inline constexpr const char* kDevices[] = {"auto", "fpga", "soft"};
+/// The option of commands that run a network.
+inline constexpr Option kDeviceOption = {
+    "device",
+    'd',
+    Takes::kText,
+    "DEVICE",
+    "Device to run on, or its library (default: $DVNN_DEVICE, or auto)",
+    nullptr,
+    kDevices};
 
 /// Prints "dvnet: message" to stderr; returns 1.
 int fail(const Error& error);
 
 /// Prints "dvnet COMMAND: message; see --help" to stderr; returns 2.
-int wrong_usage(const char* command, const std::string& message);
+int wrong_usage(const Command& command, const std::string& message);
 
 /// "1,2.5,3" as floats: exactly one (repeated three times) or three values.
 Result<std::vector<float>> parse_triple(const std::string& option, const std::string& text);

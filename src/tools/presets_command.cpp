@@ -8,31 +8,24 @@
 
 namespace dvnn::tools {
 
-int presets_command(int argc, char** argv) {
-  gboolean params_only = FALSE;
-  const GOptionEntry entries[] = {
-      {"params", 0, 0, G_OPTION_ARG_NONE, &params_only,
-       "Print only the decoder's parameters, for --decoder-params", nullptr},
-      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("[NAME]",
-                            "Lists the presets of dvnet convert --preset, or shows one: its "
-                            "picture, decoder and parameters.",
-                            entries, argc, argv);
-  if (!args.ok()) return wrong_usage("presets", args.error().message);
-  if (args.value().size() > 1) return wrong_usage("presets", "takes one name at the most");
+namespace {
+
+int list_presets(const Arguments& arguments) {
+  const std::vector<std::string>& names = arguments.files();
+  if (names.size() > 1) return wrong_usage(arguments.command(), "takes one name at the most");
   auto presets = convert::all_presets();
   if (!presets.ok()) return fail(presets.error());
-  if (args.value().empty()) {
+  if (names.empty()) {
     for (const convert::Preset& preset : presets.value()) {
       std::printf("%-24s %-16s %s\n", preset.name.c_str(), preset.decoder.c_str(),
                   preset.about.c_str());
     }
     return 0;
   }
-  const auto found = convert::find_preset(args.value()[0]);
+  const auto found = convert::find_preset(names[0]);
   if (!found.ok()) return fail(found.error());
   const convert::Preset& preset = found.value();
-  if (params_only) {
+  if (arguments.given("params")) {
     std::printf("%s\n", preset.params.dump(1).c_str());
     return 0;
   }
@@ -49,5 +42,20 @@ int presets_command(int argc, char** argv) {
   std::printf("labels: %zu\n", preset.labels.size());
   return 0;
 }
+
+constexpr Option kPresetsOptions[] = {
+    {"params", 0, Takes::kNothing, nullptr,
+     "Print only the decoder's parameters, for --decoder-params"}};
+
+}  // namespace
+
+const Command kPresetsCommand = {
+    "presets",
+    "list what convert --preset knows",
+    "[NAME]",
+    "Lists the presets of dvnet convert --preset, or shows one: its picture, decoder and "
+    "parameters.",
+    kPresetsOptions,
+    list_presets};
 
 }  // namespace dvnn::tools

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <glib.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +13,7 @@
 #include "tools/draw_output.h"
 #include "tools/found_text.h"
 #include "tools/log_lines.h"
+#include "tools/network_options.h"
 #include "tools/npy.h"
 #include "tools/objects_json.h"
 #include "tools/options.h"
@@ -21,8 +24,8 @@ namespace dvnn::tools {
 namespace {
 
 struct RunOptions {
-  double threshold = 0.5;
-  bool json = false;
+  double threshold;
+  bool json;
   std::string dump_folder;  // empty: no dump
   std::string draw_folder;  // empty: no pictures
 };
@@ -186,52 +189,24 @@ std::vector<std::string> with_folders_opened(const std::vector<std::string>& nam
   return files;
 }
 
-}  // namespace
-
-int run_command(int argc, char** argv) {
-  RunOptions options;
-  gboolean json = FALSE, verbose = FALSE;
-  NetworkTexts network;
-  OptionText folder, drawn;
-  std::vector<GOptionEntry> entries = network.entries();
-  entries.insert(
-      entries.end(),
-      {{"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per picture", nullptr},
-       {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options.threshold,
-        "Least confidence of a detection, 0..1 (default 0.5)", "C"},
-       {"dump", 0, 0, G_OPTION_ARG_FILENAME, folder.out(),
-        "Write the input tensor, the input as the model defines it and "
-        "every raw output as .npy into "
-        "this folder",
-        "FOLDER"},
-       {"draw", 0, 0, G_OPTION_ARG_FILENAME, drawn.out(),
-        "Write each picture with what was found on it, or the picture "
-        "that the network makes, as .png into this folder",
-        "FOLDER"},
-       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose,
-        "Say on stderr which device is opened, and what takes how long", nullptr},
-       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
-  auto args = parse_options(
-      "NETWORK.dvn|NETWORK.so PICTURE|FOLDER|INPUT.npy...",
-      "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers.",
-      entries.data(), argc, argv);
-  if (!args.ok()) return wrong_usage("run", args.error().message);
-  const std::vector<std::string> files = with_folders_opened(args.value());
-  if (files.size() < 2)
-    return wrong_usage("run", "needs a network file and a picture or an .npy file");
-  if (!(options.threshold >= 0 && options.threshold <= 1)) {
-    return wrong_usage("run", format("--threshold %g is not in 0..1", options.threshold));
+int run_network(const Arguments& arguments) {
+  const RunOptions options = {arguments.fraction("threshold"), arguments.given("json"),
+                              arguments.text("dump"), arguments.text("draw")};
+  const std::vector<std::string> files = with_folders_opened(arguments.files());
+  const Command& command = arguments.command();
+  if (files.size() < 2) {
+    return wrong_usage(command, "needs a network file and a picture or an .npy file");
   }
-  options.json = json;
-  if (verbose) log_to_stderr();
-  options.dump_folder = folder.text();
-  options.draw_folder = drawn.text();
+  if (!(options.threshold >= 0 && options.threshold <= 1)) {
+    return wrong_usage(command, format("--threshold %g is not in 0..1", options.threshold));
+  }
+  if (arguments.given("verbose")) log_to_stderr();
   for (const auto& [option, path] :
        {std::pair("--dump", options.dump_folder), std::pair("--draw", options.draw_folder)}) {
     if (path.empty() || g_mkdir_with_parents(path.c_str(), 0777) == 0) continue;
     return fail({ErrorCode::kIo, std::string(option) + " '" + path + "' cannot be made"});
   }
-  auto session = network.open(files[0]);
+  auto session = open_session(files[0], arguments);
   if (!session.ok()) return fail(session.error());
   int status = 0;
   for (size_t i = 1; i < files.size(); ++i) {
@@ -240,5 +215,32 @@ int run_command(int argc, char** argv) {
   }
   return status;
 }
+
+constexpr Option kRunOptions[] = {
+    kWeightsOption,
+    kCustomLayersOption,
+    kDecoderLibraryOption,
+    kSizeOption,
+    kDeviceOption,
+    {"json", 0, Takes::kNothing, nullptr, "Print one JSON object per picture"},
+    {"threshold", 't', Takes::kFraction, "C", "Least confidence of a detection, 0..1", "0.5"},
+    {"dump", 0, Takes::kFile, "FOLDER",
+     "Write the input tensor, the input as the model defines it and every raw output as .npy into "
+     "this folder"},
+    {"draw", 0, Takes::kFile, "FOLDER",
+     "Write each picture with what was found on it, or the picture that the network makes, as .png "
+     "into this folder"},
+    {"verbose", 'v', Takes::kNothing, nullptr,
+     "Say on stderr which device is opened, and what takes how long"}};
+
+}  // namespace
+
+const Command kRunCommand = {
+    "run",
+    "run a network on pictures and print what it finds",
+    "NETWORK.dvn|NETWORK.so PICTURE|FOLDER|INPUT.npy...",
+    "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers.",
+    kRunOptions,
+    run_network};
 
 }  // namespace dvnn::tools

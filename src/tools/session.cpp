@@ -6,42 +6,8 @@
 #include "base/format.h"
 #include "network/model_decoder.h"
 #include "objects/frame_map.h"
-#include "plan/replan.h"
-#include "tools/options.h"
 
 namespace dvnn::tools {
-
-std::vector<GOptionEntry> NetworkTexts::entries() {
-  return {{"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
-           "Packed weights, where the network is a library of generated sources", "FILE"},
-          {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
-           "A library of CPU layers that the network names", "LIBRARY"},
-          {"decoder-library", 0, 0, G_OPTION_ARG_FILENAME, decoder_library.out(),
-           "A library with the decoder that the network names", "LIBRARY"},
-          {"size", 0, 0, G_OPTION_ARG_STRING, size.out(),
-           "Size of the network's input in pixels, instead of the file's own", "WxH"},
-          {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
-           "auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)", "DEVICE"}};
-}
-
-Result<std::unique_ptr<Session>> NetworkTexts::open(const std::string& path) const {
-  network::NetworkSource source;
-  source.custom_layers = custom_layers.text();
-  source.path = path;
-  source.weights = weights.text();
-  if (size.given()) {
-    auto parsed = plan::parse_size(size.text());
-    if (!parsed.ok()) return parsed.error().within("--size");
-    source.width = parsed.value().width;
-    source.height = parsed.value().height;
-    source.replan = plan::replan;
-  }
-  std::shared_ptr<const decode::CustomDecoders> decoders;
-  if (decoder_library.given()) {
-    DVNN_ASSIGN(decoders, decode::CustomDecoders::open(decoder_library.text()));
-  }
-  return Session::open(source, device.text(), decoders.get());
-}
 
 Result<std::unique_ptr<Session>> Session::open(const network::NetworkSource& source,
                                                const std::string& device,

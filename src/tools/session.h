@@ -12,7 +12,6 @@
 #include "image/converter.h"
 #include "network/finite_watch.h"
 #include "tools/npy.h"
-#include "tools/options.h"
 
 namespace dvnn::tools {
 
@@ -62,15 +61,5 @@ image::FrameView view_of(const cv::Mat& bgr);
 /// into the input's mean and scale; fold() applies them.
 void unfold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
 void fold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
-
-/// The options of commands that run a network.
-struct NetworkTexts {
-  OptionText weights, custom_layers, decoder_library, size, device;
-
-  /// The command-line options, to which a command adds its own.
-  std::vector<GOptionEntry> entries();
-  /// The network at `path`, ready to run.
-  Result<std::unique_ptr<Session>> open(const std::string& path) const;
-};
 
 }  // namespace dvnn::tools

@@ -69,6 +69,9 @@ def main():
         for words in (("--resize", "letter"), ("--resize", "=", "letter")):
             check(completed(script, "dvnet", "convert", *words) == ["letterbox", "letterbox-top-left"],
                   f"choices of {words}")
+        for option, values in (("--order", ["bgr", "rgb", "gray"]), ("--layout", ["whc", "hwc"])):
+            check(completed(script, "dvnet", "convert", option, "") == values, f"choices of {option}")
+            check(": " + ", ".join([values[0] + " (default)", *values[1:]]) in page, f"{option} on the page")
         check(completed(script, "dvnet", "convert", "--mean", "1") == [], "a number is no choice")
         check(completed(script, "dvnet", "convert", "--labels", sys.argv[0][:-1]) == [sys.argv[0]],
               "files of an option")

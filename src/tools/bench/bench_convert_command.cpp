@@ -155,29 +155,13 @@ Result<Figures> measure(const ConvertCase& c, int frames, int iterations) {
   return Figures{median(times[0]), median(times[1]), median(times[2])};
 }
 
-}  // namespace
-
-int bench_convert_command(int argc, char** argv) {
-  gboolean json = FALSE;
-  gint iterations = 200, frames = 1;
-  OptionText plot_file;
-  const GOptionEntry entries[] = {
-      {"iterations", 'n', 0, G_OPTION_ARG_INT, &iterations, "Timed runs (default 200)", "N"},
-      {"frames", 'f', 0, G_OPTION_ARG_INT, &frames,
-       "Different frames in memory, taken in turns (default 1): several do not fit the caches",
-       "N"},
-      {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot_file.out(), "Draw the times as bars", "FILE.svg"},
-      {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per case", nullptr},
-      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("",
-                            "Times conversion of frames to 300x300x3 FP16 tensors (x-major) on one "
-                            "thread: ours, OpenCV's passes, and memcpy of the source rows that are "
-                            "needed and of the tensor, in turns.",
-                            entries, argc, argv);
-  if (!args.ok()) return wrong_usage("bench convert", args.error().message);
-  if (!args.value().empty()) return wrong_usage("bench convert", "takes no files");
+int bench_conversion(const Arguments& arguments) {
+  const int iterations = arguments.number("iterations"), frames = arguments.number("frames");
+  const bool json = arguments.given("json");
+  const Command& command = arguments.command();
+  if (!arguments.files().empty()) return wrong_usage(command, "takes no files");
   if (iterations < 1 || frames < 1 || frames > 64) {
-    return wrong_usage("bench convert", "--iterations must be positive and --frames 1..64");
+    return wrong_usage(command, "--iterations must be positive and --frames 1..64");
   }
   cv::setNumThreads(1);
   if (!json) {
@@ -206,8 +190,26 @@ int bench_convert_command(int argc, char** argv) {
                   f.chain / f.ours, f.ours / f.stream);
     }
   }
-  const Status written = write_plot(plot_file.text(), plot);
+  const Status written = write_plot(arguments.text("plot"), plot);
   return written.ok() ? 0 : fail(written.error());
 }
+
+constexpr Option kBenchConvertOptions[] = {
+    {"iterations", 'n', Takes::kNumber, "N", "Timed runs", "200"},
+    {"frames", 'f', Takes::kNumber, "N",
+     "Different frames in memory, taken in turns: several do not fit the caches", "1"},
+    kPlotOption,
+    {"json", 0, Takes::kNothing, nullptr, "Print one JSON object per case"}};
+
+}  // namespace
+
+const Command kBenchConvertCommand = {
+    "bench convert",
+    "time frame conversion against OpenCV and the memory",
+    "",
+    "Times conversion of frames to 300x300x3 FP16 tensors (x-major) on one thread: ours, OpenCV's "
+    "passes, and memcpy of the source rows that are needed and of the tensor, in turns.",
+    kBenchConvertOptions,
+    bench_conversion};
 
 }  // namespace dvnn::tools

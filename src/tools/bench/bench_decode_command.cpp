@@ -127,21 +127,10 @@ void bench_suppression(size_t count, bool crowded, int rounds) {
               crowded ? "20" : "all", left.size(), ours, plain, plain / ours);
 }
 
-}  // namespace
-
-int bench_decode_command(int argc, char** argv) {
-  gint rounds = 40;
-  OptionText plot_file;
-  const GOptionEntry entries[] = {
-      {"rounds", 'n', 0, G_OPTION_ARG_INT, &rounds,
-       "Times that each decoder runs; the median counts (default 40)", "N"},
-      {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot_file.out(), "Draw the times as bars", "FILE.svg"},
-      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("", "Times decoders at a low and a high threshold against plain code.",
-                            entries, argc, argv);
-  if (!args.ok()) return wrong_usage("bench decode", args.error().message);
-  if (!args.value().empty() || rounds < 1) {
-    return wrong_usage("bench decode", "takes no arguments, and at least one round");
+int bench_decoders(const Arguments& arguments) {
+  const int rounds = arguments.number("rounds");
+  if (!arguments.files().empty() || rounds < 1) {
+    return wrong_usage(arguments.command(), "takes no arguments, and at least one round");
   }
   std::printf("%-20s %-12s %4s %8s %10s %10s %8s\n", "decoder", "output", "at", "objects", "us",
               "plain us", "ratio");
@@ -154,7 +143,7 @@ int bench_decode_command(int argc, char** argv) {
     if (Status s = bench(c, rounds, &plot.panels.front()); !s.ok())
       return fail(s.error().within(c.name));
   }
-  if (Status s = write_plot(plot_file.text(), plot); !s.ok()) return fail(s.error());
+  if (Status s = write_plot(arguments.text("plot"), plot); !s.ok()) return fail(s.error());
   std::printf("\n%-20s %-12s %4s %8s %10s %10s %8s\n", "", "candidates", "of", "kept", "us",
               "all pairs", "ratio");
   for (const size_t count : {100, 1000, 5000}) {
@@ -162,5 +151,19 @@ int bench_decode_command(int argc, char** argv) {
   }
   return 0;
 }
+
+constexpr Option kBenchDecodeOptions[] = {
+    {"rounds", 'n', Takes::kNumber, "N", "Times that each decoder runs; the median counts", "40"},
+    kPlotOption};
+
+}  // namespace
+
+const Command kBenchDecodeCommand = {
+    "bench decode",
+    "time decoders against plain code",
+    "",
+    "Times decoders at a low and a high threshold against plain code.",
+    kBenchDecodeOptions,
+    bench_decoders};
 
 }  // namespace dvnn::tools

@@ -14,6 +14,7 @@
 #include "tools/bench/network_peers.h"
 #include "tools/bench/plot.h"
 #include "tools/commands.h"
+#include "tools/network_options.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/session.h"
@@ -41,10 +42,10 @@ void load_numbers(Session* session) {
 }
 
 struct NetworkBenchOptions {
-  int threads = 1;
-  int iterations = 30;
-  bool json = false;
-  bool layers = false;
+  int threads;
+  int iterations;
+  bool json;
+  bool layers;
   std::string plot;  // a file, or empty
 };
 
@@ -209,49 +210,49 @@ int run_bench(Session* session, const std::string& network,
   return 0;
 }
 
-}  // namespace
-
-int bench_network_command(int argc, char** argv) {
-  NetworkBenchOptions options;
-  gboolean json = FALSE, with_peer = FALSE, layers = FALSE;
-  NetworkTexts network;
-  OptionText plot;
-  std::vector<GOptionEntry> entries = network.entries();
-  entries.insert(
-      entries.end(),
-      {{"peer", 0, 0, G_OPTION_ARG_NONE, &with_peer,
-        "Compare with ONNX Runtime on MODEL.onnx where it is installed, else with OpenCV's dnn, or "
-        "with that on the Caffe files PROTOTXT CAFFEMODEL",
-        nullptr},
-       {"threads", 0, 0, G_OPTION_ARG_INT, &options.threads, "Threads for both (default 1)", "N"},
-       {"iterations", 'n', 0, G_OPTION_ARG_INT, &options.iterations, "Timed runs (default 30)",
-        "N"},
-       {"layers", 0, 0, G_OPTION_ARG_NONE, &layers, "Print each step's median time too", nullptr},
-       {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot.out(),
-        "Draw the times as bars; with --layers each step's, too", "FILE.svg"},
-       {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
-       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}});
-  auto args =
-      parse_options("NETWORK.dvn|NETWORK.so [--peer MODEL.onnx | PROTOTXT CAFFEMODEL]",
-                    "Times whole-network runs; with --peer, another engine in turns with it.",
-                    entries.data(), argc, argv);
-  if (!args.ok()) return wrong_usage("bench network", args.error().message);
-  const std::vector<std::string>& files = args.value();
-  if (files.empty() || files.size() > 3 || (files.size() > 1) != with_peer) {
-    return wrong_usage("bench network",
+int bench_network(const Arguments& arguments) {
+  const NetworkBenchOptions options = {arguments.number("threads"), arguments.number("iterations"),
+                                       arguments.given("json"), arguments.given("layers"),
+                                       arguments.text("plot")};
+  const std::vector<std::string>& files = arguments.files();
+  const Command& command = arguments.command();
+  if (files.empty() || files.size() > 3 || (files.size() > 1) != arguments.given("peer")) {
+    return wrong_usage(command,
                        "needs a network file, and with --peer an ONNX file or two Caffe files");
   }
   if (options.threads < 1 || options.threads > 256 || options.iterations < 1) {
-    return wrong_usage("bench network", "--threads must be 1..256 and --iterations positive");
+    return wrong_usage(command, "--threads must be 1..256 and --iterations positive");
   }
-  options.json = json;
-  options.layers = layers;
-  options.plot = plot.text();
   // The software device reads it when it starts.
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
-  auto session = network.open(files[0]);
+  auto session = open_session(files[0], arguments);
   if (!session.ok()) return fail(session.error());
   return run_bench(session.value().get(), files[0], {files.begin() + 1, files.end()}, options);
 }
+
+constexpr Option kBenchNetworkOptions[] = {
+    kWeightsOption,
+    kCustomLayersOption,
+    kDecoderLibraryOption,
+    kSizeOption,
+    kDeviceOption,
+    {"peer", 0, Takes::kNothing, nullptr,
+     "Compare with ONNX Runtime on MODEL.onnx where it is installed, else with OpenCV's dnn, or "
+     "with that on the Caffe files PROTOTXT CAFFEMODEL"},
+    {"threads", 0, Takes::kNumber, "N", "Threads for both", "1"},
+    {"iterations", 'n', Takes::kNumber, "N", "Timed runs", "30"},
+    {"layers", 0, Takes::kNothing, nullptr, "Print each step's median time too"},
+    {"plot", 0, Takes::kFile, "FILE.svg", "Draw the times as bars; with --layers each step's, too"},
+    {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"}};
+
+}  // namespace
+
+const Command kBenchNetworkCommand = {
+    "bench network",
+    "time a network, alone or against another engine",
+    "NETWORK.dvn|NETWORK.so [--peer MODEL.onnx | PROTOTXT CAFFEMODEL]",
+    "Times whole-network runs; with --peer, another engine in turns with it.",
+    kBenchNetworkOptions,
+    bench_network};
 
 }  // namespace dvnn::tools

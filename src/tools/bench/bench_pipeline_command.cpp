@@ -21,9 +21,9 @@ namespace dvnn::tools {
 namespace {
 
 struct PipelineOptions {
-  std::string network, device, format = "NV12";
-  int width = 1280, height = 720, frames = 200;
-  bool json = false;
+  std::string network, device, format;
+  int width, height, frames;
+  bool json;
   std::string plot;  // a file, or empty
 };
 
@@ -248,39 +248,38 @@ int run_regions_bench(const PipelineOptions& o) {
   return 0;
 }
 
+int bench_pipeline(const Arguments& arguments) {
+  const PipelineOptions options = {arguments.text("network"),  arguments.text("device"),
+                                   arguments.text("format"),   arguments.number("width"),
+                                   arguments.number("height"), arguments.number("frames"),
+                                   arguments.given("json"),    arguments.text("plot")};
+  if (!arguments.files().empty() || options.frames < 1) {
+    return wrong_usage(arguments.command(), "takes no files, and --frames must be positive");
+  }
+  gst_init(nullptr, nullptr);
+  return arguments.given("regions") ? run_regions_bench(options) : run_elements_bench(options);
+}
+
+constexpr Option kBenchPipelineOptions[] = {
+    {"network", 0, Takes::kFile, "FILE.dvn", "Network file (default: the installed one)"},
+    kDeviceOption,
+    {"format", 0, Takes::kText, "F", "Video format", "NV12"},
+    {"width", 0, Takes::kNumber, "PIXELS", "Frame width", "1280"},
+    {"height", 0, Takes::kNumber, "PIXELS", "Frame height", "720"},
+    {"frames", 'n', Takes::kNumber, "N", "Frames to run", "200"},
+    {"regions", 0, Takes::kNothing, nullptr,
+     "Time frames with 0, 1, 8 and 64 regions, beside videocrop"},
+    kPlotOption,
+    {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"}};
+
 }  // namespace
 
-int bench_pipeline_command(int argc, char** argv) {
-  PipelineOptions options;
-  gboolean json = FALSE, regions = FALSE;
-  OptionText network, device, pixel_format, plot;
-  const GOptionEntry entries[] = {
-      {"network", 0, 0, G_OPTION_ARG_FILENAME, network.out(),
-       "Network file (default: the installed one)", "FILE.dvn"},
-      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(), "auto, fpga, soft or a library",
-       "DEVICE"},
-      {"format", 0, 0, G_OPTION_ARG_STRING, pixel_format.out(), "Video format (default NV12)", "F"},
-      {"width", 0, 0, G_OPTION_ARG_INT, &options.width, "Frame width (default 1280)", "PIXELS"},
-      {"height", 0, 0, G_OPTION_ARG_INT, &options.height, "Frame height (default 720)", "PIXELS"},
-      {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames, "Frames to run (default 200)", "N"},
-      {"regions", 0, 0, G_OPTION_ARG_NONE, &regions,
-       "Time frames with 0, 1, 8 and 64 regions, beside videocrop", nullptr},
-      {"plot", 0, 0, G_OPTION_ARG_FILENAME, plot.out(), "Draw the times as bars", "FILE.svg"},
-      {"json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", nullptr},
-      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options("", "Times the pipeline on a test picture, and each element in it.",
-                            entries, argc, argv);
-  if (!args.ok()) return wrong_usage("bench pipeline", args.error().message);
-  if (!args.value().empty() || options.frames < 1) {
-    return wrong_usage("bench pipeline", "takes no files, and --frames must be positive");
-  }
-  options.network = network.text();
-  options.device = device.text();
-  options.format = pixel_format.text("NV12");
-  options.json = json;
-  options.plot = plot.text();
-  gst_init(nullptr, nullptr);
-  return regions ? run_regions_bench(options) : run_elements_bench(options);
-}
+const Command kBenchPipelineCommand = {
+    "bench pipeline",
+    "time the GStreamer pipeline and its elements",
+    "",
+    "Times the pipeline on a test picture, and each element in it.",
+    kBenchPipelineOptions,
+    bench_pipeline};
 
 }  // namespace dvnn::tools

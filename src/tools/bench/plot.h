@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tools/options.h"
 
 namespace dvnn::tools {
 
@@ -31,6 +32,9 @@ std::string svg_of_plot(const BarPlot& plot);
 
 /// "34.1 µs", "12.4 ms" or "2.35 s".
 std::string time_text(double milliseconds);
+
+inline constexpr Option kPlotOption = {"plot", 0, Takes::kFile, "FILE.svg",
+                                       "Draw the times as bars"};
 
 /// Writes it where --plot was given; `path` may be empty.
 Status write_plot(const std::string& path, const BarPlot& plot);

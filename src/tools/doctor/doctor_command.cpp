@@ -19,7 +19,7 @@ namespace {
 
 struct DoctorOptions {
   std::string network, device;
-  int seconds = 20;
+  int seconds;
 };
 
 // Marks the line of a probe's output that holds the findings, because libraries print, too.
@@ -97,39 +97,19 @@ void print(const Findings& findings) {
   std::printf("\n%s\n", can_run(findings) ? "A pipeline can run." : "No pipeline can run.");
 }
 
-}  // namespace
-
-int doctor_command(int argc, char** argv) {
-  DoctorOptions options;
-  gboolean as_json = FALSE;
-  OptionText network, device, probe_name;
-  const GOptionEntry entries[] = {
-      {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", nullptr},
-      {"network", 0, 0, G_OPTION_ARG_FILENAME, network.out(),
-       "The network to try (default: the installed one)", "FILE"},
-      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
-       "The device to try: auto, fpga, soft or a library (default: $DVNN_DEVICE, or auto)",
-       "DEVICE"},
-      {"timeout", 0, 0, G_OPTION_ARG_INT, &options.seconds,
-       "Seconds that each check may take (default 20)", "SECONDS"},
-      {"probe", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, probe_name.out(), "", "NAME"},
-      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args = parse_options(
-      "",
-      "Says what works and what does not, and what to do about it. Status 0: a pipeline can run.",
-      entries, argc, argv);
-  if (!args.ok()) return wrong_usage("doctor", args.error().message);
-  if (!args.value().empty()) return wrong_usage("doctor", "takes no files but by --network");
-  if (options.seconds < 1) return wrong_usage("doctor", "--timeout must be positive");
-  options.network = network.text();
-  options.device = device.text();
-  if (probe_name.given()) {
-    const auto found = findings_to_json(probe(probe_name.text(), options));
+int diagnose(const Arguments& arguments) {
+  const DoctorOptions options = {arguments.text("network"), arguments.text("device"),
+                                 arguments.number("timeout")};
+  const Command& command = arguments.command();
+  if (!arguments.files().empty()) return wrong_usage(command, "takes no files but by --network");
+  if (options.seconds < 1) return wrong_usage(command, "--timeout must be positive");
+  if (arguments.given("probe")) {
+    const auto found = findings_to_json(probe(arguments.text("probe"), options));
     std::printf("\n%s%s\n", kProbeMark, found.dump_as_given(-1, true).c_str());
     return 0;
   }
   const Findings findings = examine(options);
-  if (as_json) {
+  if (arguments.given("json")) {
     const Json out = {{"can_run", can_run(findings)}, {"findings", findings_to_json(findings)}};
     std::printf("%s\n", out.dump_as_given(1, true).c_str());
   } else {
@@ -137,5 +117,22 @@ int doctor_command(int argc, char** argv) {
   }
   return can_run(findings) ? 0 : 1;
 }
+
+constexpr Option kDoctorOptions[] = {
+    {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
+    {"network", 0, Takes::kFile, "FILE", "The network to try (default: the installed one)"},
+    kDeviceOption,
+    {"timeout", 0, Takes::kNumber, "SECONDS", "Seconds that each check may take", "20"},
+    {"probe", 0, Takes::kText, "NAME", nullptr}};
+
+}  // namespace
+
+const Command kDoctorCommand = {
+    "doctor",
+    "say what works here, and what does not",
+    "",
+    "Says what works and what does not, and what to do about it. Status 0: a pipeline can run.",
+    kDoctorOptions,
+    diagnose};
 
 }  // namespace dvnn::tools

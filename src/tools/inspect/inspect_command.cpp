@@ -139,64 +139,53 @@ Result<Inspected> open_inspected(const network::NetworkSource& source, const std
   return inspected;
 }
 
-}  // namespace
-
-int inspect_command(int argc, char** argv) {
-  gboolean as_json = FALSE, as_dot = FALSE, estimate = FALSE, measure = FALSE;
-  OptionText board, decoder_library, html, weights, custom_layers, device;
-  const GOptionEntry entries[] = {
-      {"html", 0, 0, G_OPTION_ARG_FILENAME, html.out(),
-       "Write one page for a browser: graph, memory over time, times, weights, warnings", "FILE"},
-      {"measure", 0, 0, G_OPTION_ARG_NONE, &measure,
-       "For --html: run the network here, too, and show what each step takes", nullptr},
-      {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the file's description as JSON", nullptr},
-      {"dot", 0, 0, G_OPTION_ARG_NONE, &as_dot, "Print the steps as a Graphviz graph", nullptr},
-      {"estimate", 0, 0, G_OPTION_ARG_NONE, &estimate,
-       "Print what each command would take on a board; with --json as JSON", nullptr},
-      {"board", 0, 0, G_OPTION_ARG_STRING, board.out(),
-       "For --estimate and --html: "
-       "clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US,cpu=MILLIONS, any "
-       "of them",
-       "BOARD"},
-      {"weights", 0, 0, G_OPTION_ARG_FILENAME, weights.out(),
-       "Packed weights, where the network is a library of generated sources", "FILE"},
-      {"custom-layers", 0, 0, G_OPTION_ARG_FILENAME, custom_layers.out(),
-       "For --measure: a library of CPU layers that the network names", "LIBRARY"},
-      {"decoder-library", 0, 0, G_OPTION_ARG_FILENAME, decoder_library.out(),
-       "A library with the decoder that the network names", "LIBRARY"},
-      {"device", 'd', 0, G_OPTION_ARG_STRING, device.out(),
-       "For --measure and libraries: auto, fpga, soft or a library (default: $DVNN_DEVICE, or "
-       "auto)",
-       "DEVICE"},
-      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  auto args =
-      parse_options("NETWORK.dvn|NETWORK.so", "Shows a network: its steps, shapes, work and sizes.",
-                    entries, argc, argv);
-  if (!args.ok()) return wrong_usage("inspect", args.error().message);
-  if (args.value().size() != 1) return wrong_usage("inspect", "needs one network file");
-  if (board.given() && !estimate && !html.given()) {
-    return wrong_usage("inspect", "--board goes with --estimate or --html");
+// Says which options do not go together; empty if all do.
+std::string mistake_in(const Arguments& arguments) {
+  const auto given = [&](const char* name) { return arguments.given(name); };
+  if (arguments.files().size() != 1) return "needs one network file";
+  if (given("board") && !given("estimate") && !given("html")) {
+    return "--board goes with --estimate or --html";
   }
-  if (!measure && !network::is_generated(args.value()[0])) {
-    for (const auto& [name, text] : {std::pair<const char*, const OptionText&>("--device", device),
-                                     {"--custom-layers", custom_layers},
-                                     {"--weights", weights}}) {
-      if (!text.given()) continue;
-      return wrong_usage("inspect", std::string(name) +
-                                        " goes with --measure: a .dvn file is only read otherwise");
+  if (!given("measure") && !network::is_generated(arguments.files()[0])) {
+    for (const char* name : {"device", "custom-layers", "weights"}) {
+      if (!given(name)) continue;
+      return std::string("--") + name + " goes with --measure: a .dvn file is only read otherwise";
     }
   }
-  if (measure && !html.given()) return wrong_usage("inspect", "--measure goes with --html");
-  if (as_json + as_dot + estimate + html.given() > 1 && !(as_json && estimate)) {
-    return wrong_usage("inspect", "shows one thing: --html, --json, --dot or --estimate");
+  if (given("measure") && !given("html")) return "--measure goes with --html";
+  if (given("json") + given("dot") + given("estimate") + given("html") > 1 &&
+      !(given("json") && given("estimate"))) {
+    return "shows one thing: --html, --json, --dot or --estimate";
   }
-  const auto hardware = device::parse_hardware(board.text());
-  if (!hardware.ok()) return wrong_usage("inspect", "--board: " + hardware.error().message);
+  return "";
+}
+
+// Writes the page for a browser, with times of this machine if `measure`.
+Status write_page(const std::string& path, const Inspected& inspected, PageFacts facts,
+                  bool measure) {
+  if (measure) {
+    DVNN_ASSIGN(facts.step_ms, measure_steps(inspected.network));
+    facts.measured_on = base_name(inspected.network->device().library_path());
+  }
+  DVNN_TRY(write_text(path, page_of(inspected.model, facts)));
+  std::printf("%s: open it in a browser\n", printable(path).c_str());
+  return {};
+}
+
+int inspect(const Arguments& arguments) {
+  const std::string mistake = mistake_in(arguments);
+  if (!mistake.empty()) return wrong_usage(arguments.command(), mistake);
+  const auto hardware = device::parse_hardware(arguments.text("board"));
+  if (!hardware.ok()) {
+    return wrong_usage(arguments.command(), "--board: " + hardware.error().message);
+  }
+  const bool as_json = arguments.given("json"), as_dot = arguments.given("dot");
+  const bool estimate = arguments.given("estimate"), measure = arguments.given("measure");
   network::NetworkSource source;
-  source.path = args.value()[0];
-  source.weights = weights.text();
-  source.custom_layers = custom_layers.text();
-  auto inspected = open_inspected(source, device.text(), measure);
+  source.path = arguments.files()[0];
+  source.weights = arguments.text("weights");
+  source.custom_layers = arguments.text("custom-layers");
+  auto inspected = open_inspected(source, arguments.text("device"), measure);
   if (!inspected.ok()) return fail(inspected.error());
   const Model& model = inspected.value().model;
   const bool generated = network::is_generated(source.path);
@@ -208,25 +197,19 @@ int inspect_command(int argc, char** argv) {
   }
   // The errors that creating the network's decoder would give are told, too.
   std::shared_ptr<const decode::CustomDecoders> library;
-  if (decoder_library.given()) {
-    auto opened = decode::CustomDecoders::open(decoder_library.text());
+  if (arguments.given("decoder-library")) {
+    auto opened = decode::CustomDecoders::open(arguments.text("decoder-library"));
     if (!opened.ok()) return fail(opened.error());
     library = std::move(opened.value());
   }
   const auto decoder = network::create_decoder(model, library.get());
-  if (html.given()) {
+  if (arguments.given("html")) {
     PageFacts facts;
     facts.hardware = hardware.value();
     facts.generated = generated;
     if (!decoder.ok()) facts.decoder_error = decoder.error().message;
-    if (measure) {
-      auto times = measure_steps(inspected.value().network);
-      if (!times.ok()) return fail(times.error());
-      facts.step_ms = std::move(times.value());
-      facts.measured_on = base_name(inspected.value().network->device().library_path());
-    }
-    if (Status s = write_text(html.text(), page_of(model, facts)); !s.ok()) return fail(s.error());
-    std::printf("%s: open it in a browser\n", printable(html.text()).c_str());
+    const Status written = write_page(arguments.text("html"), inspected.value(), facts, measure);
+    if (!written.ok()) return fail(written.error());
   } else if (estimate) {
     if (as_json) {
       print_json(estimate_to_json(model, hardware.value()));
@@ -243,5 +226,37 @@ int inspect_command(int argc, char** argv) {
   if (decoder.ok()) return 0;
   return fail(decoder.error().within("network file '" + source.path + "'"));
 }
+
+constexpr Option kInspectOptions[] = {
+    {"html", 0, Takes::kFile, "FILE",
+     "Write one page for a browser: graph, memory over time, times, weights, warnings"},
+    {"measure", 0, Takes::kNothing, nullptr,
+     "For --html: run the network here, too, and show what each step takes"},
+    {"json", 0, Takes::kNothing, nullptr, "Print the file's description as JSON"},
+    {"dot", 0, Takes::kNothing, nullptr, "Print the steps as a Graphviz graph"},
+    {"estimate", 0, Takes::kNothing, nullptr,
+     "Print what each command would take on a board; with --json as JSON"},
+    {"board", 0, Takes::kText, "BOARD",
+     "For --estimate and --html: clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US,"
+     "cpu=MILLIONS, any of them"},
+    {"weights", 0, Takes::kFile, "FILE",
+     "Packed weights, where the network is a library of generated sources"},
+    {"custom-layers", 0, Takes::kFile, "LIBRARY",
+     "For --measure: a library of CPU layers that the network names"},
+    {"decoder-library", 0, Takes::kFile, "LIBRARY",
+     "A library with the decoder that the network names"},
+    {"device", 'd', Takes::kText, "DEVICE",
+     "For --measure and libraries: device to run on, or its library (default: $DVNN_DEVICE, or "
+     "auto)",
+     nullptr, kDevices}};
+
+}  // namespace
+
+const Command kInspectCommand = {"inspect",
+                                 "show a network's steps, shapes and sizes, also as a page",
+                                 "NETWORK.dvn|NETWORK.so",
+                                 "Shows a network: its steps, shapes, work and sizes.",
+                                 kInspectOptions,
+                                 inspect};
 
 }  // namespace dvnn::tools

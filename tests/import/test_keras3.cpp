@@ -2,6 +2,7 @@
 // Files of Keras 3, written here as its saving library does: an archive of config.json and
 // model.weights.h5, whose arrays are numbered by class. And where models of Keras begin and end.
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <zip.h>
 
 #include <fstream>
@@ -206,7 +207,27 @@ START_TEST(archives_that_lie_about_a_size_get_no_memory_for_it) {
 }
 END_TEST
 
-DVNN_SUITE(import_keras3, archives_that_lie_about_a_size_get_no_memory_for_it, archives_are_read,
+// libzip and zlib run where a damaged archive reaches nothing: in a process that is a sandbox.
+START_TEST(archives_are_unpacked_in_another_process) {
+  constexpr long kKilobytes = 128 * 1024;
+  const TemporaryPath path;
+  if (fork() == 0) {  // whose memory is not ours
+    write_archive(path.path, "{}", std::string(kKilobytes * 1024, '\0'));
+    _exit(0);
+  }
+  int status = 0;
+  ck_assert_int_gt(wait(&status), 0);
+  ck_assert_int_eq(status, 0);
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  refused(path.path, {}, {"model.weights.h5", "not an HDF5 file"});
+  getrusage(RUSAGE_SELF, &after);
+  ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, kKilobytes / 2);
+}
+END_TEST
+
+DVNN_SUITE(import_keras3, archives_that_lie_about_a_size_get_no_memory_for_it,
+           archives_are_unpacked_in_another_process, archives_are_read,
            models_end_where_they_are_told_to, damaged_archives_are_refused)
 
 }  // namespace dvnn::test::keras3_tests

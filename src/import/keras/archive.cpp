@@ -6,12 +6,13 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "import/keras/hdf5_message.h"
 #include "import/model_file.h"
 
 namespace dvnn::import {
 namespace {
 
-constexpr uint64_t kMaxArchiveBytes = uint64_t{1} << 30, kMaxConfigBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;
 
 struct CloseArchive {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -31,10 +32,11 @@ Result<std::string> read_entry(zip_t* archive, const char* name, uint64_t limit)
                                            static_cast<unsigned long long>(stat.size),
                                            static_cast<unsigned long long>(limit))};
   }
-  // The archive may lie about the size, so memory is taken for what comes.
+  // The archive may lie about the size: room is reserved for it, and memory taken for what comes.
   constexpr uint64_t kChunk = uint64_t{1} << 20;
   const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen(archive, name, 0));
   std::string bytes;
+  bytes.reserve(static_cast<size_t>(stat.size));
   while (entry && bytes.size() < stat.size) {
     const size_t had = bytes.size();
     bytes.resize(static_cast<size_t>(std::min(had + kChunk, stat.size)));
@@ -46,28 +48,43 @@ Result<std::string> read_entry(zip_t* archive, const char* name, uint64_t limit)
   return Error{ErrorCode::kMalformed, format("'%s' in it is damaged", name)};
 }
 
+// Reads the archive, and in it the weights.
+bool read_parts(uint8_t* archive_bytes, size_t size, Hdf5Contents* contents) {
+  zip_source_t* const source = zip_source_buffer_create(archive_bytes, size, 0, nullptr);
+  const std::unique_ptr<zip_t, CloseArchive> archive(
+      source ? zip_open_from_source(source, ZIP_RDONLY, nullptr) : nullptr);
+  if (!archive) return false;
+  auto config = read_entry(archive.get(), "config.json", kMaxConfigBytes);
+  auto weights =
+      config.ok() ? read_entry(archive.get(), "model.weights.h5", kMaxModelBytes) : config;
+  if (!weights.ok()) {
+    contents->refusal = weights.error().message;
+    return false;
+  }
+  contents->config = std::move(config.value());
+  return read_hdf5(reinterpret_cast<uint8_t*>(weights.value().data()), weights.value().size(),
+                   contents);
+}
+
 }  // namespace
 
 bool is_keras_archive(const std::string& path) {
-  const auto file = open_model_file(path, kMaxArchiveBytes);
+  const auto file = open_model_file(path, kMaxModelBytes);
   char magic[2] = {};
   return file.ok() && read_at(file.value().fd(), 0, magic, sizeof(magic)).ok() && magic[0] == 'P' &&
          magic[1] == 'K';
 }
 
 Result<KerasArchive> read_keras_archive(const std::string& path) {
-  DVNN_ASSIGN(File file, open_model_file(path, kMaxArchiveBytes));
-  int reason = 0;
-  const std::unique_ptr<zip_t, CloseArchive> archive(zip_fdopen(file.fd(), 0, &reason));
-  if (!archive) return Error{ErrorCode::kMalformed, "'" + path + "' is a damaged ZIP archive"};
-  (void)file.release();  // it is the archive's
+  SandboxLimits limits;
+  limits.memory_bytes += kMaxModelBytes;  // of the weights, unpacked
+  DVNN_ASSIGN(Hdf5Contents contents,
+              read_contents(path, limits, read_parts,
+                            "is a damaged ZIP archive, or its 'model.weights.h5' is not an HDF5 "
+                            "file, or is truncated or damaged"));
   KerasArchive keras;
-  auto config = read_entry(archive.get(), "config.json", kMaxConfigBytes);
-  if (!config.ok()) return config.error().within("'" + path + "'");
-  keras.config = std::move(config.value());
-  auto weights = read_entry(archive.get(), "model.weights.h5", kMaxArchiveBytes);
-  if (!weights.ok()) return weights.error().within("'" + path + "'");
-  DVNN_ASSIGN(keras.weights, Hdf5File::read(weights.value(), path + "/model.weights.h5"));
+  keras.config = std::move(contents.config);
+  keras.weights = Hdf5File::of(std::move(contents));
   return keras;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads what Keras keeps in HDF5 files: texts, lists of texts, and arrays of numbers.
 //
-// Damaged files make libhdf5 1.10 read and write where it should not. So a process of its own reads
-// the whole file, and hands over what it found: if it dies, the file is damaged. It is a sandbox
-// (sandbox.h): what a file makes of libhdf5 reaches no other file, no network and no process.
+// Damaged files make libhdf5 1.10 read and write where it should not. So a sandbox (sandbox.h)
+// reads the whole file, and hands over what it found: if it dies, the file is damaged. What a file
+// makes of libhdf5 reaches no other file, no network and no process.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "base/result.h"
 
 namespace dvnn::import {
@@ -31,8 +30,6 @@ class Hdf5File {
   /// Reads a file of at most 1 GiB. kNotFound, or kMalformed if it is no HDF5 file. Not to be
   /// called while other threads run: it forks.
   static Result<std::unique_ptr<Hdf5File>> open(const std::string& path);
-  /// The same of a file's bytes; `name` names it in errors.
-  static Result<std::unique_ptr<Hdf5File>> read(const std::string& bytes, const std::string& name);
   /// Wraps the findings of such a process, or those that a test pretends.
   static std::unique_ptr<Hdf5File> of(Hdf5Contents contents);
 
@@ -46,8 +43,6 @@ class Hdf5File {
 
  private:
   Hdf5File() = default;
-  static Result<std::unique_ptr<Hdf5File>> read_descriptor(const File& file,
-                                                           const std::string& name);
   std::map<std::string, std::vector<std::string>> attributes_;  // by "object@name"
   std::map<std::string, Hdf5Array> arrays_;                     // by path
 };

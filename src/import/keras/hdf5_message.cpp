@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/keras/hdf5_message.h"
 
+#include <hdf5.h>
+
 #include <cstring>
+
+#include "base/format.h"
+#include "import/model_file.h"
 
 namespace dvnn::import {
 namespace {
@@ -52,6 +57,8 @@ class Reader {
 std::string write_message(const Hdf5Contents& contents) {
   std::string out;
   put_text(contents.refusal, &out);
+  if (!contents.refusal.empty()) return out;
+  put_text(contents.config, &out);
   put_number(contents.attributes.size(), &out);
   for (const auto& [key, texts] : contents.attributes) {
     put_text(key, &out);
@@ -73,6 +80,8 @@ std::string write_message(const Hdf5Contents& contents) {
 bool read_message(const std::string& bytes, Hdf5Contents* contents) {
   Reader in(bytes);
   contents->refusal = in.text();
+  if (!contents->refusal.empty()) return in.done();
+  contents->config = in.text();
   for (uint64_t left = in.number(); left > 0 && in.good(); --left) {
     std::vector<std::string>& list = contents->attributes[in.text()];
     for (uint64_t texts = in.number(); texts > 0 && in.good(); --texts) list.push_back(in.text());
@@ -95,6 +104,26 @@ bool read_message(const std::string& bytes, Hdf5Contents* contents) {
     std::memcpy(array.values.data(), values, count * sizeof(float));
   }
   return in.done();
+}
+
+Result<Hdf5Contents> read_contents(const std::string& path, const SandboxLimits& limits,
+                                   const ContentsReader& reader, const char* damage) {
+  DVNN_ASSIGN(const File file, open_model_file(path, kMaxModelBytes));
+  // libhdf5 begins outside: within it can ask the system for nothing.
+  if (H5open() < 0) return Error{ErrorCode::kInternal, "libhdf5 does not begin"};
+  const SandboxReader read = [&](uint8_t* bytes, size_t size, std::string* message) {
+    Hdf5Contents contents;
+    const bool good = reader(bytes, size, &contents);
+    *message = write_message(contents);
+    return good || !contents.refusal.empty();
+  };
+  DVNN_ASSIGN(const std::string message, read_in_sandbox(file, path, damage, limits, read));
+  Hdf5Contents contents;
+  if (!read_message(message, &contents)) {
+    return Error{ErrorCode::kMalformed, "'" + path + "' " + damage};
+  }
+  if (contents.refusal.empty()) return contents;
+  return Error{ErrorCode::kUnsupported, "'" + path + "': " + printable(contents.refusal)};
 }
 
 }  // namespace dvnn::import

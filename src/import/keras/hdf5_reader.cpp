@@ -39,7 +39,7 @@ struct H5Walk {
   size_t text_bytes = 0;
 
   bool refuse(const std::string& why) {
-    contents->refusal = "'" + object + "' " + why;
+    contents->refusal = "data set or group '" + object + "' " + why;
     return false;
   }
   bool add_text(std::string text, std::vector<std::string>* list) {

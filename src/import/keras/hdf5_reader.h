@@ -13,9 +13,10 @@ namespace dvnn::import {
 
 /// All strings and all arrays of real numbers in a file.
 struct Hdf5Contents {
+  std::string config;  // of a .keras archive: the architecture beside the file
   std::map<std::string, std::vector<std::string>> attributes;  // by "object@name"
   std::map<std::string, Hdf5Array> arrays;                     // by path
-  std::string refusal;  // why the file is not read, where it is well formed
+  std::string refusal;  // why the file is not read, where that can be told
 };
 
 /// Reads them by libhdf5, which a damaged file may crash, from a file's bytes in memory: libhdf5

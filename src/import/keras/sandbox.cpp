@@ -2,67 +2,54 @@
 #include "import/keras/sandbox.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
-#include <iterator>
-#include <vector>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 
 namespace dvnn::import {
 namespace {
 
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-#error "the sandbox does not know this processor's system calls"
-#endif
-
 // The system calls for computing, allocating and writing the result. None of them opens or names
-// anything.
-constexpr uint32_t kAllowed[] = {
-    SYS_read,       SYS_write,        SYS_lseek,          SYS_close,         SYS_brk,
-    SYS_munmap,     SYS_mremap,       SYS_madvise,        SYS_futex,         SYS_sched_yield,
-    SYS_getpid,     SYS_gettid,       SYS_getrandom,      SYS_clock_gettime, SYS_gettimeofday,
-    SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_sigaltstack,   SYS_exit,
-};
-// These are allowed without PROT_EXEC, the third argument of both.
-constexpr uint32_t kWithoutCode[] = {SYS_mmap, SYS_mprotect};
+// anything. The second row is of processors of 32 bits; a call that a processor does not have is
+// passed over.
+constexpr int kAllowed[] = {
+    SCMP_SYS(read),      SCMP_SYS(write),         SCMP_SYS(lseek),          SCMP_SYS(close),
+    SCMP_SYS(brk),       SCMP_SYS(munmap),        SCMP_SYS(mremap),         SCMP_SYS(madvise),
+    SCMP_SYS(futex),     SCMP_SYS(sched_yield),   SCMP_SYS(getpid),         SCMP_SYS(gettid),
+    SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday),   SCMP_SYS(exit_group),
+    SCMP_SYS(exit),      SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),
+    SCMP_SYS(_llseek),   SCMP_SYS(futex_time64),  SCMP_SYS(clock_gettime64)};
+// These are allowed without PROT_EXEC, the third argument of each.
+constexpr int kWithoutCode[] = {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)};
 
-std::vector<sock_filter> filter() {
-  constexpr auto kNumber = static_cast<uint32_t>(offsetof(seccomp_data, nr));
-  constexpr auto kArch = static_cast<uint32_t>(offsetof(seccomp_data, arch));
-  constexpr auto kThird = static_cast<uint32_t>(offsetof(seccomp_data, args[2]));  // its low half
-  constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
-  std::vector<sock_filter> program = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kArch),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber),
-  };
-  for (uint32_t number : kAllowed) {
-    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
-    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+struct ReleaseFilter {
+  void operator()(void* filter) const { seccomp_release(filter); }
+};
+
+// Refuses all other system calls from now on; those of a foreign processor's numbers end the
+// process. False if the kernel does not take the filter.
+bool refuse_system_calls() {
+  const std::unique_ptr<void, ReleaseFilter> filter(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
+  bool good =
+      filter && seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0;
+  for (int call : kAllowed) {
+    good = good && seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0) == 0;
   }
-  for (uint32_t number : kWithoutCode) {
-    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4));
-    program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kThird));
-    program.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0));
-    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    program.push_back(BPF_STMT(BPF_RET | BPF_K, kRefuse));
+  const scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+  for (int call : kWithoutCode) {
+    good = good && seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call, 1, &no_code) == 0;
   }
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, kRefuse));
-  return program;
+  return good && seccomp_load(filter.get()) == 0;
 }
 
 bool limit(__rlimit_resource what, uint64_t most) {
@@ -80,15 +67,16 @@ uint64_t address_space() {
   return found == 1 ? uint64_t{pages} * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-// Closes all descriptors but the result's, which moves to the first number after the standard ones.
-bool close_descriptors(int* result) {
-  constexpr int kResult = STDERR_FILENO + 1;
+// Where a sandbox has its result: at the first number after the standard ones.
+constexpr int kResult = STDERR_FILENO + 1;
+
+// Closes all descriptors but the result's, which moves to its place.
+bool close_descriptors(int result) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null < 0 || (*result != kResult && dup2(*result, kResult) < 0)) return false;
+  if (null < 0 || (result != kResult && dup2(result, kResult) < 0)) return false;
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (dup2(null, fd) < 0) return false;
   }
-  *result = kResult;
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, kResult + 1, ~0U, 0) == 0) return true;
 #endif
@@ -100,7 +88,7 @@ bool close_descriptors(int* result) {
 
 bool enter_sandbox(int result, const SandboxLimits& limits) {
   const uint64_t own = address_space();
-  if (own == 0 || !close_descriptors(&result) || result != STDERR_FILENO + 1) return false;
+  if (own == 0 || !close_descriptors(result)) return false;
   bool good = limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, limits.seconds) &&
               limit(RLIMIT_FSIZE, limits.result_bytes) && limit(RLIMIT_NOFILE, 0) &&
               limit(RLIMIT_NPROC, 0);
@@ -109,10 +97,54 @@ bool enter_sandbox(int result, const SandboxLimits& limits) {
 #endif
   alarm(limits.seconds);
   good = good && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-  std::vector<sock_filter> program = filter();
-  const sock_fprog whole = {static_cast<unsigned short>(program.size()), program.data()};
-  if (!good || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole, 0, 0) == 0) return good;
+  if (!good || refuse_system_calls()) return good;
   return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL;  // not known at all
+}
+
+namespace {
+
+constexpr int kNotReady = 2;  // a reader's exit status before it has looked at the file
+
+// Never returns.
+[[noreturn]] void run_reader(const File& file, const File& result, const SandboxLimits& limits,
+                             const SandboxReader& reader) {
+  const auto size = static_cast<size_t>(size_of(file));
+  // The memory is private: whatever a damaged file makes a library write to it is lost.
+  void* const bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd(), 0);
+  if (bytes == MAP_FAILED || !enter_sandbox(result.fd(), limits)) _exit(kNotReady);
+  bool good = false;
+  try {
+    std::string message;
+    good = reader(static_cast<uint8_t*>(bytes), size, &message) &&
+           write_all(kResult, message.data(), message.size()).ok();
+  } catch (...) {  // too large for its limits
+    good = false;
+  }
+  _exit(good ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+}  // namespace
+
+Result<std::string> read_in_sandbox(const File& file, const std::string& path, const char* damage,
+                                    const SandboxLimits& limits, const SandboxReader& reader) {
+  const File result(memfd_create("result", MFD_CLOEXEC));
+  const pid_t process = result ? fork() : -1;
+  if (process == 0) run_reader(file, result, limits, reader);
+  if (process < 0) {
+    return Error{ErrorCode::kNoMemory,
+                 "'" + path + "': no process to read it with: " + std::strerror(errno)};
+  }
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotReady) {
+    return Error{ErrorCode::kInternal, "'" + path + "': no sandbox to read it in can be made"};
+  }
+  std::string message(size_of(result), '\0');
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS ||
+      !read_at(result.fd(), 0, message.data(), message.size()).ok()) {
+    return Error{ErrorCode::kMalformed, "'" + path + "' " + damage};
+  }
+  return message;
 }
 
 }  // namespace dvnn::import

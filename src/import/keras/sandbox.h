@@ -3,9 +3,13 @@
 // only what computing takes, and one descriptor for its result.
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/file.h"
+#include "base/result.h"
 
 namespace dvnn::import {
 
@@ -21,5 +25,15 @@ struct SandboxLimits {
 /// EMFILE. False if the kernel refuses what it knows. A kernel without seccomp (qemu's emulation of
 /// one) leaves the limits on descriptors and time alone.
 bool enter_sandbox(int result, const SandboxLimits& limits);
+
+/// Makes a message of a file's bytes, which are a private copy. False if the file is damaged.
+using SandboxReader = std::function<bool(uint8_t* bytes, size_t size, std::string* message)>;
+
+/// Runs `reader` on the bytes of `file` in a process of its own, which is a sandbox by then, and
+/// returns its message. A damaged file may have taken the reader over: take the message apart
+/// without trust. kMalformed, "'PATH' DAMAGE", if the reader returns false or dies. Not to be
+/// called while other threads run: it forks.
+Result<std::string> read_in_sandbox(const File& file, const std::string& path, const char* damage,
+                                    const SandboxLimits& limits, const SandboxReader& reader);
 
 }  // namespace dvnn::import

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a convolution command: every run reads binary16, computes in float and rounds once.
+#include <algorithm>
+
+#include "base/grid.h"
+#include "softdv/emulator/conv_command.h"
+#include "softdv/engine/runs/chunk_run.h"
+
+namespace dvnn::softdv {
+namespace {
+
+using device::Dims;
+using device::PoolKind;
+
+size_t elements(Dims d) {
+  return grid_size(d.w, d.h) * static_cast<size_t>(d.c);
+}
+
+half_t* room(std::vector<half_t>* buffer, size_t count) {
+  if (buffer->size() < count) buffer->resize(count);
+  return buffer->data();
+}
+
+const half_t* copy(const half_t* from, size_t count, std::vector<half_t>* to) {
+  half_t* made = room(to, count);
+  std::copy(from, from + count, made);
+  return made;
+}
+
+bool overlap(const Bytes& a, const Bytes& b) {
+  return a.mem == b.mem && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+
+constexpr size_t kPictureChannels = 3;  // of 8-bit input
+
+class ConvPlan final : public Plan {
+ public:
+  explicit ConvPlan(SoftCommand command) : command_(std::move(command)) {
+    kernels_.resize(command_.runs.size());
+    prepared_.resize(command_.runs.size());
+  }
+
+  bool prepare() override {
+    // The kernel driver wants room for binary16 even where the input is bytes.
+    const uint64_t room = elements(command_.in) * sizeof(half_t);
+    if (command_.input.mem->size - command_.input.offset < room) {
+      set_error("Insufficient space detected in the provided buffer: input_buf needs %llu bytes",
+                static_cast<unsigned long long>(room));
+      return false;
+    }
+    if (!aligned(command_.table, "u8tofp16_table")) return false;
+    for (size_t i = 0; i < command_.runs.size(); ++i) {
+      if (!aligned(command_.runs[i].weights, "weight_buf")) return false;
+      if (command_.runs[i].weights.mem && !prepare_run(i)) return false;
+    }
+    return true;
+  }
+
+  double estimate_us(const device::Hardware& hardware) const override {
+    device::ConvCommand command;
+    command.w = command_.in.w;
+    command.h = command_.in.h;
+    command.c = command_.in.c;
+    command.eltwise_add = command_.eltwise_add;
+    command.topo = 0;
+    for (size_t i = 0; i < command_.runs.size(); ++i) {
+      command.topo |= static_cast<uint32_t>(command_.runs[i].external) << i;
+      command.runs.push_back(command_.runs[i].run);
+    }
+    return command_.batch * device::estimate(command, hardware).microseconds;
+  }
+
+  void execute(Scratch* scratch) override {
+    for (size_t i = 0; i < command_.runs.size(); ++i) refresh(i);
+    const size_t in = elements(command_.in);
+    const size_t batch = static_cast<size_t>(command_.batch);
+    const size_t out = command_.output.size / sizeof(half_t) / batch;
+    const size_t operand = command_.eltwise.size / sizeof(half_t) / batch;
+    for (size_t n = 0; n < batch; ++n) {
+      const half_t* input =
+          command_.table.mem ? look_up(n * in, scratch) : halves(command_.input) + n * in;
+      const half_t* addend =
+          command_.eltwise_add ? halves(command_.eltwise) + n * operand : nullptr;
+      // Bands of the output are written while others of the input have yet to be read.
+      if (!command_.table.mem && overlap(command_.input, command_.output)) {
+        input = copy(input, in, &scratch->snapshot);
+      }
+      if (addend && overlap(command_.eltwise, command_.output)) {
+        addend = copy(addend, operand, &scratch->operand);
+      }
+      execute_sample(input, halves(command_.output) + n * out, addend, scratch);
+    }
+  }
+
+ private:
+  struct Prepared {
+    uint64_t writes = 0, hash = 0;
+  };
+
+  static half_t* halves(const Bytes& bytes) { return reinterpret_cast<half_t*>(bytes.data()); }
+
+  // The bytes from `start` on as binary16, in the snapshot.
+  const half_t* look_up(size_t start, Scratch* scratch) {
+    const size_t pixels = elements(command_.in) / kPictureChannels;
+    const uint8_t* from = command_.input.data() + start;
+    const half_t* table = halves(command_.table);
+    half_t* to = room(&scratch->snapshot, elements(command_.in));
+    for (size_t i = 0; i < pixels; ++i) {
+      for (size_t k = 0; k < kPictureChannels; ++k) {
+        const size_t source = command_.to_bgr ? kPictureChannels - 1 - k : k;
+        to[i * kPictureChannels + k] = table[k * 256 + from[i * kPictureChannels + source]];
+      }
+    }
+    return to;
+  }
+
+  bool prepare_run(size_t i) {
+    const SoftRun& run = command_.runs[i];
+    prepared_[i] = {run.weights.mem->writes, weights_hash(run.weights.span())};
+    auto kernel = ConvKernel::get(run, run.weights.span(), command_.hwc);
+    if (!kernel) {
+      set_error("there is no memory to prepare the convolution");
+      return false;
+    }
+    kernels_[i] = std::move(kernel);
+    return true;
+  }
+
+  // Weights count at execution: prepare anew if they have changed since.
+  void refresh(size_t i) {
+    const Bytes& weights = command_.runs[i].weights;
+    if (!weights.mem) return;
+    if (!weights.mem->mapped && weights.mem->writes == prepared_[i].writes) return;
+    if (weights_hash(weights.span()) != prepared_[i].hash) {
+      prepare_run(i);
+    } else {
+      prepared_[i].writes = weights.mem->writes;
+    }
+  }
+
+  void execute_sample(const half_t* input, half_t* output, const half_t* operand,
+                      Scratch* scratch) {
+    const half_t* at = input;
+    for (size_t i = 0; i < command_.runs.size(); ++i) {
+      const SoftRun& run = command_.runs[i];
+      const size_t count = elements(run.out);
+      half_t* to = run.external ? output : room(&scratch->unified[i & 1], count);
+      const ChunkRun chunks = {run, kernels_[i].get(), command_.hwc};
+      chunks.execute(at, run.external ? operand : nullptr, to, &scratch->team);
+      if (run.external) {
+        output += count;
+        if (operand) {
+          operand += elements(run.run.pool == PoolKind::kAverage ? run.out : run.conv);
+        }
+      }
+      at = run.external ? input : to;
+    }
+  }
+
+  SoftCommand command_;
+  std::vector<std::shared_ptr<ConvKernel>> kernels_;
+  std::vector<Prepared> prepared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Plan> make_conv_plan(SoftCommand command) {
+  return std::make_unique<ConvPlan>(std::move(command));
+}
+
+}  // namespace dvnn::softdv

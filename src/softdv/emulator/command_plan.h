@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command, checked when it is added, prepared at commit, run by the queue's worker.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/estimate.h"
+#include "dmp_dv.h"
+#include "softdv/engine/aligned_floats.h"
+#include "softdv/engine/team.h"
+
+namespace dvnn::softdv {
+
+/// A worker's threads and working memory.
+struct Scratch {
+  explicit Scratch(int threads) : team(threads) {}
+  Team team;
+  AlignedFloats result;
+  std::vector<uint16_t> unified[2], snapshot, operand;
+};
+
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  /// Decides everything that does not depend on the tensors. False: set_error() was called.
+  virtual bool prepare() = 0;
+  /// Runs the command. Its memories were bounds-checked when it was added.
+  virtual void execute(Scratch* scratch) = 0;
+  /// The time that the command would take on that hardware, in microseconds; 0 if no model exists.
+  virtual double estimate_us(const device::Hardware&) const { return 0; }
+};
+
+}  // namespace dvnn::softdv

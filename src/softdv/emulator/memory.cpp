@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "softdv/emulator/export.h"
+#include "softdv/emulator/objects.h"
+
+using namespace dvnn::softdv;
+
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kGuard = 64 * 1024;  // bytes, whole pages
+std::atomic<int64_t> total_size{0};
+
+// The checks that dmp_dv_mem_to_device() and _to_cpu() share.
+int check_range(dmp_dv_mem mem, size_t offs, size_t size) {
+  if (!mem) {
+    set_error("Invalid argument: mem is NULL");
+    return EINVAL;
+  }
+  if (offs > mem->size || size > mem->size - offs) {
+    set_error("Invalid argument: offs %zu + size %zu exceeds the memory's %zu bytes", offs, size,
+              mem->size);
+    return EINVAL;
+  }
+  if (size != 0 && !mem->mapped) {
+    set_error("Memory must be mapped before it is handed over");
+    return EINVAL;
+  }
+  return 0;
+}
+
+// Maps the file between two pages that are inaccessible, so that an access beyond the memory faults
+// instead of spoiling a neighbour.
+uint8_t* map_guarded(int fd, size_t size) {
+  void* reserved = mmap(nullptr, size + 2 * kGuard, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return nullptr;
+  uint8_t* data = static_cast<uint8_t*>(reserved) + kGuard;
+  if (mmap(data, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED) {
+    return data;
+  }
+  const int reason = errno;
+  munmap(reserved, size + 2 * kGuard);
+  errno = reason;
+  return nullptr;
+}
+
+void destroy(dmp_dv_mem mem) {
+  munmap(mem->data - kGuard, mem->size + 2 * kGuard);
+  close(mem->fd);
+  total_size -= static_cast<int64_t>(mem->size);
+  dmp_dv_context_release(mem->context);
+  delete mem;
+}
+
+}  // namespace
+
+DVNN_EXPORT dmp_dv_mem dmp_dv_mem_alloc(dmp_dv_context ctx, size_t size) {
+  if (!ctx || size == 0 || size > SIZE_MAX - kPage - 2 * kGuard) {
+    set_error("Invalid argument: %s", ctx ? "size is 0 or too large" : "ctx is NULL");
+    return nullptr;
+  }
+  const size_t real = (size + kPage - 1) / kPage * kPage;
+  const int fd = memfd_create("dmp-dv", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, static_cast<off_t>(real)) != 0) {
+    set_error("Not enough memory for %zu bytes: %s", real, std::strerror(errno));
+    if (fd >= 0) close(fd);
+    return nullptr;
+  }
+  uint8_t* data = map_guarded(fd, real);
+  if (!data) {
+    set_error("Not enough address space for %zu bytes: %s", real, std::strerror(errno));
+    close(fd);
+    return nullptr;
+  }
+  auto* mem = new (std::nothrow) dmp_dv_mem_impl();
+  if (!mem) {
+    set_error("Not enough memory to describe %zu bytes", real);
+    munmap(data - kGuard, real + 2 * kGuard);
+    close(fd);
+    return nullptr;
+  }
+  mem->context = ctx;
+  mem->fd = fd;
+  mem->data = data;
+  mem->size = real;
+  dmp_dv_context_retain(ctx);
+  total_size += static_cast<int64_t>(real);
+  return mem;
+}
+
+DVNN_EXPORT int dmp_dv_mem_retain(dmp_dv_mem mem) {
+  return mem ? mem->references.fetch_add(1) + 1 : 0;
+}
+
+DVNN_EXPORT int dmp_dv_mem_release(dmp_dv_mem mem) {
+  if (!mem) return 0;
+  const int left = mem->references.fetch_sub(1) - 1;
+  if (left == 0) destroy(mem);
+  return left;
+}
+
+DVNN_EXPORT uint8_t* dmp_dv_mem_map(dmp_dv_mem mem) {
+  if (!mem) {
+    set_error("Invalid argument: mem is NULL");
+    return nullptr;
+  }
+  mem->mapped = true;
+  ++mem->writes;
+  return mem->data;
+}
+
+DVNN_EXPORT void dmp_dv_mem_unmap(dmp_dv_mem mem) {
+  if (!mem) {
+    set_error("Invalid argument: mem is NULL");
+    return;
+  }
+  mem->syncing = false;
+  mem->mapped = false;
+  ++mem->writes;
+}
+
+DVNN_EXPORT int dmp_dv_mem_sync_start(dmp_dv_mem mem, int rd, int wr) {
+  if (!mem || !mem->mapped || (!rd && !wr)) {
+    set_error(!mem          ? "Invalid argument: mem is NULL"
+              : mem->mapped ? "Invalid argument: neither reading nor writing is asked for"
+                            : "Memory must be mapped before starting synchronization");
+    return EINVAL;
+  }
+  mem->syncing = true;
+  ++mem->writes;
+  return 0;
+}
+
+DVNN_EXPORT int dmp_dv_mem_sync_end(dmp_dv_mem mem) {
+  if (!mem) {
+    set_error("Invalid argument: mem is NULL");
+    return EINVAL;
+  }
+  if (mem->syncing) ++mem->writes;
+  mem->syncing = false;
+  return 0;
+}
+
+DVNN_EXPORT int dmp_dv_mem_to_device(dmp_dv_mem mem, size_t offs, size_t size, int) {
+  const int rc = check_range(mem, offs, size);
+  if (rc == 0) ++mem->writes;
+  return rc;
+}
+
+DVNN_EXPORT int dmp_dv_mem_to_cpu(dmp_dv_mem mem, size_t offs, size_t size, int flags) {
+  if (mem && (flags & DMP_DV_MEM_CPU_HADNT_READ)) return 0;
+  return check_range(mem, offs, size);
+}
+
+DVNN_EXPORT size_t dmp_dv_mem_get_size(dmp_dv_mem mem) {
+  if (mem) return mem->size;
+  set_error("Invalid argument: mem is NULL");
+  return 0;
+}
+
+DVNN_EXPORT int64_t dmp_dv_mem_get_total_size(void) {
+  return total_size;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The software device's objects behind the ABI's opaque handles. Each is reference counted; a
+// memory and a list keep their context, a list keeps the memories of its commands.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/limits.h"
+#include "dmp_dv_cmdraw_v1.h"
+#include "softdv/emulator/command_plan.h"
+
+struct dmp_dv_context_impl {
+  std::atomic<int> references{1};
+  std::string info;
+};
+
+struct dmp_dv_mem_impl {
+  std::atomic<int> references{1};
+  dmp_dv_context context = nullptr;
+  int fd = -1;              // a memfd: the memory can be given to another process
+  uint8_t* data = nullptr;  // mapped for the object's life; map() only shows it
+  size_t size = 0;          // bytes, whole pages
+  std::atomic<bool> mapped{false};
+  bool syncing = false;
+  std::atomic<uint64_t> writes{0};  // counts the occasions on which the CPU may have written
+};
+
+struct dmp_dv_cmdlist_impl {
+  std::atomic<int> references{1};
+  dmp_dv_context context = nullptr;
+  bool committed = false;
+  int device_type = 0;  // DMP_DV_DEV_CONV, _IPU or _MAXIMIZER; 0 before the first command
+  bool mixed = false;   // commands of more than one type were given
+  std::vector<std::unique_ptr<dvnn::softdv::Plan>> plans;  // one per accepted command, in order
+  std::vector<dmp_dv_mem> memories;                        // retained
+  double pace_us = 0;                                      // what an execution takes at the least
+  std::atomic<int64_t> last_id{0};                         // of the newest execution
+  std::atomic<int64_t> last_exec_us{0};
+};
+
+namespace dvnn::softdv {
+
+/// Formats the process's last error message.
+void set_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// C code does not catch: what `work` throws, for lack of memory or of threads, becomes the error
+/// message ("Not enough memory for `what`") and `failed`, which is returned.
+template <typename T, typename Work>
+T without_exceptions(const char* what, T failed, Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    set_error("Not enough memory for %s (%s)", what, e.what());
+  } catch (...) {
+    set_error("Not enough memory for %s", what);
+  }
+  return failed;
+}
+
+/// Facts that the device tells about itself.
+using device::kUnifiedBufferBytes;
+constexpr int kConvFreqMhz = 100;
+constexpr int kMaxFcVectorSize = 16384;
+
+}  // namespace dvnn::softdv

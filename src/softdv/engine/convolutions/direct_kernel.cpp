@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/engine/convolutions/direct_kernel.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "softdv/engine/convolutions/direct_kernel.cpp"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "softdv/engine/finish/register_finish-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::softdv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::CappedTag<float, kPanelChannels>;
+using Halves = hn::Rebind<hwy::float16_t, Floats>;
+constexpr size_t kLanes = hn::MaxLanes(Floats());
+
+// So many pixels are done at a time. What fits into the registers: the sums of so many pixels by
+// kPanels panels, the weights that they are multiplied with, and a source value. `Frequent` ones
+// are for sources whose pixels are 8 floats apart; those for others are among them.
+template <size_t... kPixels>
+struct Sizes {};
+
+template <size_t... kPixels>
+constexpr bool HasSize(size_t size, Sizes<kPixels...>) {
+  return ((size == kPixels) || ...);
+}
+
+template <size_t... kPixels, class Choice>
+constexpr bool AreAmong(Sizes<kPixels...>, Choice sizes) {
+  return (HasSize(kPixels, sizes) && ...);
+}
+
+#if HWY_TARGET <= HWY_AVX3
+constexpr size_t kMostPanels = 2;
+#else
+constexpr size_t kMostPanels = 1;
+#endif
+template <size_t kPanels, bool kFrequent>
+struct BlockSizes;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Each size takes seconds to compile there.
+template <size_t kPanels, bool kFrequent>
+struct BlockSizes {
+  using Type = Sizes<4, 1>;
+};
+#elif HWY_TARGET <= HWY_AVX3
+template <>
+struct BlockSizes<2, true> {
+  using Type = Sizes<14, 13, 12, 11, 10, 8, 7, 6, 5, 4, 3, 2, 1>;
+};
+template <>
+struct BlockSizes<2, false> {
+  using Type = Sizes<14, 12, 10, 8, 7, 5, 4, 2, 1>;
+};
+template <>
+struct BlockSizes<1, true> {
+  using Type = Sizes<24, 20, 16, 12, 8, 6, 4, 2, 1>;
+};
+template <>
+struct BlockSizes<1, false> {
+  using Type = Sizes<20, 16, 8, 4, 2, 1>;
+};
+#elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
+template <>
+struct BlockSizes<1, true> {
+  using Type = Sizes<6, 5, 4, 3, 2, 1>;
+};
+template <>
+struct BlockSizes<1, false> {
+  using Type = Sizes<6, 4, 2, 1>;
+};
+#else
+template <bool kFrequent>
+struct BlockSizes<1, kFrequent> {
+  using Type = Sizes<2, 1>;
+};
+#endif
+
+// The lanes of a vector are 16 channels of a pixel, which are two chunks of memory, or fewer of
+// one.
+#if HWY_TARGET <= HWY_AVX3
+using Bits = hn::RebindToUnsigned<Halves>;
+using HalfBits = hn::Half<Bits>;
+
+HWY_INLINE hn::Vec<Floats> LoadChunks(const half_t* from, size_t plane, bool both) {
+  const auto low = hn::LoadU(HalfBits(), from);
+  const auto high = both ? hn::LoadU(HalfBits(), from + plane) : hn::Zero(HalfBits());
+  return hn::PromoteTo(Floats(), hn::BitCast(Halves(), hn::Combine(Bits(), high, low)));
+}
+
+HWY_INLINE void StoreChunks(hn::Vec<Floats> values, half_t* to, size_t plane, bool both) {
+  const auto bits = hn::BitCast(Bits(), hn::DemoteTo(Halves(), values));
+  hn::StoreU(hn::LowerHalf(HalfBits(), bits), HalfBits(), to);
+  if (both) hn::StoreU(hn::UpperHalf(HalfBits(), bits), HalfBits(), to + plane);
+}
+
+HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t plane) {
+  const hn::Half<Floats> chunk;
+  hn::StoreU(hn::LowerHalf(chunk, values), chunk, to);
+  hn::StoreU(hn::UpperHalf(chunk, values), chunk, to + plane);
+}
+
+// Two pixels follow one another in each chunk: half as many stores, and it is stores that wait.
+HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, half_t* to, size_t plane,
+                          bool both) {
+  StoreHalves(Floats(), hn::ConcatLowerLower(Floats(), second, first), to);
+  if (both) StoreHalves(Floats(), hn::ConcatUpperUpper(Floats(), second, first), to + plane);
+}
+
+HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, float* to, size_t plane) {
+  hn::StoreU(hn::ConcatLowerLower(Floats(), second, first), Floats(), to);
+  hn::StoreU(hn::ConcatUpperUpper(Floats(), second, first), Floats(), to + plane);
+}
+#else
+HWY_INLINE hn::Vec<Floats> LoadChunks(const half_t* from, size_t, bool) {
+  return LoadHalves(Floats(), from);
+}
+
+HWY_INLINE void StoreChunks(hn::Vec<Floats> values, half_t* to, size_t, bool) {
+  StoreHalves(Floats(), values, to);
+}
+
+HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t) {
+  hn::StoreU(values, Floats(), to);
+}
+
+template <typename To, typename... Plane>
+HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, To* to, Plane... plane) {
+  StoreChunks(first, to, plane...);
+  StoreChunks(second, to + 8, plane...);
+}
+#endif
+
+// Stores a vector of each of some pixels.
+template <size_t kPixels, typename To, typename... Plane>
+HWY_INLINE void StorePixels(const hn::Vec<Floats> (&pixels)[kPixels], To* to, Plane... plane) {
+  HWY_UNROLL(12)
+  for (size_t p = 0; p + 1 < kPixels; p += 2) {
+    StorePair(pixels[p], pixels[p + 1], to + p * 8, plane...);
+  }
+  if (kPixels % 2 == 1) StoreChunks(pixels[kPixels - 1], to + (kPixels - 1) * 8, plane...);
+}
+
+template <size_t kVectors, size_t kPixels>
+HWY_INLINE void StoreFloats(const hn::Vec<Floats> (&sums)[kVectors][kPixels],
+                            const DirectPixels& pixels) {
+  HWY_UNROLL(24)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const size_t channel = v * kLanes;
+    StorePixels(sums[v], pixels.floats + channel / 8 * pixels.plane + channel % 8, pixels.plane);
+  }
+}
+
+// `pixel` is the first one's number from where `finish` points to.
+template <size_t kVectors, size_t kPixels>
+HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
+                              const RegisterFinish& finish, size_t pixel) {
+  const Floats d;
+  HWY_UNROLL(24)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const size_t chunk = v * kLanes / 8;
+    if (chunk >= finish.chunks) break;
+    const bool both = chunk + 1 < finish.chunks;
+    const size_t at = chunk * finish.plane + pixel * 8 + v * kLanes % 8;
+    if (finish.addend) {
+      HWY_UNROLL(24)
+      for (size_t p = 0; p < kPixels; ++p) {
+        sums[v][p] =
+            hn::Add(sums[v][p], LoadChunks(finish.addend + at + p * 8, finish.plane, both));
+      }
+    }
+    const auto slope =
+        finish.slopes ? hn::LoadU(d, finish.slopes + v * kLanes) : hn::Set(d, finish.slope);
+    Activate(d, finish.activation, slope, sums[v], kPixels);
+    StorePixels(sums[v], finish.to + at, finish.plane, both);
+  }
+}
+
+HWY_INLINE const hwy::float16_t* FirstWeight(const DirectWeights& weights, half_t) {
+  return reinterpret_cast<const hwy::float16_t*>(weights.halves);
+}
+HWY_INLINE const float* FirstWeight(const DirectWeights& weights, float) {
+  return weights.floats;
+}
+
+HWY_INLINE hn::Vec<Floats> LoadWeights(const hwy::float16_t* from) {
+  return hn::PromoteTo(Floats(), hn::LoadU(Halves(), from));
+}
+HWY_INLINE hn::Vec<Floats> LoadWeights(const float* from) {
+  return hn::LoadU(Floats(), from);
+}
+
+// Adds a block's sources times their weights. kStep: floats from one pixel's source to the next
+// one's; 0: as `pixels` says. `pixel` is the block's first.
+template <typename Weight, size_t kStep, size_t kVectors, size_t kPixels>
+HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const DirectWeights& weights,
+                            hn::Vec<Floats> (&sums)[kVectors][kPixels]) {
+  constexpr size_t kVectorsOfPanel = kPanelChannels / kLanes;
+  const Floats d;
+  const size_t step = kStep ? kStep : pixels.step;
+  const auto* row = FirstWeight(weights, Weight());
+  for (size_t t = 0; t < weights.tap_count; ++t) {
+    const DirectTap tap = weights.taps[t];
+    const float* from = pixels.from + pixel * step + tap.offset;
+    for (const float* const end = from + tap.values; from < end; ++from) {
+      hn::Vec<Floats> w[kVectors];
+      HWY_UNROLL(24)
+      for (size_t v = 0; v < kVectors; ++v) {
+        const auto* at = row + v / kVectorsOfPanel * weights.panel + v % kVectorsOfPanel * kLanes;
+        w[v] = LoadWeights(at);
+      }
+      row += kPanelChannels;
+      HWY_UNROLL(24)
+      for (size_t p = 0; p < kPixels; ++p) {
+        const auto value = hn::Set(d, from[p * step]);
+        HWY_UNROLL(24)
+        for (size_t v = 0; v < kVectors; ++v) sums[v][p] = hn::MulAdd(value, w[v], sums[v][p]);
+      }
+    }
+  }
+}
+
+// One block of results. Which sources and weights there are is asked in each: what comes before and
+// after their products is most of the code, and the same for all.
+template <size_t kPanels, size_t kPixels>
+HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
+                              const DirectWeights& weights) {
+  constexpr size_t kVectors = kPanels * kPanelChannels / kLanes;
+  const Floats d;
+  hn::Vec<Floats> sums[kVectors][kPixels];
+  HWY_UNROLL(24)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const auto bias = hn::LoadU(d, weights.bias + v * kLanes);
+    HWY_UNROLL(24)
+    for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
+  }
+  if (weights.floats) {
+    AddProducts<float, 8>(pixels, pixel, weights, sums);
+  } else if (pixels.step == 8) {
+    AddProducts<half_t, 8>(pixels, pixel, weights, sums);
+  } else if constexpr (HasSize(kPixels, typename BlockSizes<kPanels, false>::Type())) {
+    if (pixels.step == 16) {
+      AddProducts<half_t, 16>(pixels, pixel, weights, sums);
+    } else if (pixels.step == 6) {  // pictures of 3 channels
+      AddProducts<half_t, 6>(pixels, pixel, weights, sums);
+    } else {
+      AddProducts<half_t, 0>(pixels, pixel, weights, sums);
+    }
+  }
+  if (pixels.finish) return StoreFinished(sums, *pixels.finish, pixel);
+  DirectPixels to = pixels;
+  to.floats += pixel * 8;
+  StoreFloats(sums, to);
+}
+
+// All pixels by some panels, in blocks of kPixels; the last block repeats some of the one before.
+template <size_t kPanels, size_t kPixels>
+void ConvolveBlocks(const DirectPixels& pixels, const DirectWeights& weights) {
+  for (size_t done = 0; done < pixels.count; done += kPixels) {
+    ConvolveBlock<kPanels, kPixels>(pixels, std::min(done, pixels.count - kPixels), weights);
+  }
+}
+
+// The size of blocks that takes least time: a block's time grows with its size, but not from 0 on.
+template <size_t... kPixels>
+constexpr size_t FindBestSize(size_t count, Sizes<kPixels...>) {
+  constexpr size_t kOwnTime = 2;
+  size_t best = 1, least = ~size_t{0};
+  for (const size_t size : {kPixels...}) {
+    const size_t time = (count + size - 1) / size * (size + kOwnTime);
+    if (size <= count && time < least) {
+      best = size;
+      least = time;
+    }
+  }
+  return best;
+}
+
+// Found once for the counts of small tiles, whose pixels take no longer than these divisions.
+template <typename Choice>
+struct BestSizes {
+  static constexpr size_t kCounts = 128;
+  uint8_t of[kCounts] = {};
+  constexpr BestSizes() {
+    for (size_t count = 1; count < kCounts; ++count) {
+      of[count] = static_cast<uint8_t>(FindBestSize(count, Choice()));
+    }
+  }
+};
+
+template <typename Choice>
+HWY_INLINE size_t BestSize(size_t count, Choice sizes) {
+  static constexpr BestSizes<Choice> kBest;
+  return count < BestSizes<Choice>::kCounts ? kBest.of[count] : FindBestSize(count, sizes);
+}
+
+template <size_t kPanels, size_t... kPixels>
+HWY_INLINE void ConvolveBySize(const DirectPixels& pixels, const DirectWeights& weights,
+                               size_t size, Sizes<kPixels...>) {
+  (void)((size == kPixels && (ConvolveBlocks<kPanels, kPixels>(pixels, weights), true)) || ...);
+}
+
+template <size_t kPanels>
+HWY_INLINE void ConvolvePanels(const DirectPixels& pixels, const DirectWeights& weights) {
+  constexpr typename BlockSizes<kPanels, true>::Type frequent;
+  constexpr typename BlockSizes<kPanels, false>::Type others;
+  static_assert(AreAmong(others, frequent), "a size without a function would compute nothing");
+  const bool is_frequent = weights.floats || pixels.step == 8;
+  const size_t size =
+      is_frequent ? BestSize(pixels.count, frequent) : BestSize(pixels.count, others);
+  ConvolveBySize<kPanels>(pixels, weights, size, frequent);
+}
+
+void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
+  DirectPixels to = pixels;
+  DirectWeights by = weights;
+  RegisterFinish finish = {};
+  if (pixels.finish) {
+    finish = *pixels.finish;
+    to.finish = &finish;
+  }
+  for (size_t left = weights.panels; left > 0;) {
+    const size_t panels = std::min(left, kMostPanels);
+#if HWY_TARGET <= HWY_AVX3
+    if (panels == kMostPanels) ConvolvePanels<kMostPanels>(to, by);
+#endif
+    if (panels == 1) ConvolvePanels<1>(to, by);
+    left -= panels;
+    if (by.halves) by.halves += panels * weights.panel;
+    if (by.floats) by.floats += panels * weights.panel;
+    by.bias += panels * kPanelChannels;
+    to.floats += 2 * panels * pixels.plane;
+    if (!pixels.finish) continue;
+    finish.to += 2 * panels * finish.plane;
+    if (finish.addend) finish.addend += 2 * panels * finish.plane;
+    finish.chunks -= std::min(finish.chunks, 2 * panels);
+    if (finish.slopes) finish.slopes += panels * kPanelChannels;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::softdv
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dvnn::softdv {
+namespace {
+
+HWY_EXPORT(ConvolvePixels);
+
+}  // namespace
+
+void convolve_pixels(const DirectPixels& pixels, const DirectWeights& weights) {
+  HWY_DYNAMIC_DISPATCH(ConvolvePixels)(pixels, weights);
+}
+
+}  // namespace dvnn::softdv
+#endif  // HWY_ONCE

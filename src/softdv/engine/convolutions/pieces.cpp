@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/engine/convolutions/pieces.h"
+
+namespace dvnn::softdv {
+namespace {
+
+// Pixels of 8 floats to pixels of fewer channels, in place.
+void close_up(float* values, size_t pixels, size_t channels) {
+  for (size_t i = 1; channels < kChunk && i < pixels; ++i) {
+    std::copy_n(values + i * kChunk, channels, values + i * channels);
+  }
+}
+
+}  // namespace
+
+void finish_piece(const Finish& finish, const Piece& piece, const ChunkResult& result) {
+  for (int k = 0; k < result.chunks; ++k) {
+    const int chunk = result.first_chunk + k;
+    float* const values = result.chunk(chunk);
+    close_up(values, piece.pixels, Finish::part(finish.before(), chunk).pixel());
+    if (finish.reduction().on()) {
+      finish.rows(chunk, piece.band, piece.rows, values);
+    } else {
+      finish.pixels(chunk, piece.first, piece.pixels, values);
+    }
+  }
+}
+
+}  // namespace dvnn::softdv

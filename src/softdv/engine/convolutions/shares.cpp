@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/engine/convolutions/shares.h"
+
+#include <algorithm>
+
+#include "softdv/engine/bands.h"
+
+namespace dvnn::softdv {
+Shares choose_shares(const Cuts& cuts, int threads) {
+  constexpr double kShareMacs = 4e5, kManyMacs = 2e7;
+  // Short work gains less by even shares than it loses by reading weights and source again.
+  constexpr int kSharesOfThread = 4, kFewSharesOfThread = 2;
+  int wanted = 1;
+  if (threads > 1) {
+    const int most = (cuts.macs < kManyMacs ? kFewSharesOfThread : kSharesOfThread) * threads;
+    wanted = static_cast<int>(std::clamp(cuts.macs / kShareMacs, 1.0, static_cast<double>(most)));
+    if (wanted > 1) wanted = quotient_up(wanted, threads) * threads;
+  }
+  Shares shares = {std::min(cuts.least_bands, cuts.units), 1};
+  if (cuts.groups_first) {
+    shares.groups = std::min(cuts.most_groups, quotient_up(wanted, shares.bands));
+  }
+  shares.bands =
+      std::max(shares.bands, std::min(cuts.most_bands, quotient_up(wanted, shares.groups)));
+  shares.groups =
+      std::max(shares.groups, std::min(cuts.most_groups, quotient_up(wanted, shares.bands)));
+  // As much for one thread as for another.
+  const int all = shares.bands * shares.groups;
+  if (all > 1 && all < wanted + threads && all % threads != 0) {
+    shares.bands = std::min(quotient_up(shares.bands, threads) * threads, cuts.units);
+  }
+  return shares;
+}
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdv/engine/convolutions/transposed.h"
+
+#include <algorithm>
+
+#include "base/grid.h"
+#include "softdv/engine/aligned_floats.h"
+#include "softdv/engine/convolutions/pieces.h"
+
+namespace dvnn::softdv {
+namespace {
+
+// Along one axis, the results that leave remainder `phase` by the gap: result phase + gap * t is
+// the sum over j of tap `first` + gap * j by the source's sample t - before + j.
+struct AxisPhase {
+  int first, taps, before, out;
+
+  AxisPhase(const ConvAxis& axis, int phase)
+      : first((axis.before - phase + axis.gap) % axis.gap),
+        taps(std::max(0, quotient_up(axis.kernel - first, axis.gap))),
+        before((axis.before - phase - first) / axis.gap),
+        out(std::max(0, quotient_up(axis.out - phase, axis.gap))) {}
+
+  // One tap of zeros where there is none.
+  ConvAxis axis(int in) const { return {in, out, std::max(taps, 1), 1, 1, before, 1}; }
+};
+
+// The weights of a phase's taps.
+std::vector<float> choose_weights(const ConvShape& shape, const AxisPhase& down,
+                                  const AxisPhase& across, const float* weights) {
+  const size_t kernels = shape.inputs() * shape.outputs();
+  const ConvAxis rows = down.axis(1), columns = across.axis(1);
+  std::vector<float> chosen;
+  chosen.reserve(kernels * rows.taps() * columns.taps());
+  for (size_t k = 0; k < kernels; ++k) {
+    const float* kernel = weights + k * shape.taps();
+    for (int y = 0; y < rows.kernel; ++y) {
+      for (int x = 0; x < columns.kernel; ++x) {
+        const bool is_there = y < down.taps && x < across.taps;
+        const int row = down.first + y * shape.rows.gap;
+        const int column = across.first + x * shape.columns.gap;
+        chosen.push_back(is_there ? kernel[row * shape.columns.kernel + column] : 0.0f);
+      }
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+bool Transposed::suits(const ConvShape& shape) {
+  const bool gaps = shape.rows.gap > 1 || shape.columns.gap > 1;
+  return gaps && !shape.depthwise;
+}
+
+Transposed::Transposed(const ConvShape& shape, const float* weights, const float* bias,
+                       bool overlap)
+    : shape_(shape), cuts_(find_cuts(overlap)) {
+  for (int row = 0; row < shape.rows.gap; ++row) {
+    for (int column = 0; column < shape.columns.gap; ++column) {
+      const AxisPhase down(shape.rows, row), across(shape.columns, column);
+      if (down.out == 0 || across.out == 0) continue;
+      const ConvShape part = {down.axis(shape.rows.in), across.axis(shape.columns.in),
+                              shape.in_channels, shape.out_channels, false};
+      const std::vector<float> chosen = choose_weights(shape, down, across, weights);
+      phases_.push_back({row, column, shape.rows.gap, Direct(part, chosen.data(), bias, false)});
+    }
+  }
+}
+
+// Pieces whose results stay in the second-level cache until all their phases are there.
+Cuts Transposed::find_cuts(bool overlap) const {
+  constexpr int64_t kResults = 64 << 10;  // floats
+  constexpr int kLeastRows = 8;
+  const int rows = shape_.rows.out;
+  const int64_t row = int64_t{out_columns()} * quotient_up(shape_.out_channels, kChunk) * kChunk;
+  const double taps = static_cast<double>(shape_.rows.kernel) * shape_.columns.kernel /
+                      (shape_.rows.gap * shape_.columns.gap);
+  Cuts cuts;
+  cuts.units = rows;
+  cuts.least_bands = static_cast<int>(std::min<int64_t>(rows * row / kResults + 1, rows));
+  cuts.most_bands = std::max(1, rows / (overlap ? kLeastRows : row_step()));
+  cuts.most_groups = std::max(1, quotient_up(shape_.out_channels, Direct::kGroupChannels));
+  cuts.groups_first = overlap;
+  cuts.macs = taps * shape_.in_channels * shape_.out_channels * rows * out_columns();
+  return cuts;
+}
+
+ChunkResult Transposed::room_for(Band rows, Group group) const {
+  const Band chunks = phases_.front().convolution.chunks_of(group);
+  const size_t plane = rows.count() * shape_.columns.outputs() * kChunk;
+  static thread_local AlignedFloats buffer;
+  return {chunks.first, chunks.last - chunks.first, buffer.room(chunks.count() * plane), plane};
+}
+
+void Transposed::spread(const ChunkResult& made, const Phase& phase, Band phase_rows, Band rows,
+                        const ChunkResult& all) const {
+  const int columns = phase.convolution.out_columns(), step = shape_.columns.gap * kChunk;
+  for (int k = 0; k < made.chunks; ++k) {
+    const float* from = made.chunk(made.first_chunk + k);
+    float* const plane = all.chunk(made.first_chunk + k);
+    for (int r = phase_rows.first; r < phase_rows.last; ++r) {
+      const int result_row = phase.row + r * phase.row_gap;
+      float* to = plane + grid_index(phase.column, result_row - rows.first, out_columns()) * kChunk;
+      for (int c = 0; c < columns; ++c, from += kChunk, to += step) {
+        std::copy_n(from, kChunk, to);
+      }
+    }
+  }
+}
+
+void Transposed::execute(const half_t* from, const Finish& finish, Team* team) const {
+  execute_by_rows(*this, from, finish, team);
+}
+
+}  // namespace dvnn::softdv

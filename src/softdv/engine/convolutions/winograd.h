@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// 3x3 convolutions with 16 products for every 4 results instead of 36. Sums are floats as they are
+// elsewhere, but of sums and differences of source values: the last bits differ, and where a source
+// value is not finite, a neighbouring result may not be finite either.
+#pragma once
+
+#include <vector>
+
+#include "base/aligned.h"
+#include "softdv/engine/bands.h"
+#include "softdv/engine/convolutions/chunk_result.h"
+#include "softdv/engine/convolutions/conv_shape.h"
+#include "softdv/engine/convolutions/convolution.h"
+#include "softdv/engine/convolutions/direct_kernel.h"
+#include "softdv/engine/convolutions/shares.h"
+
+namespace dvnn::softdv {
+
+class Winograd final : public Convolution {
+ public:
+  /// Those that are faster so: there are channels and pixels to share the transforms, and weights,
+  /// which become 3.6 times as large, do not wait for memory. None if DVNN_SOFT_EXACT is set.
+  static bool suits(const ConvShape& shape);
+  /// `weights` are as ConvShape says, and are copied as `bias` is. With `overlap`, neighbouring
+  /// bands convolve some rows twice.
+  Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap);
+  void execute(const half_t* from, const Finish& finish, Team* team) const override;
+
+  int out_columns() const { return shape_.columns.out; }
+  /// Bands are best cut at multiples of these rows.
+  static int row_step() { return 2; }
+  /// Cuts the convolution into shares for some threads.
+  Shares shares(int threads) const { return choose_shares(cuts_, threads); }
+
+  /// As Direct::run(), for whole rows.
+  template <typename Finish>
+  void run(const half_t* from, Band rows, Group group, Finish finish) const {
+    const Tiles tiles = load(from, rows);
+    const Band mine = band_of(panels(), group.index, group.count);
+    for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
+      finish(convolve(tiles, {panel, std::min(panel + kPanelsAtOnce, mine.last)}));
+    }
+  }
+
+ private:
+  static constexpr int kPanel = static_cast<int>(kPanelChannels), kPanelsAtOnce = 2;
+
+  // Transformed tiles of some rows, and room for what is made of them.
+  struct Tiles {
+    const float* values;    // (position, chunk, tile, 8)
+    float *sums, *results;  // (position, chunk of some panels, tile, 8); (chunk, pixel, 8)
+    float* spare;           // two rows of results
+    const DirectTap* taps;
+    size_t tap_count;
+    size_t rows, columns, position;  // tiles; floats of a position in `values`
+    size_t result_rows;
+  };
+  Tiles load(const half_t* from, Band rows) const;
+  ChunkResult convolve(const Tiles& tiles, Band panels) const;
+
+  int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
+  int panels() const { return (shape_.out_channels + kPanel - 1) / kPanel; }
+  Cuts find_cuts(bool overlap) const;
+  size_t tile_columns() const { return (shape_.columns.outputs() + 1) / 2; }
+
+  ConvShape shape_;
+  Cuts cuts_ = {};
+  AlignedVector<float> weights_;  // (position, panel, channel, panel's channel)
+  AlignedVector<float> bias_;     // a whole number of panels
+};
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace dvnn::softdv {
+
+/// A chunk's weights (tap, channel) and bias, repeated until they fill vectors.
+struct DepthwiseWeights {
+  const float *weights, *bias;
+};
+
+}  // namespace dvnn::softdv

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of the convolutions' sources that is compiled for every instruction set.
+
+// A guard for each target, as Highway's own -inl headers have it.
+#if defined(DVNN_SOFTDV_REGISTER_FINISH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DVNN_SOFTDV_REGISTER_FINISH_INL_H
+#undef DVNN_SOFTDV_REGISTER_FINISH_INL_H
+#else
+#define DVNN_SOFTDV_REGISTER_FINISH_INL_H
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/vectors-inl.h"
+#include "softdv/engine/finish/register_finish.h"
+#include "softdv/engine/halves-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dvnn::softdv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Poolings take the larger of `v` and `best`, which is no NaN; `best` where `v` is NaN.
+template <typename V>
+HWY_INLINE V Larger(V v, V best) {
+#if HWY_ARCH_X86
+  return hn::Max(v, best);  // the instruction returns its second operand where one is NaN
+#else
+  return hn::IfThenElse(hn::Gt(v, best), v, best);
+#endif
+}
+
+// The activation of `count` vectors; `slope` of their channels. The same bits as activate()'s.
+template <class D>
+HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, hn::Vec<D>* values,
+                         size_t count) {
+  const auto zero = hn::Zero(d);
+  if (activation == RegisterActivation::kSloped) {
+    HWY_UNROLL(24)
+    for (size_t i = 0; i < count; ++i) {
+      const auto x = values[i];
+#if HWY_TARGET <= HWY_AVX3
+      // One multiplication of the lanes that are not above 0, where compilers make two steps.
+      if constexpr (hn::MaxLanes(D()) == 16) {
+        const __mmask16 others = _mm512_cmp_ps_mask(x.raw, zero.raw, _CMP_NGT_UQ);
+        values[i] = hn::Vec<D>{_mm512_mask_mul_ps(x.raw, others, x.raw, slope.raw)};
+        continue;
+      }
+#endif
+      values[i] = hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, slope));
+    }
+  } else if (activation == RegisterActivation::kRelu6) {
+    const auto six = hn::Set(d, 6.0f);
+    HWY_UNROLL(24)
+    for (size_t i = 0; i < count; ++i) {
+#if HWY_ARCH_X86
+      // The instructions return their second operand where one is NaN or both are 0, as MaxOf() and
+      // MinOf() return their first.
+      values[i] = hn::Min(six, hn::Max(zero, values[i]));
+#else
+      using kernels::HWY_NAMESPACE::MaxOf;
+      using kernels::HWY_NAMESPACE::MinOf;
+      values[i] = MinOf(MaxOf(values[i], zero), six);
+#endif
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dvnn::softdv
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -12,8 +12,8 @@ namespace dvnn::tools {
 
 /// The functions of the module dvnn-pictures, by their names there.
 struct PictureCodec {
-  /// Decodes a file's bytes to BGR. What is no picture gives an empty one; `problem` is what OpenCV
-  /// says of a broken one.
+  /// Decodes a file's bytes to BGR. Sets an empty picture if they are none; `problem` is OpenCV's
+  /// message about a broken one.
   void (*decode)(const std::vector<uint8_t>& bytes, cv::Mat* picture, std::string* problem);
   /// Encodes the picture as PNG; returns whether it could.
   bool (*encode_png)(const cv::Mat& picture, std::vector<uint8_t>* bytes);

@@ -19,7 +19,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   /// One more step is done.
   void advance();
-  /// Takes the line away, so that others may print. There is one at a time, whoever shows it.
+  /// Removes the line, so that others may print. The process has at most one line.
   static void clear();
 
  private:

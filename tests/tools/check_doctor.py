@@ -7,6 +7,7 @@ usage: check_doctor.py DVNET BUILD_FOLDER
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,24 @@ def plugin_cannot_be_loaded(folder):
         report = Report(change)
         report.has("failure", "plugin", plugin + ": ", "rm " + registry)
         report.has("failure", "plugin", "invalid ELF header", "install it again")
+
+
+def elements_are_missing(folder):
+    """Elements that not every build has are missed where they are gone: gst-inspect-1.0 is one that leaves them out."""
+    inspect = shutil.which("gst-inspect-1.0")
+    listed = subprocess.run([inspect, "--no-colors", "--plugin", "dvnn"], text=True, check=True, stdout=subprocess.PIPE)
+    elements = re.findall(r"^  (dv\w+): ", listed.stdout, re.M)
+    assert "dvconvert" in elements, listed.stdout
+    for element in {"dvread", "dvoverlay"} & set(elements):
+        here = os.path.join(folder, "without-" + element)
+        os.mkdir(here)
+        fake = os.path.join(here, "gst-inspect-1.0")
+        with open(fake, "w") as file:
+            file.write(f"#!/bin/sh\n{inspect} \"$@\" | grep -v '^  {element}: '\n")
+        os.chmod(fake, 0o755)
+        done = subprocess.run([DVNET, "doctor", "--timeout=60"], text=True, stdout=subprocess.PIPE,
+                              env={**os.environ, "PATH": here + ":" + os.environ["PATH"]})
+        assert done.returncode == 1 and f"the plugin has no {element}" in done.stdout, done.stdout
 
 
 def gstreamer_is_missing(folder):
@@ -200,6 +219,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         plugin_is_missing(folder)
         plugin_cannot_be_loaded(folder)
+        elements_are_missing(folder)
         gstreamer_is_missing(folder)
         network_is_missing(folder)
         network_names_no_decoder(folder)

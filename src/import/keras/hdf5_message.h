@@ -11,7 +11,7 @@
 
 namespace dvnn::import {
 
-/// Of what is refused, the refusal alone.
+/// The message of refused contents is the refusal alone.
 std::string write_message(const Hdf5Contents& contents);
 
 /// False if the message is not one that write_message() makes. It takes no more memory than a few

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kRemembered = 64;  // the last executions, whose times are kept
 
-// Who finds the block idle and nobody in the queue leads the block's team of threads itself. While
+// A caller that finds the block idle and the queue empty leads the block's team of threads. While
 // lists wait the worker leads, one list after the other: to wake another thread for each would let
 // the block idle in between.
 class Queue {
@@ -77,7 +77,7 @@ class Queue {
   struct Waiting {
     dmp_dv_cmdlist list;
     Span<int64_t> command_ns;
-    Caller* caller;  // null: whoever waits does so by the execution's id
+    Caller* caller;  // null: the caller waits by the execution's id
   };
 
   void prepare(int device_type) {

@@ -118,7 +118,7 @@ std::string wanted_files(const Conversion& asked) {
   return "needs a prototxt and a caffemodel, or an HDF5, ONNX, .ini or .dvn file, and -o FILE";
 }
 
-// Says which of the options a network file cannot have; empty: none is given.
+// The mistake of an option that a network file cannot have; empty if none is given.
 std::string mistake_of_network(const Arguments& arguments) {
   const struct {
     std::vector<const char*> options;
@@ -138,7 +138,7 @@ std::string mistake_of_network(const Arguments& arguments) {
   return "";
 }
 
-// Says what is wrong about a command line; empty if nothing is.
+// The mistake in a command line; empty if it has none.
 std::string check(const Arguments& arguments, const Conversion& asked) {
   if (!asked.kind) {
     return "--from '" + arguments.text("from") + "' is not supported (" + input_kind_names() +
@@ -205,7 +205,7 @@ std::string joined(const std::vector<std::string>& names, const char* between) {
   return text;
 }
 
-// What may surprise is said to all; what was passed over, and where steps run, to who asks.
+// Prints warnings always; skipped fields, and where each step runs, with --verbose.
 void print_notes(const convert::Report& report, bool verbose) {
   const auto print = [](const std::vector<std::string>& lines) {
     for (const std::string& line : lines) std::printf("note: %s\n", printable(line).c_str());

@@ -10,7 +10,7 @@ namespace dvnn::tools {
 /// The table of options.
 Span<const Option> convert_option_table();
 
-/// Takes what is given; a preset first, so that other options stand above it. Errors name the
+/// Reads the options; a preset first, so that other options stand above it. Errors name the
 /// option.
 Status fill_options(const Arguments& arguments, convert::ConvertOptions* options);
 

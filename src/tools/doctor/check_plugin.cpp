@@ -141,14 +141,11 @@ Finding found_plugin(const std::string& text) {
 }
 
 Finding check_elements(const std::string& text) {
-  std::vector<std::string> wanted = {"dvconvert", "dvinfer", "dvdecode", "dvtrack"};
-#ifdef DVNN_HAVE_OPENCV
-  wanted.push_back("dvoverlay");
-#endif
+  std::istringstream wanted(DVNN_ELEMENTS);
   const std::vector<std::string> have = elements_in(text);
   std::string missing, list;
   for (const std::string& name : have) list += (list.empty() ? "" : ", ") + name;
-  for (const std::string& name : wanted) {
+  for (std::string name; wanted >> name;) {
     if (std::find(have.begin(), have.end(), name) != have.end()) continue;
     missing += (missing.empty() ? "" : ", ") + name;
   }

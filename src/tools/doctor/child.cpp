@@ -106,7 +106,7 @@ ChildEnd run_child(const std::vector<std::string>& arguments, int seconds) {
   close(output[1]);
   close(trouble[1]);
   if (child > 0) {
-    setpgid(child, child);  // whoever comes first, the child or this
+    setpgid(child, child);  // the child does so, too: one of both is the first
     int told = 0;
     if (read(trouble[0], &told, sizeof told) == sizeof told) error = told;
     follow(child, output[0], deadline, &end);

@@ -64,7 +64,7 @@ void append(Findings* to, Findings more) {
   to->insert(to->end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// A check, which may take long; a terminal says what is looked at.
+// Runs a check, which may take long, and shows meanwhile what it looks at.
 template <typename Look>
 Findings looked_at(const char* what, const Look& look) {
   const Progress progress(std::string("looking at ") + what, 0);

@@ -139,7 +139,7 @@ Result<Inspected> open_inspected(const network::NetworkSource& source, const std
   return inspected;
 }
 
-// Says which options do not go together; empty if all do.
+// The mistake in a command line; empty if it has none.
 std::string mistake_in(const Arguments& arguments) {
   const auto given = [&](const char* name) { return arguments.given(name); };
   if (arguments.files().size() != 1) return "needs one network file";

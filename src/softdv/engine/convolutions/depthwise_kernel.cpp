@@ -166,8 +166,8 @@ HWY_INLINE bool MakeTwoRows(D d, const Row& row, float* HWY_RESTRICT to,
 }
 #endif
 
-// Of kernels of 5x5, so many vectors are done at a time where there are registers for their sums. A
-// row of vectors that are not the widest is one pixel, see DepthwiseRow().
+// 5x5: number of vectors per iteration, as registers allow. A row of vectors that are not the
+// widest is one pixel, see DepthwiseRow().
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 template <class D>
 constexpr size_t kMostVectors5 = hn::MaxLanes(D()) == hn::MaxLanes(hn::CappedTag<float, 16>()) ? 4

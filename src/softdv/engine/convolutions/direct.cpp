@@ -100,8 +100,8 @@ DirectWeights Direct::weights(const Tile& tile, Band panels) const {
           panels.count()};
 }
 
-// The same as floats, where so many pixels are multiplied with them that each conversion is worth a
-// store.
+// The weights as floats, if enough pixels are multiplied with them to be worth storing the
+// conversion.
 DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
   constexpr size_t kWorth = 3 * kPixels;
   constexpr size_t kNear = 8 << 10;  // floats that stay in the first-level cache

@@ -61,7 +61,7 @@ class Direct final : public Convolution {
   void run(const half_t* from, Band rows, Band columns, Group group, RegisterFinish finish) const;
   bool finishes() const { return out_channels() % kChunk == 0; }
 
-  // Some of the source as floats, and what is made of it.
+  // Some of the source as floats, and the result of it.
   struct Tile {
     const float* values;
     size_t rows, columns;  // of the result

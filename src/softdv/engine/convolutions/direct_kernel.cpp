@@ -18,9 +18,9 @@ using Floats = hn::CappedTag<float, kPanelChannels>;
 using Halves = hn::Rebind<hwy::float16_t, Floats>;
 constexpr size_t kLanes = hn::MaxLanes(Floats());
 
-// So many pixels are done at a time. What fits into the registers: the sums of so many pixels by
-// kPanels panels, the weights that they are multiplied with, and a source value. `Frequent` ones
-// are for sources whose pixels are 8 floats apart; those for others are among them.
+// Numbers of pixels per iteration. Registers hold the sums of these pixels by kPanels panels, the
+// weights that they are multiplied with, and a source value. `Frequent` ones are for sources whose
+// pixels are 8 floats apart; those for others are among them.
 template <size_t... kPixels>
 struct Sizes {};
 

@@ -16,11 +16,11 @@ struct Group {
 
 /// The ways in which a convolution may be cut.
 struct Cuts {
-  int units;          // rows, or pixels of the only row: so many bands at most
-  int least_bands;    // so many are small enough for the cache
-  int most_bands;     // more would be too small to be worth it
+  int units;          // rows, or pixels of the only row: the largest number of bands
+  int least_bands;    // the fewest that fit the cache
+  int most_bands;     // the most that are large enough to be worth a share
   int most_groups;    // each reads all of a band's source
-  bool groups_first;  // what is read again is rather the source than the weights
+  bool groups_first;  // each band reads the source again rather than the weights
   double macs;        // multiplications of the whole
 };
 

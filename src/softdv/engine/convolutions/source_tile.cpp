@@ -16,8 +16,8 @@ namespace dvnn::softdv {
 // Rows of a chunk's pixels with the zeros around them.
 struct SourceRows {
   const half_t* plane;     // the chunk
-  int rows, row_gap;       // that it has; positions from one to the next
-  size_t row_pixels, gap;  // the same of a row's pixels
+  int rows, row_gap;       // number of rows; positions from one to the next
+  size_t row_pixels, gap;  // number of a row's pixels; positions from one to the next
   size_t channels, pixel;  // of a pixel; floats that it becomes
   size_t width;            // positions
   size_t before, count;    // zeros; pixels after them, from `first` on; then zeros again

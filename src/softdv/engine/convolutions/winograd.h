@@ -45,7 +45,7 @@ class Winograd final : public Convolution {
  private:
   static constexpr int kPanel = static_cast<int>(kPanelChannels), kPanelsAtOnce = 2;
 
-  // Transformed tiles of some rows, and room for what is made of them.
+  // Transformed tiles of some rows, and room for their sums and results.
   struct Tiles {
     const float* values;    // (position, chunk, tile, 8)
     float *sums, *results;  // (position, chunk of some panels, tile, 8); (chunk, pixel, 8)

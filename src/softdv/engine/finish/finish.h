@@ -37,11 +37,11 @@ class Finish {
     return static_cast<size_t>(chunk) * kChunk * shape.pixels();
   }
 
-  /// What is left to do, if that can be done while the sums of whole chunks are in registers.
+  /// The whole finish, if it can be done while the sums of whole chunks are in registers.
   /// `pools`: a maximum pooling of 2x2 side by side can, too.
   std::optional<RegisterFinish> in_registers(bool pools) const;
 
-  /// Adds to `count` values from element `at` on what is added before the reduction.
+  /// Adds the operand to `count` values from element `at` on, if it is added before the reduction.
   void add_before(size_t at, size_t count, float* values) const {
     if (reduction_.follows_addition()) add(at, count, values);
   }

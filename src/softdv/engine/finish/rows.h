@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of floats, (rows, cols, channels): what is made of a chunk's binary16, or of all chunks.
+// Rows of floats, (rows, cols, channels), of one chunk or of all chunks.
 // "Row" and "column" are the device's slow and fast spatial axis.
 #pragma once
 

@@ -20,7 +20,7 @@ namespace dvnn::import {
 namespace {
 
 // The system calls for computing, allocating and writing the result. None of them opens or names
-// anything. The second row is of processors of 32 bits; a call that a processor does not have is
+// anything. The last three are of processors of 32 bits; a call that a processor does not have is
 // passed over.
 constexpr int kAllowed[] = {
     SCMP_SYS(read),      SCMP_SYS(write),         SCMP_SYS(lseek),          SCMP_SYS(close),

@@ -169,18 +169,19 @@ std::string check(const Arguments& arguments, const Conversion& asked) {
 // --- run ----------------------------------------------------------------------------------------
 
 // Converts, and writes all but the report.
-Result<network::Model> run(Conversion* asked, convert::Report* report) {
-  auto progress = std::make_unique<Progress>("converting " + asked->files[0], 0);
-  asked->options.weighing = [&progress](size_t done, size_t total) {
+Result<network::Model> run(const Conversion& asked, convert::Report* report) {
+  auto progress = std::make_unique<Progress>("converting " + asked.files[0], 0);
+  convert::ConvertOptions options = asked.options;
+  options.weighing = [&progress](size_t done, size_t total) {
     if (done > 0) return progress->advance();
     progress.reset();
     progress = std::make_unique<Progress>("trying which layers need 16 bits, run", total);
   };
-  DVNN_ASSIGN(network::Model model, asked->kind->convert(asked->files, asked->options, report));
+  DVNN_ASSIGN(network::Model model, asked.kind->convert(asked.files, options, report));
   progress.reset();
   model.producer = std::string("dvnet ") + DVNN_VERSION;
-  DVNN_TRY(write_outputs(asked->outputs, model));
-  DVNN_TRY(check_written(asked->outputs.network, model));
+  DVNN_TRY(write_outputs(asked.outputs, model));
+  DVNN_TRY(check_written(asked.outputs.network, model));
   return model;
 }
 
@@ -277,12 +278,12 @@ Status tell(const Arguments& arguments, const Conversion& asked, const network::
 }
 
 int convert_model(const Arguments& arguments) {
-  auto asked = parse(arguments);
+  const auto asked = parse(arguments);
   if (!asked.ok()) return fail(asked.error());
   const std::string mistake = check(arguments, asked.value());
   if (!mistake.empty()) return wrong_usage(arguments.command(), mistake);
   convert::Report report;
-  const auto model = run(&asked.value(), &report);
+  const auto model = run(asked.value(), &report);
   if (!model.ok()) return fail(model.error());
   const Status told = tell(arguments, asked.value(), model.value(), report);
   return told.ok() ? 0 : fail(told.error());

@@ -52,6 +52,10 @@ DimsResult ReluAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
 }
 
+Cost ReluAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
+}
+
 LayerResult ReluAttributes::create(Span<const TensorDesc> inputs,
                                    Span<const TensorDesc> outputs) const {
   return create_activation(Curve::kRelu, slope, inputs, outputs);
@@ -69,6 +73,10 @@ DimsResult SigmoidAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
 }
 
+Cost SigmoidAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
+}
+
 LayerResult SigmoidAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
   return create_activation(Curve::kSigmoid, 0, inputs, outputs);
@@ -84,6 +92,10 @@ Json TanhAttributes::to_json() const {
 
 DimsResult TanhAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
+}
+
+Cost TanhAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
 }
 
 LayerResult TanhAttributes::create(Span<const TensorDesc> inputs,
@@ -107,6 +119,10 @@ Json EluAttributes::to_json() const {
 
 DimsResult EluAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
+}
+
+Cost EluAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
 }
 
 LayerResult EluAttributes::create(Span<const TensorDesc> inputs,

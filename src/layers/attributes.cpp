@@ -15,6 +15,8 @@ struct Row {
   Result<LayerAttributes> (*parse)(const Json& params);
   Json (*to_json)(const LayerAttributes& layer);
   DimsResult (*dims_after)(const LayerAttributes& layer, Span<const Shape> inputs);
+  Cost (*cost)(const LayerAttributes& layer, Span<const TensorDesc> inputs,
+               Span<const TensorDesc> outputs);
   LayerResult (*create)(const LayerAttributes& layer, Span<const TensorDesc> inputs,
                         Span<const TensorDesc> outputs, const CustomLibrary* library);
 };
@@ -36,6 +38,12 @@ DimsResult measured(const LayerAttributes& layer, Span<const Shape> inputs) {
 }
 
 template <typename Attributes>
+Cost estimated(const LayerAttributes& layer, Span<const TensorDesc> inputs,
+               Span<const TensorDesc> outputs) {
+  return layer.as<Attributes>()->cost(inputs, outputs);
+}
+
+template <typename Attributes>
 LayerResult created(const LayerAttributes& layer, Span<const TensorDesc> inputs,
                     Span<const TensorDesc> outputs, const CustomLibrary*) {
   return layer.as<Attributes>()->create(inputs, outputs);
@@ -47,11 +55,15 @@ LayerResult created_by_library(const LayerAttributes& layer, Span<const TensorDe
 }
 
 template <typename Attributes>
-constexpr Row kRow = {Attributes::kName, parsed<Attributes>, written<Attributes>,
-                      measured<Attributes>, created<Attributes>};
+constexpr Row kRow = {Attributes::kName,    parsed<Attributes>,    written<Attributes>,
+                      measured<Attributes>, estimated<Attributes>, created<Attributes>};
 template <>
-constexpr Row kRow<CustomAttributes> = {nullptr, nullptr, written<CustomAttributes>,
-                                        measured<CustomAttributes>, created_by_library};
+constexpr Row kRow<CustomAttributes> = {nullptr,
+                                        nullptr,
+                                        written<CustomAttributes>,
+                                        measured<CustomAttributes>,
+                                        estimated<CustomAttributes>,
+                                        created_by_library};
 
 template <typename... Types>
 Span<const Row> rows_of(TypeList<Types...>) {
@@ -108,6 +120,11 @@ DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> input
   return row_of(attributes).dims_after(attributes, inputs);
 }
 
+Cost cost_of(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
+             Span<const TensorDesc> outputs) {
+  return row_of(attributes).cost(attributes, inputs, outputs);
+}
+
 LayerResult create_own(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
                        Span<const TensorDesc> outputs, const CustomLibrary* library) {
   return row_of(attributes).create(attributes, inputs, outputs, library);
@@ -129,6 +146,10 @@ Json CustomAttributes::to_json() const {
 DimsResult CustomAttributes::dims_after(Span<const Shape>) const {
   return Error{ErrorCode::kUnsupported,
                "layers of type " + type + " do not say how their size follows the input's"};
+}
+
+Cost CustomAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);  // the library alone knows what it takes
 }
 
 Status expect_inputs(Span<const Shape> inputs, size_t least) {

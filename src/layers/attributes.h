@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of each type of CPU layer, as a struct per type. A struct is its type's one row:
-// its name in files, how it is read from JSON and written to it, the shape of its result, and the
-// layer itself. A new type is a struct in a file of attributes/, its name in LayerTypes, and a
-// file with its functions; a missing function does not link. CONTRIBUTING.md has an example. Names
-// and parameters are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
+// its name in files, how it is read from JSON and written to it, the shape of its result, its cost,
+// and the layer itself. A new type is a struct in a file of attributes/, its name in LayerTypes,
+// and a file with its functions; a missing function does not link. CONTRIBUTING.md has an example.
+// Names and parameters are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
 #pragma once
 
 #include <any>
@@ -35,6 +35,7 @@ struct CustomAttributes {
   Json params;
   Json to_json() const;
   DimsResult dims_after(Span<const Shape> inputs) const;
+  Cost cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const;
   LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                      const CustomLibrary* library) const;
 };

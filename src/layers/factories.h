@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "layers/attributes.h"
+#include "layers/cost.h"
 
 namespace dvnn::layers {
 

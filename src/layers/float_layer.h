@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "layers/attributes.h"
+#include "layers/cost.h"
 #include "layers/float_io.h"
 
 namespace dvnn::layers {
@@ -50,5 +51,10 @@ LayerResult make_float_layer(Span<const TensorDesc> inputs, Span<const TensorDes
                              Compute compute) {
   return std::unique_ptr<CpuLayer>(new FloatLayer<Compute>(inputs, outputs[0], std::move(compute)));
 }
+
+/// The cost of such a layer, which looks at `taps` elements for each of its results. What
+/// compute() has beside its inputs and its result is the layer's own to add.
+Cost float_layer_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
+                      uint64_t taps = 1);
 
 }  // namespace dvnn::layers

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/saturate.h"
 #include "kernels/transpose.h"
 #include "tensor/convert_tensor.h"
 #include "tensor/half.h"
@@ -65,6 +66,18 @@ std::optional<PixelBlocks> PixelBlocks::make(const TensorDesc& input, const Tens
   const bool turns = lies_in_columns(in) != lies_in_columns(out) && shape.h() > 1 && shape.w() > 1;
   blocks.cut(channels && turns, in);
   return blocks;
+}
+
+uint64_t PixelBlocks::borrowed(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
+                               int axis, bool reduces) {
+  if (inputs.size() != 1 || outputs.size() != 1) return 0;
+  const Shape& shape = inputs[0].shape;
+  if (axis >= shape.rank || shape.elements() <= 0) return 0;
+  const size_t results = reduces ? 1 : shape.extent(axis);
+  const auto blocks = make(inputs[0], outputs[0], axis, results);
+  if (!blocks) return 0;
+  const size_t tiles = std::min(blocks->count(), kMostPieces) * blocks->tile_floats();
+  return saturating_sum(shape.count(), tiles);  // with a copy of the input
 }
 
 // Pixels that lie in one order in both tensors are one row. Else blocks have both axes.

@@ -29,6 +29,11 @@ class PixelBlocks {
   static std::optional<PixelBlocks> make(const TensorDesc& input, const TensorDesc& output,
                                          int axis, size_t results);
 
+  /// The floats of the workspace that run() borrows for such tensors at the most. The axis may be
+  /// none of theirs; no input or several have no blocks.
+  static uint64_t borrowed(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs, int axis,
+                           bool reduces);
+
   /// Whether pixels lie in one order in both tensors. If not, turning blocks takes about as long as
   /// copying tensors does.
   bool in_order() const { return !turns_; }
@@ -38,8 +43,7 @@ class PixelBlocks {
   void run(const ConstTensorView& input, const TensorView& output, Compute compute) const {
     const uint8_t* const from = source(input, output);
     uint8_t* const to = begin_moved(output);
-    const size_t blocks = in_.pictures * slow_blocks_ * fast_blocks_;
-    const size_t pieces = std::min(blocks, kMostPieces), tile = tile_floats();
+    const size_t blocks = count(), pieces = std::min(blocks, kMostPieces), tile = tile_floats();
     float* const tiles = Workspace::current().floats(pieces * tile);
     share(static_cast<int>(pieces), [&](int i) {
       const auto piece = static_cast<size_t>(i);
@@ -86,6 +90,7 @@ class PixelBlocks {
   static Lane lane_of(const Form& form, size_t picture, size_t channel);
   void cut(bool turns, const TensorDesc& input);
 
+  size_t count() const { return in_.pictures * slow_blocks_ * fast_blocks_; }
   size_t tile_floats() const { return std::max(in_.channels, out_.channels) * pixels_; }
   Block block_at(size_t index) const;
   void read(const uint8_t* from, const Block& block, float* lines) const;

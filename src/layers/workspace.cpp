@@ -28,11 +28,16 @@ float* Workspace::floats(size_t count) {
   return piece;
 }
 
+size_t Workspace::bytes_held() const {
+  size_t floats = 0;
+  for (const auto& block : blocks_) floats += block.size();
+  return floats * sizeof(float);
+}
+
 void Workspace::reset() noexcept {
   used_ = 0;
   if (blocks_.size() < 2) return;
-  size_t all = 0;
-  for (const auto& block : blocks_) all += block.size();
+  const size_t all = bytes_held() / sizeof(float);
   blocks_.clear();
   try {  // one block for the next run; without the memory for it, that run asks again
     blocks_.emplace_back(all);

@@ -27,6 +27,9 @@ class Workspace {
     return reinterpret_cast<uint8_t*>(floats((size + sizeof(float) - 1) / sizeof(float)));
   }
 
+  /// The memory that layers have made it take so far.
+  size_t bytes_held() const;
+
   /// Lends a workspace to this thread while it lives.
   class Loan {
    public:

@@ -155,6 +155,11 @@ DimsResult BinaryAttributes::dims_after(Span<const Shape> inputs) const {
   return broadcast_dims(inputs);
 }
 
+Cost BinaryAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  // The result, where it must not lie where an input does.
+  return one_look(in, out).borrow_floats(elements_of(out));
+}
+
 LayerResult BinaryAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
   if (const auto known = vector_form(operation)) {
@@ -184,6 +189,11 @@ Json WhereAttributes::to_json() const {
 DimsResult WhereAttributes::dims_after(Span<const Shape> inputs) const {
   if (inputs.size() != 3) return Error{ErrorCode::kUnsupported, "needs three inputs"};
   return broadcast_dims(inputs);
+}
+
+Cost WhereAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  // The result, where it must not lie where an input does.
+  return one_look(in, out).borrow_floats(elements_of(out)).add_work(elements_of(out));
 }
 
 LayerResult WhereAttributes::create(Span<const TensorDesc> inputs,

@@ -36,6 +36,10 @@ DimsResult ConstantAttributes::dims_after(Span<const Shape>) const {
   return std::vector<int64_t>(shape.dims, shape.dims + shape.rank);
 }
 
+Cost ConstantAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out).keep_floats(elements_of(out));
+}
+
 LayerResult ConstantAttributes::create(Span<const TensorDesc> inputs,
                                        Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 0, 0, outputs));

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
@@ -320,6 +321,13 @@ Json ElementwiseAttributes::to_json() const {
 
 DimsResult ElementwiseAttributes::dims_after(Span<const Shape> shapes) const {
   return same_dims(shapes);
+}
+
+Cost ElementwiseAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  // Floats of all tensors, where they do not lie in one order.
+  return one_look(in, out)
+      .borrow_floats(saturating_sum(elements_of(in), elements_of(out)))
+      .add_work(saturating_product(elements_of(out), steps.size()));
 }
 
 LayerResult ElementwiseAttributes::create(Span<const TensorDesc> in,

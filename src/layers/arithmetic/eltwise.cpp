@@ -65,6 +65,11 @@ DimsResult EltwiseAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
 }
 
+Cost EltwiseAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  // The result, where it must not lie where an input does.
+  return one_look(in, out).borrow_floats(elements_of(out));
+}
+
 LayerResult EltwiseAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, kMaxInputs, outputs));

@@ -31,6 +31,10 @@ DimsResult LrnAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
 }
 
+Cost LrnAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return float_layer_cost(in, out, static_cast<uint64_t>(size));
+}
+
 LayerResult LrnAttributes::create(Span<const TensorDesc> inputs,
                                   Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/product.h"
 #include "kernels/transpose.h"
@@ -95,6 +96,15 @@ DimsResult MatMulAttributes::dims_after(Span<const Shape> inputs) const {
   dims.push_back(a[a.rank - 2]);
   dims.push_back(b[b.rank - 1]);
   return dims;
+}
+
+Cost MatMulAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  const uint64_t made = elements_of(out), length = in.empty() ? 1 : last_extent(in[0].shape);
+  // The matrices, where they are turned, and where each of them begins.
+  return float_layer_cost(in, out, 0)
+      .borrow_floats(saturating_sum(elements_of(in), made))
+      .keep_floats(saturating_product(2, made))
+      .add_macs(saturating_product(made, length));
 }
 
 LayerResult MatMulAttributes::create(Span<const TensorDesc> inputs,

@@ -146,6 +146,12 @@ DimsResult NormalizeAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
 }
 
+Cost NormalizeAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out)
+      .keep_floats(elements_of(out))  // the lengths of pixels
+      .borrow_floats(PixelBlocks::borrowed(in, out, 1, false));
+}
+
 LayerResult NormalizeAttributes::create(Span<const TensorDesc> inputs,
                                         Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));

@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
+#include "base/saturate.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
 #include "layers/strides.h"
@@ -38,6 +39,12 @@ DimsResult TopKAttributes::dims_after(Span<const Shape> inputs) const {
   }
   along = k;
   return dims;
+}
+
+Cost TopKAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return float_layer_cost(in, out)
+      .keep_floats(saturating_sum(elements_of(in), elements_of(out)))  // where groups are
+      .keep_floats(elements_of(in));                                   // the order of one
 }
 
 LayerResult TopKAttributes::create(Span<const TensorDesc> inputs,
@@ -87,6 +94,10 @@ DimsResult CumSumAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 1));
   DVNN_TRY(axes_or_all({axis}, inputs[0].rank));
   return same_dims(inputs);
+}
+
+Cost CumSumAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return float_layer_cost(in, out).keep_floats(elements_of(in));  // where groups are
 }
 
 LayerResult CumSumAttributes::create(Span<const TensorDesc> inputs,

@@ -100,6 +100,10 @@ DimsResult PreluAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
 }
 
+Cost PreluAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return ElementwiseAttributes().cost(in, out);  // as of the chain that it becomes
+}
+
 LayerResult PreluAttributes::create(Span<const TensorDesc> inputs,
                                     Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
@@ -137,6 +141,10 @@ Json ScaleAttributes::to_json() const {
 
 DimsResult ScaleAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
+}
+
+Cost ScaleAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return ElementwiseAttributes().cost(in, out);  // as of the chain that it becomes
 }
 
 LayerResult ScaleAttributes::create(Span<const TensorDesc> inputs,

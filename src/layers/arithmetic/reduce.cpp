@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/fold.h"
 #include "kernels/peaks.h"
@@ -248,6 +249,14 @@ DimsResult ReduceAttributes::dims_after(Span<const Shape> inputs) const {
   return reduced(inputs[0], axes, keep);
 }
 
+Cost ReduceAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  // Where groups and their elements are.
+  const uint64_t blocks = axes.size() == 1 ? PixelBlocks::borrowed(in, out, axes[0], true) : 0;
+  return float_layer_cost(in, out)
+      .keep_floats(saturating_sum(elements_of(in), elements_of(out)))
+      .borrow_floats(blocks);
+}
+
 LayerResult ReduceAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
@@ -307,6 +316,14 @@ Json ArgReduceAttributes::to_json() const {
 DimsResult ArgReduceAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 1));
   return reduced(inputs[0], {axis}, keep);
+}
+
+Cost ArgReduceAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  // Where groups and their elements are.
+  const uint64_t blocks = PixelBlocks::borrowed(in, out, axis, true);
+  return float_layer_cost(in, out)
+      .keep_floats(saturating_sum(elements_of(in), elements_of(out)))
+      .borrow_floats(blocks);
 }
 
 LayerResult ArgReduceAttributes::create(Span<const TensorDesc> inputs,

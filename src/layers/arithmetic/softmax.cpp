@@ -81,6 +81,11 @@ DimsResult SoftmaxAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
 }
 
+Cost SoftmaxAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  const int along = axis ? *axis : 1;
+  return one_look(in, out).borrow_floats(PixelBlocks::borrowed(in, out, along, false));
+}
+
 LayerResult SoftmaxAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/json.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/fold.h"
 #include "kernels/standardise.h"
@@ -170,6 +171,14 @@ DimsResult StandardizeAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 1));
   DVNN_TRY(axes_or_all(axes, inputs[0].rank));
   return same_dims(inputs);
+}
+
+Cost StandardizeAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  // Where groups and their elements are.
+  const uint64_t blocks = axes.size() == 1 ? PixelBlocks::borrowed(in, out, axes[0], false) : 0;
+  return float_layer_cost(in, out)
+      .keep_floats(saturating_sum(elements_of(in), elements_of(out)))
+      .borrow_floats(blocks);
 }
 
 LayerResult StandardizeAttributes::create(Span<const TensorDesc> inputs,

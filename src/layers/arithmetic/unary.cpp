@@ -212,6 +212,10 @@ DimsResult UnaryAttributes::dims_after(Span<const Shape> inputs) const {
   return same_dims(inputs);
 }
 
+Cost UnaryAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
+}
+
 LayerResult UnaryAttributes::create(Span<const TensorDesc> inputs,
                                     Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));

@@ -15,7 +15,7 @@ namespace dvnn::layers {
 /// The place of the largest or smallest element along {axis}: {operation: max|min, keep: whether
 /// the axis stays as a dimension of 1, last: whether the last of equal ones counts, not the first}.
 struct ArgReduceAttributes {
-  DVNN_FLOAT_LAYER_TYPE(ArgReduceAttributes, "ArgReduce");
+  DVNN_LAYER_TYPE(ArgReduceAttributes, "ArgReduce");
   bool smallest = false;
   int axis = 0;
   bool keep = true, last = false;
@@ -60,7 +60,7 @@ struct ConstantAttributes {
 
 /// Sums along {axis} up to each element: {exclusive: without it, reverse: from the end}.
 struct CumSumAttributes {
-  DVNN_FLOAT_LAYER_TYPE(CumSumAttributes, "CumSum");
+  DVNN_LAYER_TYPE(CumSumAttributes, "CumSum");
   int axis = 0;
   bool exclusive = false, reverse = false;
 };
@@ -98,14 +98,14 @@ struct EltwiseAttributes {
 /// Each element over (bias + alpha / size * the sum of squares of {size} channels about it) ^ beta.
 /// Source: Krizhevsky et al. (2012), as Caffe and ONNX have it.
 struct LrnAttributes {
-  DVNN_FLOAT_LAYER_TYPE(LrnAttributes, "LRN");
+  DVNN_LAYER_TYPE(LrnAttributes, "LRN");
   int size = 5;
   float alpha = 1e-4f, beta = 0.75f, bias = 1;
 };
 
 /// Products of matrices (..., m, k) and (..., k, n); dimensions of 1 before them repeat.
 struct MatMulAttributes {
-  DVNN_FLOAT_LAYER_TYPE(MatMulAttributes, "MatMul");
+  DVNN_LAYER_TYPE(MatMulAttributes, "MatMul");
 };
 
 /// L2 normalisation over channels (or everything, with across_spatial), then a scale per channel:
@@ -134,7 +134,7 @@ Result<Reduction> parse_reduction(const std::string& name);
 /// One number of each group of elements along {axes} (none: all): {operation: l1|l2|logsum|
 /// logsumexp|max|mean|min|prod|sum|sumsquare, keep: whether the axes stay as dimensions of 1}.
 struct ReduceAttributes {
-  DVNN_FLOAT_LAYER_TYPE(ReduceAttributes, "Reduce");
+  DVNN_LAYER_TYPE(ReduceAttributes, "Reduce");
   Reduction operation = Reduction::kMean;
   std::vector<int> axes;
   bool keep = true;
@@ -157,7 +157,7 @@ struct SoftmaxAttributes {
 /// (x - mean) / sqrt(variance + {epsilon}) of each group of elements along {axes} (none: all);
 /// without {centre}, x / sqrt(mean square + epsilon).
 struct StandardizeAttributes {
-  DVNN_FLOAT_LAYER_TYPE(StandardizeAttributes, "Standardize");
+  DVNN_LAYER_TYPE(StandardizeAttributes, "Standardize");
   std::vector<int> axes;
   float epsilon = 1e-5f;
   bool centre = true;
@@ -166,7 +166,7 @@ struct StandardizeAttributes {
 /// The {k} largest elements along {axis}, largest first, or the smallest: {smallest, places: their
 /// places, not their values}. Of equal ones the first comes first.
 struct TopKAttributes {
-  DVNN_FLOAT_LAYER_TYPE(TopKAttributes, "TopK");
+  DVNN_LAYER_TYPE(TopKAttributes, "TopK");
   int axis = 0, k = 1;
   bool smallest = false, places = false;
 };
@@ -234,7 +234,7 @@ std::optional<CurveOf> curve_of(const UnaryAttributes& unary);
 /// The second input's elements where the first's are not 0, else the third's; dimensions of 1
 /// repeat.
 struct WhereAttributes {
-  DVNN_FLOAT_LAYER_TYPE(WhereAttributes, "Where");
+  DVNN_LAYER_TYPE(WhereAttributes, "Where");
 };
 
 }  // namespace dvnn::layers

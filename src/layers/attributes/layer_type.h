@@ -14,23 +14,22 @@
 
 namespace dvnn::layers {
 
+struct Cost;  // layers/cost.h
+
 using LayerResult = Result<std::unique_ptr<CpuLayer>>;
 using DimsResult = Result<std::vector<int64_t>>;
 
 // parse() checks each parameter by itself; dims_after() and create() check that the parameters fit
-// the shapes. to_json() writes what parse() reads. They run once for each network, so they are
-// compiled to be small: an eighth less code for all layers.
+// the shapes. to_json() writes what parse() reads. cost() is asked before create(), of tensors that
+// may not fit. They run once for each network, so they are compiled to be small: an eighth less
+// code for all layers.
 #define DVNN_LAYER_TYPE(Attributes, name)                                                         \
   static constexpr const char* kName = name;                                                      \
   [[gnu::cold]] static Result<Attributes> parse(const Json& params);                              \
   [[gnu::cold]] Json to_json() const;                                                             \
   [[gnu::cold]] DimsResult dims_after(Span<const Shape> inputs) const;                            \
+  [[gnu::cold]] Cost cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const;   \
   [[gnu::cold]] LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) \
       const
-
-// A type whose layer is a function of whole tensors in floats (float_layer.h): its cost follows.
-#define DVNN_FLOAT_LAYER_TYPE(Attributes, name) \
-  static constexpr bool kIsFloatLayer = true;   \
-  DVNN_LAYER_TYPE(Attributes, name)
 
 }  // namespace dvnn::layers

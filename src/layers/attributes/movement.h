@@ -12,7 +12,7 @@ namespace dvnn::layers {
 /// reflect|wrap}, one number per axis; negative ones cut off.
 enum class BorderMode : uint8_t { kConstant, kEdge, kReflect, kWrap };
 struct BorderAttributes {
-  DVNN_FLOAT_LAYER_TYPE(BorderAttributes, "Border");
+  DVNN_LAYER_TYPE(BorderAttributes, "Border");
   std::vector<int> before, after;
   BorderMode mode = BorderMode::kConstant;
   float value = 0;
@@ -37,7 +37,7 @@ struct ConcatAttributes {
 /// Elements of the first input along {axis} at the places that the second holds; negative ones
 /// count from the end, those beyond are the nearest that is.
 struct GatherAttributes {
-  DVNN_FLOAT_LAYER_TYPE(GatherAttributes, "Gather");
+  DVNN_LAYER_TYPE(GatherAttributes, "Gather");
   int axis = 0;
 };
 
@@ -45,7 +45,7 @@ struct GatherAttributes {
 /// 2 or 3 coordinates, x first), -1..1 from one side to the other: {mode: nearest|linear|cubic,
 /// padding: zeros|border|reflection, align_corners}. Source: ONNX GridSample.
 struct GridSampleAttributes {
-  DVNN_FLOAT_LAYER_TYPE(GridSampleAttributes, "GridSample");
+  DVNN_LAYER_TYPE(GridSampleAttributes, "GridSample");
   enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kLinear;
   enum class Padding : uint8_t { kZeros, kBorder, kReflection } padding = Padding::kZeros;
   bool align_corners = false;
@@ -80,7 +80,7 @@ struct ReshapeAttributes {
 /// [...] or sizes: [...] or (where sizes are rounded from the scales) both, one per axis, roi:
 /// [first per axis, then last per axis]}. Source: ONNX Resize.
 struct ResizeAttributes {
-  DVNN_FLOAT_LAYER_TYPE(ResizeAttributes, "Resize");
+  DVNN_LAYER_TYPE(ResizeAttributes, "Resize");
   enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kNearest;
   enum class Coordinates : uint8_t {
     kHalfPixel,
@@ -108,7 +108,7 @@ struct ResizeAttributes {
 /// replaced by the third's or combined with them: {operation: set|add|mul|max|min}. Negative places
 /// count from the end; rows beyond are left out.
 struct ScatterAttributes {
-  DVNN_FLOAT_LAYER_TYPE(ScatterAttributes, "Scatter");
+  DVNN_LAYER_TYPE(ScatterAttributes, "Scatter");
   enum class Operation : uint8_t { kSet, kAdd, kMul, kMax, kMin } operation = Operation::kSet;
 };
 
@@ -121,7 +121,7 @@ struct SliceAttributes {
 
 /// The array {repeats}[i] times along axis i.
 struct TileAttributes {
-  DVNN_FLOAT_LAYER_TYPE(TileAttributes, "Tile");
+  DVNN_LAYER_TYPE(TileAttributes, "Tile");
   std::vector<int> repeats;
 };
 

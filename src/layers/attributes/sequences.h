@@ -17,7 +17,7 @@ namespace dvnn::layers {
 /// the first state and cell (batch, hidden), and peepholes (3 * hidden). Source: ONNX LSTM, GRU and
 /// RNN, whose order of gates it has.
 struct RecurrentAttributes {
-  DVNN_FLOAT_LAYER_TYPE(RecurrentAttributes, "Recurrent");
+  DVNN_LAYER_TYPE(RecurrentAttributes, "Recurrent");
   enum class Kind : uint8_t { kRnn, kGru, kLstm } kind = Kind::kLstm;
   enum class Function : uint8_t { kSigmoid, kTanh, kRelu, kHardSigmoid, kIdentity };
   std::vector<Function> activations = {Function::kSigmoid, Function::kTanh, Function::kTanh};

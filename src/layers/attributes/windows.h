@@ -36,7 +36,7 @@ struct PoolingAttributes {
 /// the whole input, its axes in order or `column_major`), kernel, stride, dilation, before, after:
 /// [...] one per axis, ceil, counts_pads}. Source: ONNX AveragePool, LpPool, MaxPool.
 struct WindowPoolAttributes {
-  DVNN_FLOAT_LAYER_TYPE(WindowPoolAttributes, "WindowPool");
+  DVNN_LAYER_TYPE(WindowPoolAttributes, "WindowPool");
   enum class Operation : uint8_t { kAverage, kLp, kMax, kPlace } operation = Operation::kMax;
   std::vector<int> kernel, stride, dilation, before, after;
   bool ceil = false, counts_pads = false, column_major = false;

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/saturate.h"
 #include "decode/ssd.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
@@ -76,6 +77,15 @@ DimsResult DetectionOutputAttributes::dims_after(Span<const Shape> inputs) const
   DVNN_TRY(expect_inputs(inputs, 1));
   const int64_t rows = ssd.keep_top_k > 0 ? ssd.keep_top_k : kDefaultRows;
   return std::vector<int64_t>{1, 1, rows, static_cast<int64_t>(kRowLength)};
+}
+
+Cost DetectionOutputAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  Cost cost = one_look(in, out);
+  if (in.size() != 3) return cost;
+  constexpr uint64_t kBytesPerPrior = 128;  // priors twice, boxes, candidates and results
+  const uint64_t priors = elements_of(in[2]) / 8;
+  cost.candidates = decode::count_candidates(ssd, priors);
+  return cost.keep_bytes(saturating_product(priors, kBytesPerPrior));
 }
 
 LayerResult DetectionOutputAttributes::create(Span<const TensorDesc> inputs,

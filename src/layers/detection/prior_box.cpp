@@ -55,6 +55,10 @@ DimsResult PriorBoxAttributes::dims_after(Span<const Shape>) const {
   return std::vector<int64_t>{1, 2, 4 * count};
 }
 
+Cost PriorBoxAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out).keep_floats(elements_of(out));  // the priors
+}
+
 LayerResult PriorBoxAttributes::create(Span<const TensorDesc> inputs,
                                        Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 0, 2, outputs));

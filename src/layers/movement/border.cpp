@@ -65,6 +65,10 @@ DimsResult BorderAttributes::dims_after(Span<const Shape> inputs) const {
   return dims;
 }
 
+Cost BorderAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return float_layer_cost(in, out).keep_bytes(part_bytes(out)).keep_bytes(index_bytes(out));
+}
+
 LayerResult BorderAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_result(*this, 1, inputs, outputs));

@@ -144,6 +144,10 @@ DimsResult ChannelGatherAttributes::dims_after(Span<const Shape> inputs) const {
   return dims;
 }
 
+Cost ChannelGatherAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
+}
+
 LayerResult ChannelGatherAttributes::create(Span<const TensorDesc> inputs,
                                             Span<const TensorDesc> outputs) const {
   constexpr size_t kMostInputs = 1024;

@@ -40,6 +40,10 @@ DimsResult ConcatAttributes::dims_after(Span<const Shape> inputs) const {
   return dims;
 }
 
+Cost ConcatAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
+}
+
 LayerResult ConcatAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
   constexpr size_t kMaxInputs = 4096;

@@ -35,6 +35,10 @@ DimsResult GatherAttributes::dims_after(Span<const Shape> inputs) const {
   return dims;
 }
 
+Cost GatherAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return float_layer_cost(in, out);
+}
+
 LayerResult GatherAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 2, 2, outputs));
@@ -102,6 +106,10 @@ DimsResult TileAttributes::dims_after(Span<const Shape> inputs) const {
   }
   for (size_t i = 0; i < dims.size(); ++i) dims[i] *= repeats[i];
   return dims;
+}
+
+Cost TileAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return float_layer_cost(in, out).keep_bytes(part_bytes(out)).keep_bytes(index_bytes(out));
 }
 
 LayerResult TileAttributes::create(Span<const TensorDesc> inputs,

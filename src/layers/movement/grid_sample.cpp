@@ -154,6 +154,12 @@ DimsResult GridSampleAttributes::dims_after(Span<const Shape> inputs) const {
   return dims;
 }
 
+Cost GridSampleAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  constexpr uint64_t kTaps = 64;  // kMaxTaps along each of kMaxAxes
+  static_assert(kTaps == kMaxTaps * kMaxTaps * kMaxTaps && kMaxAxes == 3);
+  return float_layer_cost(in, out, kTaps);
+}
+
 LayerResult GridSampleAttributes::create(Span<const TensorDesc> inputs,
                                          Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_result(*this, 2, inputs, outputs));

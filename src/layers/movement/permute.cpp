@@ -32,6 +32,10 @@ DimsResult PermuteAttributes::dims_after(Span<const Shape> inputs) const {
   return dims;
 }
 
+Cost PermuteAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
+}
+
 LayerResult PermuteAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));

@@ -63,6 +63,10 @@ DimsResult ReshapeAttributes::dims_after(Span<const Shape> inputs) const {
   return Error{ErrorCode::kUnsupported, "does not hold the elements of " + shape.to_string()};
 }
 
+Cost ReshapeAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out);
+}
+
 LayerResult ReshapeAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
@@ -165,15 +166,15 @@ void apply(const AxisTaps& axis, int64_t outer, int64_t inner, float extrapolati
 }
 
 // The most elements that the array has on its way, axis by axis.
-size_t most_elements(const std::vector<AxisTaps>& axes) {
+uint64_t between_axes(const Shape& from, const Shape& to) {
   double now = 1;
-  for (const AxisTaps& axis : axes) now *= axis.in;
+  for (int i = 0; i < from.rank; ++i) now *= from[i];
   double most = now;
-  for (const AxisTaps& axis : axes) {
-    now = now / axis.in * axis.out;
+  for (int i = 0; i < from.rank; ++i) {
+    now = now / from[i] * to[i];
     most = std::max(most, now);
   }
-  return static_cast<size_t>(most);
+  return static_cast<uint64_t>(std::min(most, 1e18));
 }
 
 void resize(const std::vector<AxisTaps>& axes, size_t count, float extrapolation, const float* in,
@@ -279,6 +280,22 @@ DimsResult ResizeAttributes::dims_after(Span<const Shape> inputs) const {
   return dims;
 }
 
+Cost ResizeAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  // Four taps along each axis that changes; with antialiasing, as many as fall together.
+  constexpr uint64_t kPerAxis = 4 * Shape::kMaxRank;
+  double most = 1;
+  for (float scale : scales) most = std::max(most, 1 / static_cast<double>(scale));
+  const auto together = static_cast<uint64_t>(std::min(most, 1e9));
+  // The array on its way from axis to axis, twice; shapes that do not fit are refused later.
+  const bool fits = in.size() == 1 && out.size() == 1 && in[0].shape.rank == out[0].shape.rank;
+  const uint64_t between = fits ? between_axes(in[0].shape, out[0].shape) : 0;
+  const uint64_t taps = antialias ? saturating_product(kPerAxis, together) : kPerAxis;
+  return float_layer_cost(in, out, taps)
+      .borrow_floats(saturating_product(2, between))
+      .keep_bytes(index_bytes(in))
+      .keep_bytes(index_bytes(out));
+}
+
 LayerResult ResizeAttributes::create(Span<const TensorDesc> inputs,
                                      Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_result(*this, 1, inputs, outputs));
@@ -290,7 +307,7 @@ LayerResult ResizeAttributes::create(Span<const TensorDesc> inputs,
     auto layer = make_picture_resize(axes[2], axes[3], inputs[0], outputs[0]);
     if (layer) return LayerResult(std::move(layer));
   }
-  const size_t count = most_elements(axes);
+  const size_t count = between_axes(shape, outputs[0].shape);
   return make_float_layer(
       inputs, outputs,
       [axes = std::move(axes), count, outside = extrapolation](

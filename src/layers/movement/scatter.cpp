@@ -63,6 +63,10 @@ DimsResult ScatterAttributes::dims_after(Span<const Shape> inputs) const {
                                             " places do not fit " + in.to_string()};
 }
 
+Cost ScatterAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return float_layer_cost(in, out);
+}
+
 LayerResult ScatterAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_result(*this, 3, inputs, outputs));

@@ -47,6 +47,10 @@ DimsResult SliceAttributes::dims_after(Span<const Shape> inputs) const {
   return dims;
 }
 
+Cost SliceAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out).borrow_floats(elements_of(out)).keep_bytes(part_bytes(out));
+}
+
 LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
                                     Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
@@ -92,6 +96,10 @@ DimsResult PadAttributes::dims_after(Span<const Shape> inputs) const {
   if (shape.rank != 4 || shape.n() != 1) return Error{ErrorCode::kUnsupported, "needs a picture"};
   return std::vector<int64_t>{1, shape.c(), int64_t{shape.h()} + top + bottom,
                               int64_t{shape.w()} + left + right};
+}
+
+Cost PadAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  return one_look(in, out).keep_bytes(part_bytes(out));
 }
 
 LayerResult PadAttributes::create(Span<const TensorDesc> inputs,

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/curves.h"
 #include "kernels/product.h"
@@ -19,6 +20,7 @@ using CellFunction = RecurrentAttributes::Function;
 constexpr const char* kKinds[] = {"rnn", "gru", "lstm"};  // in the enums' orders
 constexpr const char* kCellFunctions[] = {"sigmoid", "tanh", "relu", "hardsigmoid", "identity"};
 constexpr size_t kInputs = 7;
+constexpr size_t kStepBlock = 32;  // steps whose inputs are multiplied together
 
 // What computes each function, in the enum's order; the identity is none.
 struct CellCurve {
@@ -87,7 +89,7 @@ class Cell {
         weights_(sizes.gates * sizes.hidden, sizes.inputs),
         state_weights_(sizes.gates * sizes.hidden, sizes.hidden),
         candidate_weights_(needs_candidate() ? sizes.hidden : 0, sizes.hidden),
-        from_inputs_(kBlock * sizes.gates * sizes.hidden),
+        from_inputs_(kStepBlock * sizes.gates * sizes.hidden),
         from_input_(sizes.gates * sizes.hidden),
         from_state_(sizes.gates * sizes.hidden) {}
 
@@ -107,8 +109,8 @@ class Cell {
   // `at` is the number of the step's row among the inputs.
   void step(const Operands& with, size_t at, float* state, float* cell) {
     const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
-    if (at / kBlock != block_) make_block(at / kBlock);
-    const float* const own = &from_inputs_[at % kBlock * rows];
+    if (at / kStepBlock != block_) make_block(at / kStepBlock);
+    const float* const own = &from_inputs_[at % kStepBlock * rows];
     state_weights_.multiply(state, 1, from_state_.data());
     for (size_t r = 0; r < rows; ++r) {
       from_input_[r] = own[r] + with.bias[r];
@@ -132,8 +134,8 @@ class Cell {
   // What the inputs of a block of steps give.
   void make_block(size_t block) {
     constexpr size_t kTaskRows = 8;
-    const size_t rows = sizes_.gates * sizes_.hidden, begin = block * kBlock;
-    const size_t count = std::min(kBlock, sizes_.steps * sizes_.batch - begin);
+    const size_t rows = sizes_.gates * sizes_.hidden, begin = block * kStepBlock;
+    const size_t count = std::min(kStepBlock, sizes_.steps * sizes_.batch - begin);
     share(static_cast<int>((count + kTaskRows - 1) / kTaskRows), [&](int i) {
       const size_t first = static_cast<size_t>(i) * kTaskRows;
       weights_.multiply(inputs_ + (begin + first) * sizes_.inputs,
@@ -204,8 +206,6 @@ class Cell {
   }
 
   bool needs_candidate() const { return layer_.kind == Kind::kGru && !layer_.reset_after; }
-
-  static constexpr size_t kBlock = 32;  // steps whose inputs are multiplied together
 
   const RecurrentAttributes layer_;
   const Sizes sizes_;
@@ -315,6 +315,18 @@ DimsResult RecurrentAttributes::dims_after(Span<const Shape> inputs) const {
   return Error{ErrorCode::kUnsupported, "weights " + inputs[1].to_string() + " and " +
                                             inputs[2].to_string() + " do not fit a sequence of " +
                                             inputs[0].to_string()};
+}
+
+Cost RecurrentAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  if (in.size() < 3) return one_look(in, out);
+  const uint64_t hidden = last_extent(in[2].shape);
+  const uint64_t rows = saturating_product(static_cast<uint64_t>(gates()), hidden);
+  const uint64_t columns = saturating_sum(last_extent(in[1].shape), hidden);
+  const uint64_t products = saturating_product(static_cast<uint64_t>(gates()), columns);
+  return float_layer_cost(in, out, 0)
+      .keep_floats(saturating_product(2, elements_of(in)))  // turned matrices, and the state
+      .keep_floats(saturating_product(kStepBlock + 2, rows))
+      .add_macs(saturating_product(elements_of(out), products));
 }
 
 LayerResult RecurrentAttributes::create(Span<const TensorDesc> inputs,

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/convolve.h"
 #include "layers/factories.h"
@@ -203,6 +204,36 @@ Json ConvolutionAttributes::to_json() const {
 DimsResult ConvolutionAttributes::dims_after(Span<const Shape>) const {
   return Error{ErrorCode::kUnsupported,
                "a convolution on the CPU does not say how its size follows the input's"};
+}
+
+Cost ConvolutionAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  Cost cost = one_look(in, out);
+  if (!are_pictures(in, out)) return cost;
+  const Shape &from = in[0].shape, &to = out[0].shape;
+  const auto whole = [](int value) { return static_cast<uint64_t>(std::max(value, 1)); };
+  const uint64_t channels = std::max<uint64_t>(whole(from.c()) / whole(params.groups), 1);
+  const uint64_t area = saturating_product(whole(params.kernel_x), whole(params.kernel_y));
+  const uint64_t taps = saturating_product(channels, area);
+  // Weights and biases, of each group for up to a block of channels more.
+  const uint64_t packed =
+      saturating_sum(whole(to.c()), saturating_product(kBlock, whole(params.groups)));
+  // The input with its pads and with the zeros between its pixels.
+  const auto wide = [&](int results, int stride, int kernel, int dilation) {
+    return saturating_sum(saturating_product(whole(results), whole(stride)),
+                          saturating_product(whole(kernel), whole(dilation)));
+  };
+  const int step_x = params.transposed ? 1 : params.stride_x;
+  const int step_y = params.transposed ? 1 : params.stride_y;
+  const uint64_t rows = wide(to.h(), step_y, params.kernel_y, params.dilation_y);
+  const uint64_t columns =
+      saturating_sum(wide(to.w(), step_x, params.kernel_x, params.dilation_x),
+                     saturating_product(whole(step_x), kernels::kConvolveSlack));
+  const uint64_t padded = saturating_product(whole(from.c()), saturating_product(rows, columns));
+  return cost.add_macs(saturating_product(elements_of(out), taps))
+      .keep_floats(saturating_product(packed, saturating_sum(taps, 1)))
+      .borrow_floats(padded)
+      .borrow_floats(saturating_product(2, taps))  // offsets of 8 bytes
+      .add_work(padded);
 }
 
 LayerResult ConvolutionAttributes::create(Span<const TensorDesc> inputs,

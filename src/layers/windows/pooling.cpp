@@ -6,6 +6,7 @@
 #include "base/grid.h"
 #include "base/json.h"
 #include "base/nth.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/windows.h"
 #include "layers/factories.h"
@@ -279,6 +280,18 @@ Json PoolingAttributes::to_json() const {
 DimsResult PoolingAttributes::dims_after(Span<const Shape>) const {
   return Error{ErrorCode::kUnsupported,
                "a pooling on the CPU does not say how its size follows the input's"};
+}
+
+Cost PoolingAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  Cost cost = one_look(in, out);
+  if (!are_pictures(in, out)) return cost;
+  const int width = in[0].shape.w(), height = in[0].shape.h();
+  const int columns = global ? width : std::min(x.kernel, width);
+  const int rows = global ? height : std::min(y.kernel, height);
+  const auto taps = static_cast<uint64_t>(int64_t{std::max(columns, 1)} * std::max(rows, 1));
+  // Both pictures in chunks of floats.
+  return cost.borrow_floats(saturating_sum(elements_of(in), elements_of(out)))
+      .add_work(saturating_product(elements_of(out), taps));
 }
 
 LayerResult PoolingAttributes::create(Span<const TensorDesc> inputs,

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
+#include "base/saturate.h"
 #include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_layer.h"
@@ -177,6 +178,12 @@ DimsResult WindowPoolAttributes::dims_after(Span<const Shape> inputs) const {
     }
   }
   return dims;
+}
+
+Cost WindowPoolAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  uint64_t taps = 1;
+  for (int size : kernel) taps = saturating_product(taps, static_cast<uint64_t>(size));
+  return float_layer_cost(in, out, taps);
 }
 
 LayerResult WindowPoolAttributes::create(Span<const TensorDesc> inputs,

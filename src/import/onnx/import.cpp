@@ -24,18 +24,16 @@ constexpr int64_t kLeastOpset = 1, kMostOpset = 26;
 constexpr size_t kMostNodes = 100000;
 constexpr int kMostNested = 16;  // functions that call functions
 
-// The kind of numbers that an operator makes, which matters because whole numbers divide without a
-// rest.
-enum class Numbers : uint8_t { kAsInputs, kReal, kWhole };
-
 struct OnnxRow {
   const char* type;
   Status (*import)(const OnnxNode&);
-  Numbers makes;
+  OnnxTest is_whole;
+  OnnxTest is_scalar = scalar_of_scalars;
+  OnnxTrait trait = OnnxTrait::kNone;
 };
 
 constexpr OnnxRow kOperators[] = {
-#define DVNN_ROW(type, import, makes) {type, import, Numbers::makes},
+#define DVNN_ROW(type, import, ...) {type, import, __VA_ARGS__},
     DVNN_ONNX_OPERATORS(DVNN_ROW)
 #undef DVNN_ROW
 };
@@ -45,12 +43,6 @@ const OnnxRow* find_operator(const std::string& type) {
     if (type == entry.type) return &entry;
   }
   return nullptr;
-}
-
-// Returns whether the results of a node are whole numbers.
-bool makes_whole_numbers(const OnnxNode& node, const OnnxRow& entry) {
-  return entry.makes == Numbers::kWhole ||
-         (entry.makes == Numbers::kAsInputs && node.makes_whole_numbers());
 }
 
 // An operator that the user declared: its attributes are the parameters.
@@ -85,48 +77,9 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
                                             "' and none of ONNX's own: it is no neural network"};
 }
 
-// Returns whether an equation of Einsum names no axis of its result.
-bool sums_all(const std::string& equation) {
-  const size_t arrow = equation.find("->");
-  return arrow != std::string::npos &&
-         equation.find_first_not_of(' ', arrow + 2) == std::string::npos;
-}
-
-// Returns whether a node makes a number without dimensions: the graph has none of rank 0.
-bool makes_scalar(const OnnxNode& node) {
-  const auto rank_of = [&](int i) -> size_t {
-    if (node.is_scalar(i)) return 0;
-    const auto it = node.importer().entries.find(node.input_name(i));
-    if (it == node.importer().entries.end()) return 1;  // nobody has read it
-    return it->second.constant ? it->second.constant->dims.size()
-                               : node.builder().shape_of(it->second.value).axes();
-  };
-  const std::string& type = node.type();
-  if (type.rfind("Arg", 0) == 0) return node.integer("keepdims", 1) == 0 && rank_of(0) <= 1;
-  const bool reduces = type.rfind("Reduce", 0) == 0;
-  if (reduces || type == "Squeeze") {
-    if (reduces && node.integer("keepdims", 1) != 0) return false;
-    const auto axes = node.ints_at(1, "axes");
-    return !axes.ok() || axes.value().empty() || axes.value().size() >= rank_of(0);
-  }
-  if (type == "Gather") return rank_of(0) == 1 && rank_of(1) == 0;
-  if (type == "MatMul") return rank_of(0) == 1 && rank_of(1) == 1;
-  if (type == "GatherND") return rank_of(1) == 1;
-  if (type == "Einsum") return sums_all(node.text("equation", ""));
-  if (type == "Reshape") {
-    const auto dims = node.ints_at(1, "shape");
-    return dims.ok() && dims.value().empty();
-  }
-  if (type == "Unsqueeze" || type == "Flatten") return false;
-  for (int i = 0; i < node.inputs(); ++i) {
-    if (node.has(i) && rank_of(i) != 0) return false;
-  }
-  return node.inputs() > 0;
-}
-
 // Numbers of all inputs are known: so are those of all outputs. The operator runs here, as a graph
 // of its own.
-Status fold_by_running(const OnnxNode& node, const OnnxRow& entry) {
+Status fold_by_running(const OnnxNode& node, const OnnxRow& row) {
   OnnxImporter scratch(node.importer().options);
   scratch.opset = node.opset();
   scratch.folder = node.importer().folder;
@@ -139,7 +92,7 @@ Status fold_by_running(const OnnxNode& node, const OnnxRow& entry) {
   GraphBuilder& b = scratch.builder;
   b.graph.input = b.graph.add_value("none", {1});
   const OnnxNode inner(node.proto(), &scratch);
-  DVNN_TRY(entry.import(inner));
+  DVNN_TRY(row.import(inner));
   std::vector<std::string> made;
   for (int i = 0; i < node.outputs(); ++i) {
     const auto it = scratch.entries.find(node.output_name(i));
@@ -160,34 +113,44 @@ Status fold_by_running(const OnnxNode& node, const OnnxRow& entry) {
   for (size_t i = 0; i < made.size(); ++i) {
     OnnxConstant constant;
     constant.dims = dims_of(graph.shape_of(graph.outputs[i]));
-    if (constant.dims == std::vector<int64_t>{1} && makes_scalar(node)) constant.dims.clear();
+    if (constant.dims == std::vector<int64_t>{1} && row.is_scalar(node)) constant.dims.clear();
     constant.values.assign(values[i].begin(), values[i].end());
-    constant.integral = makes_whole_numbers(node, entry);
+    constant.integral = row.is_whole(node);
     node.importer().set(made[i], std::move(constant));
   }
   return {};
 }
 
+// Records which of a node's results are whole numbers. Constants know it by themselves.
+void mark_whole(const OnnxNode& node, const OnnxRow& row) {
+  auto& entries = node.importer().entries;
+  const bool whole = row.is_whole(node);
+  for (int i = 0; i < node.outputs(); ++i) {
+    const auto it = entries.find(node.output_name(i));
+    if (it != entries.end() && !it->second.constant) it->second.integral = whole;
+  }
+  const bool has_places = row.trait == OnnxTrait::kThenPlaces && node.outputs() > 1;
+  if (has_places) entries[node.output_name(1)].integral = true;
+}
+
 Status import_operator(const OnnxNode& node) {
   DVNN_ASSIGN(const bool folded, fold_onnx(node));
   if (folded) return {};
-  const OnnxRow* entry = find_operator(node.type());
-  if (!entry) {
+  const OnnxRow* row = find_operator(node.type());
+  if (!row) {
     return Error{ErrorCode::kUnsupported,
                  "the operator is not supported: docs/converter.md lists those that are, and "
                  "--layer-types declares your own"};
   }
-  // Constants and shapes make numbers by themselves; a float stands for 24 bits.
-  const bool by_itself =
-      node.type() == "Constant" || node.type() == "Shape" || node.type() == "Size";
-  if (!by_itself && node.inputs() > 0 && node.all_constant()) return fold_by_running(node, *entry);
-  DVNN_TRY(entry->import(node));
-  node.mark_integral(makes_whole_numbers(node, *entry));
+  const bool known = node.inputs() > 0 && node.all_constant();
+  if (known && row->trait != OnnxTrait::kItself) return fold_by_running(node, *row);
+  DVNN_TRY(row->import(node));
+  mark_whole(node, *row);
   // One result; what makes several never makes numbers without dimensions.
   const auto made = node.importer().entries.find(node.outputs() > 0 ? node.output_name(0) : "");
   if (made != node.importer().entries.end() && !made->second.constant &&
       node.builder().shape_of(made->second.value) == Shape({1})) {
-    made->second.scalar = makes_scalar(node);
+    made->second.scalar = row->is_scalar(node);
   }
   return {};
 }

@@ -83,9 +83,8 @@ class OnnxNode {
   bool is_integral(int i) const;
   /// Returns whether the input has no dimensions in ONNX; a value of the graph has one then.
   bool is_scalar(int i) const;
-  /// Tells whether an operator passes whole numbers on; and records that its results are whole.
-  bool makes_whole_numbers() const;
-  void mark_integral(bool whole) const;
+  /// The input's dimensions in ONNX; 1 if nothing has made it.
+  size_t rank_of(int i) const;
   bool has_attribute(const char* name) const { return attribute(name) != nullptr; }
   /// The input as a value of the graph; constants become one.
   Result<int> value(int i) const;

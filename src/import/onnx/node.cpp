@@ -56,31 +56,12 @@ bool OnnxNode::is_scalar(int i) const {
   return it->second.constant ? it->second.constant->dims.empty() : it->second.scalar;
 }
 
-bool OnnxNode::makes_whole_numbers() const {
-  if (type() == "Cast") return is_onnx_integer(integer("to", kOnnxFloat));
-  if (type() == "CastLike") return is_integral(1);
-  if (type() == "OneHot") return is_integral(2);
-  const bool samples = type() == "Resize" || type() == "Upsample";
-  if (samples && text("mode", "nearest") != "nearest") return false;
-  // The condition of Where comes first; all others pass their first input on.
-  const int first = type() == "Where" ? 1 : 0;
-  const bool variadic = type() == "Add" || type() == "Sub" || type() == "Mul" || type() == "Div" ||
-                        type() == "Concat" || type() == "Max" || type() == "Min" ||
-                        type() == "Where";
-  for (int i = first; i < (variadic ? inputs() : first + 1); ++i) {
-    if (!is_integral(i)) return false;
-  }
-  return true;
-}
-
-void OnnxNode::mark_integral(bool whole) const {
-  for (int i = 0; i < outputs(); ++i) {
-    const auto it = importer_->entries.find(proto_.output(i));
-    if (it != importer_->entries.end() && !it->second.constant) it->second.integral = whole;
-  }
-  // Places are whole numbers whatever they are places of.
-  const bool places = type() == "TopK" || type() == "MaxPool";
-  if (places && outputs() > 1) importer_->entries[proto_.output(1)].integral = true;
+size_t OnnxNode::rank_of(int i) const {
+  if (is_scalar(i)) return 0;
+  const auto it = importer_->entries.find(input_name(i));
+  if (it == importer_->entries.end()) return 1;
+  return it->second.constant ? it->second.constant->dims.size()
+                             : builder().shape_of(it->second.value).axes();
 }
 
 bool OnnxNode::all_constant() const {

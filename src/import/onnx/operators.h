@@ -1,151 +1,153 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ONNX operators, listed once: a row is an operator's name, the function that imports it, which
-// stands among its kin in a file of this folder, and the kind of numbers that it makes (Numbers).
+// stands among its kin in a file of this folder, and what importing has to know of its results
+// (traits.h): whether they are whole numbers; whether they have no dimensions, if other than what
+// is made of such numbers alone; and what else sets the operator apart.
 #pragma once
 
 #include "import/onnx/import.h"
+#include "import/onnx/traits.h"
 
-#define DVNN_ONNX_OPERATORS(ROW)                                     \
-  ROW("Abs", import_onnx_unary, kAsInputs)                           \
-  ROW("Acos", import_onnx_unary, kReal)                              \
-  ROW("Acosh", import_onnx_unary, kReal)                             \
-  ROW("Add", import_onnx_binary, kAsInputs)                          \
-  ROW("And", import_onnx_binary, kWhole)                             \
-  ROW("ArgMax", import_onnx_arg_reduce, kWhole)                      \
-  ROW("ArgMin", import_onnx_arg_reduce, kWhole)                      \
-  ROW("Asin", import_onnx_unary, kReal)                              \
-  ROW("Asinh", import_onnx_unary, kReal)                             \
-  ROW("Atan", import_onnx_unary, kReal)                              \
-  ROW("Atanh", import_onnx_unary, kReal)                             \
-  ROW("AveragePool", import_onnx_average_pool, kReal)                \
-  ROW("BatchNormalization", import_onnx_batch_norm, kReal)           \
-  ROW("Cast", import_onnx_cast, kAsInputs)                           \
-  ROW("CastLike", import_onnx_cast, kAsInputs)                       \
-  ROW("Ceil", import_onnx_unary, kReal)                              \
-  ROW("Celu", import_onnx_unary, kReal)                              \
-  ROW("Clip", import_onnx_clip, kAsInputs)                           \
-  ROW("Compress", import_onnx_compress, kAsInputs)                   \
-  ROW("Concat", import_onnx_concat, kAsInputs)                       \
-  ROW("Constant", import_onnx_constant, kAsInputs)                   \
-  ROW("Conv", import_onnx_conv, kReal)                               \
-  ROW("ConvTranspose", import_onnx_conv_transpose, kReal)            \
-  ROW("Cos", import_onnx_unary, kReal)                               \
-  ROW("Cosh", import_onnx_unary, kReal)                              \
-  ROW("CumSum", import_onnx_cum_sum, kAsInputs)                      \
-  ROW("DepthToSpace", import_onnx_depth, kAsInputs)                  \
-  ROW("DequantizeLinear", import_onnx_dequantize, kReal)             \
-  ROW("Div", import_onnx_binary, kAsInputs)                          \
-  ROW("Dropout", import_onnx_identity, kAsInputs)                    \
-  ROW("Einsum", import_onnx_einsum, kAsInputs)                       \
-  ROW("Elu", import_onnx_activation, kReal)                          \
-  ROW("Equal", import_onnx_binary, kWhole)                           \
-  ROW("Erf", import_onnx_unary, kReal)                               \
-  ROW("Exp", import_onnx_unary, kReal)                               \
-  ROW("Expand", import_onnx_expand, kAsInputs)                       \
-  ROW("Flatten", import_onnx_flatten, kAsInputs)                     \
-  ROW("Floor", import_onnx_unary, kReal)                             \
-  ROW("Gather", import_onnx_gather, kAsInputs)                       \
-  ROW("GatherElements", import_onnx_gather_elements, kAsInputs)      \
-  ROW("GatherND", import_onnx_gather_nd, kAsInputs)                  \
-  ROW("GRU", import_onnx_recurrent, kReal)                           \
-  ROW("Gelu", import_onnx_unary, kReal)                              \
-  ROW("Gemm", import_onnx_gemm, kReal)                               \
-  ROW("GlobalAveragePool", import_onnx_global_pool, kReal)           \
-  ROW("GlobalMaxPool", import_onnx_global_pool, kReal)               \
-  ROW("Greater", import_onnx_binary, kWhole)                         \
-  ROW("GreaterOrEqual", import_onnx_binary, kWhole)                  \
-  ROW("GridSample", import_onnx_grid_sample, kReal)                  \
-  ROW("GroupNormalization", import_onnx_group_norm, kReal)           \
-  ROW("HardSigmoid", import_onnx_unary, kReal)                       \
-  ROW("HardSwish", import_onnx_unary, kReal)                         \
-  ROW("Hardmax", import_onnx_softmax, kReal)                         \
-  ROW("Identity", import_onnx_identity, kAsInputs)                   \
-  ROW("InstanceNormalization", import_onnx_instance_norm, kReal)     \
-  ROW("IsNaN", import_onnx_unary, kWhole)                            \
-  ROW("LRN", import_onnx_lrn, kReal)                                 \
-  ROW("LSTM", import_onnx_recurrent, kReal)                          \
-  ROW("LayerNormalization", import_onnx_layer_norm, kReal)           \
-  ROW("LeakyRelu", import_onnx_activation, kReal)                    \
-  ROW("Less", import_onnx_binary, kWhole)                            \
-  ROW("LessOrEqual", import_onnx_binary, kWhole)                     \
-  ROW("Log", import_onnx_unary, kReal)                               \
-  ROW("LogSoftmax", import_onnx_softmax, kReal)                      \
-  ROW("LpNormalization", import_onnx_lp_norm, kReal)                 \
-  ROW("LpPool", import_onnx_lp_pool, kReal)                          \
-  ROW("MatMul", import_onnx_matmul, kAsInputs)                       \
-  ROW("Max", import_onnx_binary, kAsInputs)                          \
-  ROW("MaxPool", import_onnx_max_pool, kAsInputs)                    \
-  ROW("MaxUnpool", import_onnx_max_unpool, kReal)                    \
-  ROW("Mean", import_onnx_binary, kReal)                             \
-  ROW("MeanVarianceNormalization", import_onnx_mean_variance, kReal) \
-  ROW("Min", import_onnx_binary, kAsInputs)                          \
-  ROW("Mish", import_onnx_unary, kReal)                              \
-  ROW("Mod", import_onnx_binary, kAsInputs)                          \
-  ROW("Mul", import_onnx_binary, kAsInputs)                          \
-  ROW("Neg", import_onnx_unary, kAsInputs)                           \
-  ROW("Not", import_onnx_unary, kWhole)                              \
-  ROW("OneHot", import_onnx_one_hot, kAsInputs)                      \
-  ROW("Or", import_onnx_binary, kWhole)                              \
-  ROW("PRelu", import_onnx_activation, kReal)                        \
-  ROW("Pad", import_onnx_pad, kAsInputs)                             \
-  ROW("Pow", import_onnx_binary, kAsInputs)                          \
-  ROW("QuantizeLinear", import_onnx_quantize, kWhole)                \
-  ROW("RNN", import_onnx_recurrent, kReal)                           \
-  ROW("RMSNormalization", import_onnx_layer_norm, kReal)             \
-  ROW("Reciprocal", import_onnx_unary, kReal)                        \
-  ROW("ReduceL1", import_onnx_reduce, kAsInputs)                     \
-  ROW("ReduceL2", import_onnx_reduce, kAsInputs)                     \
-  ROW("ReduceLogSum", import_onnx_reduce, kAsInputs)                 \
-  ROW("ReduceLogSumExp", import_onnx_reduce, kAsInputs)              \
-  ROW("ReduceMax", import_onnx_reduce, kAsInputs)                    \
-  ROW("ReduceMean", import_onnx_reduce, kAsInputs)                   \
-  ROW("ReduceMin", import_onnx_reduce, kAsInputs)                    \
-  ROW("ReduceProd", import_onnx_reduce, kAsInputs)                   \
-  ROW("ReduceSum", import_onnx_reduce, kAsInputs)                    \
-  ROW("ReduceSumSquare", import_onnx_reduce, kAsInputs)              \
-  ROW("Relu", import_onnx_activation, kAsInputs)                     \
-  ROW("Reshape", import_onnx_reshape, kAsInputs)                     \
-  ROW("Resize", import_onnx_resize, kAsInputs)                       \
-  ROW("ReverseSequence", import_onnx_reverse_sequence, kAsInputs)    \
-  ROW("Round", import_onnx_unary, kReal)                             \
-  ROW("Scatter", import_onnx_scatter_elements, kAsInputs)            \
-  ROW("ScatterElements", import_onnx_scatter_elements, kAsInputs)    \
-  ROW("ScatterND", import_onnx_scatter_nd, kAsInputs)                \
-  ROW("Selu", import_onnx_unary, kReal)                              \
-  ROW("Shape", import_onnx_shape, kWhole)                            \
-  ROW("Shrink", import_onnx_unary, kReal)                            \
-  ROW("Sigmoid", import_onnx_activation, kReal)                      \
-  ROW("Sign", import_onnx_unary, kAsInputs)                          \
-  ROW("Sin", import_onnx_unary, kReal)                               \
-  ROW("Sinh", import_onnx_unary, kReal)                              \
-  ROW("Size", import_onnx_shape, kWhole)                             \
-  ROW("Slice", import_onnx_slice, kAsInputs)                         \
-  ROW("Softmax", import_onnx_softmax, kReal)                         \
-  ROW("Softplus", import_onnx_unary, kReal)                          \
-  ROW("Softsign", import_onnx_unary, kReal)                          \
-  ROW("SpaceToDepth", import_onnx_depth, kAsInputs)                  \
-  ROW("Split", import_onnx_split, kAsInputs)                         \
-  ROW("Sqrt", import_onnx_unary, kReal)                              \
-  ROW("Squeeze", import_onnx_squeeze, kAsInputs)                     \
-  ROW("Sub", import_onnx_binary, kAsInputs)                          \
-  ROW("Sum", import_onnx_binary, kAsInputs)                          \
-  ROW("Swish", import_onnx_unary, kReal)                             \
-  ROW("Tan", import_onnx_unary, kReal)                               \
-  ROW("Tanh", import_onnx_activation, kReal)                         \
-  ROW("ThresholdedRelu", import_onnx_unary, kReal)                   \
-  ROW("Tile", import_onnx_tile, kAsInputs)                           \
-  ROW("TopK", import_onnx_top_k, kAsInputs)                          \
-  ROW("Transpose", import_onnx_transpose, kAsInputs)                 \
-  ROW("Trilu", import_onnx_trilu, kAsInputs)                         \
-  ROW("Unsqueeze", import_onnx_squeeze, kAsInputs)                   \
-  ROW("Upsample", import_onnx_resize, kAsInputs)                     \
-  ROW("Where", import_onnx_where, kAsInputs)                         \
-  ROW("Xor", import_onnx_binary, kWhole)
-
+#define DVNN_ONNX_OPERATORS(ROW)                                                                  \
+  ROW("Abs", import_onnx_unary, whole_as_first)                                                   \
+  ROW("Acos", import_onnx_unary, never)                                                           \
+  ROW("Acosh", import_onnx_unary, never)                                                          \
+  ROW("Add", import_onnx_binary, whole_as_all)                                                    \
+  ROW("And", import_onnx_binary, always)                                                          \
+  ROW("ArgMax", import_onnx_arg_reduce, always, scalar_if_searched)                               \
+  ROW("ArgMin", import_onnx_arg_reduce, always, scalar_if_searched)                               \
+  ROW("Asin", import_onnx_unary, never)                                                           \
+  ROW("Asinh", import_onnx_unary, never)                                                          \
+  ROW("Atan", import_onnx_unary, never)                                                           \
+  ROW("Atanh", import_onnx_unary, never)                                                          \
+  ROW("AveragePool", import_onnx_average_pool, never)                                             \
+  ROW("BatchNormalization", import_onnx_batch_norm, never)                                        \
+  ROW("Cast", import_onnx_cast, whole_as_type)                                                    \
+  ROW("CastLike", import_onnx_cast, whole_as_second)                                              \
+  ROW("Ceil", import_onnx_unary, never)                                                           \
+  ROW("Celu", import_onnx_unary, never)                                                           \
+  ROW("Clip", import_onnx_clip, whole_as_first)                                                   \
+  ROW("Compress", import_onnx_compress, whole_as_first)                                           \
+  ROW("Concat", import_onnx_concat, whole_as_all)                                                 \
+  ROW("Constant", import_onnx_constant, whole_as_first, scalar_of_scalars, OnnxTrait::kItself)    \
+  ROW("Conv", import_onnx_conv, never)                                                            \
+  ROW("ConvTranspose", import_onnx_conv_transpose, never)                                         \
+  ROW("Cos", import_onnx_unary, never)                                                            \
+  ROW("Cosh", import_onnx_unary, never)                                                           \
+  ROW("CumSum", import_onnx_cum_sum, whole_as_first)                                              \
+  ROW("DepthToSpace", import_onnx_depth, whole_as_first)                                          \
+  ROW("DequantizeLinear", import_onnx_dequantize, never)                                          \
+  ROW("Div", import_onnx_binary, whole_as_all)                                                    \
+  ROW("Dropout", import_onnx_identity, whole_as_first)                                            \
+  ROW("Einsum", import_onnx_einsum, whole_as_first, scalar_if_summed)                             \
+  ROW("Elu", import_onnx_activation, never)                                                       \
+  ROW("Equal", import_onnx_binary, always)                                                        \
+  ROW("Erf", import_onnx_unary, never)                                                            \
+  ROW("Exp", import_onnx_unary, never)                                                            \
+  ROW("Expand", import_onnx_expand, whole_as_first)                                               \
+  ROW("Flatten", import_onnx_flatten, whole_as_first, never)                                      \
+  ROW("Floor", import_onnx_unary, never)                                                          \
+  ROW("Gather", import_onnx_gather, whole_as_first, scalar_if_gathered)                           \
+  ROW("GatherElements", import_onnx_gather_elements, whole_as_first)                              \
+  ROW("GatherND", import_onnx_gather_nd, whole_as_first, scalar_if_one_place)                     \
+  ROW("GRU", import_onnx_recurrent, never)                                                        \
+  ROW("Gelu", import_onnx_unary, never)                                                           \
+  ROW("Gemm", import_onnx_gemm, never)                                                            \
+  ROW("GlobalAveragePool", import_onnx_global_pool, never)                                        \
+  ROW("GlobalMaxPool", import_onnx_global_pool, never)                                            \
+  ROW("Greater", import_onnx_binary, always)                                                      \
+  ROW("GreaterOrEqual", import_onnx_binary, always)                                               \
+  ROW("GridSample", import_onnx_grid_sample, never)                                               \
+  ROW("GroupNormalization", import_onnx_group_norm, never)                                        \
+  ROW("HardSigmoid", import_onnx_unary, never)                                                    \
+  ROW("HardSwish", import_onnx_unary, never)                                                      \
+  ROW("Hardmax", import_onnx_softmax, never)                                                      \
+  ROW("Identity", import_onnx_identity, whole_as_first)                                           \
+  ROW("InstanceNormalization", import_onnx_instance_norm, never)                                  \
+  ROW("IsNaN", import_onnx_unary, always)                                                         \
+  ROW("LRN", import_onnx_lrn, never)                                                              \
+  ROW("LSTM", import_onnx_recurrent, never)                                                       \
+  ROW("LayerNormalization", import_onnx_layer_norm, never)                                        \
+  ROW("LeakyRelu", import_onnx_activation, never)                                                 \
+  ROW("Less", import_onnx_binary, always)                                                         \
+  ROW("LessOrEqual", import_onnx_binary, always)                                                  \
+  ROW("Log", import_onnx_unary, never)                                                            \
+  ROW("LogSoftmax", import_onnx_softmax, never)                                                   \
+  ROW("LpNormalization", import_onnx_lp_norm, never)                                              \
+  ROW("LpPool", import_onnx_lp_pool, never)                                                       \
+  ROW("MatMul", import_onnx_matmul, whole_as_first, scalar_if_vectors)                            \
+  ROW("Max", import_onnx_binary, whole_as_all)                                                    \
+  ROW("MaxPool", import_onnx_max_pool, whole_as_first, scalar_of_scalars, OnnxTrait::kThenPlaces) \
+  ROW("MaxUnpool", import_onnx_max_unpool, never)                                                 \
+  ROW("Mean", import_onnx_binary, never)                                                          \
+  ROW("MeanVarianceNormalization", import_onnx_mean_variance, never)                              \
+  ROW("Min", import_onnx_binary, whole_as_all)                                                    \
+  ROW("Mish", import_onnx_unary, never)                                                           \
+  ROW("Mod", import_onnx_binary, whole_as_first)                                                  \
+  ROW("Mul", import_onnx_binary, whole_as_all)                                                    \
+  ROW("Neg", import_onnx_unary, whole_as_first)                                                   \
+  ROW("Not", import_onnx_unary, always)                                                           \
+  ROW("OneHot", import_onnx_one_hot, whole_as_third)                                              \
+  ROW("Or", import_onnx_binary, always)                                                           \
+  ROW("PRelu", import_onnx_activation, never)                                                     \
+  ROW("Pad", import_onnx_pad, whole_as_first)                                                     \
+  ROW("Pow", import_onnx_binary, whole_as_first)                                                  \
+  ROW("QuantizeLinear", import_onnx_quantize, always)                                             \
+  ROW("RNN", import_onnx_recurrent, never)                                                        \
+  ROW("RMSNormalization", import_onnx_layer_norm, never)                                          \
+  ROW("Reciprocal", import_onnx_unary, never)                                                     \
+  ROW("ReduceL1", import_onnx_reduce, whole_as_first, scalar_if_reduced)                          \
+  ROW("ReduceL2", import_onnx_reduce, whole_as_first, scalar_if_reduced)                          \
+  ROW("ReduceLogSum", import_onnx_reduce, whole_as_first, scalar_if_reduced)                      \
+  ROW("ReduceLogSumExp", import_onnx_reduce, whole_as_first, scalar_if_reduced)                   \
+  ROW("ReduceMax", import_onnx_reduce, whole_as_first, scalar_if_reduced)                         \
+  ROW("ReduceMean", import_onnx_reduce, whole_as_first, scalar_if_reduced)                        \
+  ROW("ReduceMin", import_onnx_reduce, whole_as_first, scalar_if_reduced)                         \
+  ROW("ReduceProd", import_onnx_reduce, whole_as_first, scalar_if_reduced)                        \
+  ROW("ReduceSum", import_onnx_reduce, whole_as_first, scalar_if_reduced)                         \
+  ROW("ReduceSumSquare", import_onnx_reduce, whole_as_first, scalar_if_reduced)                   \
+  ROW("Relu", import_onnx_activation, whole_as_first)                                             \
+  ROW("Reshape", import_onnx_reshape, whole_as_first, scalar_if_shaped)                           \
+  ROW("Resize", import_onnx_resize, whole_as_sampled)                                             \
+  ROW("ReverseSequence", import_onnx_reverse_sequence, whole_as_first)                            \
+  ROW("Round", import_onnx_unary, never)                                                          \
+  ROW("Scatter", import_onnx_scatter_elements, whole_as_first)                                    \
+  ROW("ScatterElements", import_onnx_scatter_elements, whole_as_first)                            \
+  ROW("ScatterND", import_onnx_scatter_nd, whole_as_first)                                        \
+  ROW("Selu", import_onnx_unary, never)                                                           \
+  ROW("Shape", import_onnx_shape, always, scalar_of_scalars, OnnxTrait::kItself)                  \
+  ROW("Shrink", import_onnx_unary, never)                                                         \
+  ROW("Sigmoid", import_onnx_activation, never)                                                   \
+  ROW("Sign", import_onnx_unary, whole_as_first)                                                  \
+  ROW("Sin", import_onnx_unary, never)                                                            \
+  ROW("Sinh", import_onnx_unary, never)                                                           \
+  ROW("Size", import_onnx_shape, always, scalar_of_scalars, OnnxTrait::kItself)                   \
+  ROW("Slice", import_onnx_slice, whole_as_first)                                                 \
+  ROW("Softmax", import_onnx_softmax, never)                                                      \
+  ROW("Softplus", import_onnx_unary, never)                                                       \
+  ROW("Softsign", import_onnx_unary, never)                                                       \
+  ROW("SpaceToDepth", import_onnx_depth, whole_as_first)                                          \
+  ROW("Split", import_onnx_split, whole_as_first)                                                 \
+  ROW("Sqrt", import_onnx_unary, never)                                                           \
+  ROW("Squeeze", import_onnx_squeeze, whole_as_first, scalar_if_squeezed)                         \
+  ROW("Sub", import_onnx_binary, whole_as_all)                                                    \
+  ROW("Sum", import_onnx_binary, whole_as_first)                                                  \
+  ROW("Swish", import_onnx_unary, never)                                                          \
+  ROW("Tan", import_onnx_unary, never)                                                            \
+  ROW("Tanh", import_onnx_activation, never)                                                      \
+  ROW("ThresholdedRelu", import_onnx_unary, never)                                                \
+  ROW("Tile", import_onnx_tile, whole_as_first)                                                   \
+  ROW("TopK", import_onnx_top_k, whole_as_first, scalar_of_scalars, OnnxTrait::kThenPlaces)       \
+  ROW("Transpose", import_onnx_transpose, whole_as_first)                                         \
+  ROW("Trilu", import_onnx_trilu, whole_as_first)                                                 \
+  ROW("Unsqueeze", import_onnx_squeeze, whole_as_first, never)                                    \
+  ROW("Upsample", import_onnx_resize, whole_as_sampled)                                           \
+  ROW("Where", import_onnx_where, whole_as_chosen)                                                \
+  ROW("Xor", import_onnx_binary, always)
 namespace dvnn::import {
 
 // A function may import several operators: then this declares it as often.
-#define DVNN_DECLARE(type, import, makes) Status import(const OnnxNode& node);
+#define DVNN_DECLARE(type, import, ...) Status import(const OnnxNode& node);
 DVNN_ONNX_OPERATORS(DVNN_DECLARE)
 #undef DVNN_DECLARE
 

@@ -107,18 +107,18 @@ Result<Dims> dims_of_layer(const Graph& graph, Node* node) {
 
 // One row per Op, in its order.
 constexpr Operator kOperators[] = {
-    {Op::kInput, nullptr, false, false, false, false, false, false, 0, 0, dims_of_none},
-    {Op::kConvolution, "conv", true, false, false, true, true, true, 1, 1, dims_of_convolution},
-    {Op::kAffine, "affine", false, false, false, false, false, false, 1, 1, dims_of_input},
-    {Op::kActivation, "activation", false, false, true, true, false, false, 1, 1, dims_of_input},
-    {Op::kPooling, "pooling", false, true, false, true, false, true, 1, 1, dims_of_pooling},
-    {Op::kAdd, "add", false, false, false, false, false, false, 2, 2, dims_of_sum},
-    {Op::kConcat, "concat", false, false, false, false, false, false, 1, kMaxInputs, dims_of_layer},
-    {Op::kInnerProduct, "fully_connected", false, false, false, true, true, false, 1, 1,
-     dims_of_inner_product},
-    {Op::kReshape, "reshape", false, false, false, false, false, false, 1, 1, dims_of_layer},
-    {Op::kCpu, "cpu", false, false, false, false, false, false, 0, kMaxInputs, dims_of_layer},
-    {Op::kBranches, nullptr, false, false, false, false, false, true, 1, 1, dims_of_none},
+    {Op::kInput, nullptr, kNoTraits, 0, 0, dims_of_none},
+    {Op::kConvolution, "conv", kConvolves | kHasRun | kHasWeights | kOnDevice, 1, 1,
+     dims_of_convolution},
+    {Op::kAffine, "affine", kNoTraits, 1, 1, dims_of_input},
+    {Op::kActivation, "activation", kActivates | kHasRun, 1, 1, dims_of_input},
+    {Op::kPooling, "pooling", kPools | kHasRun | kOnDevice, 1, 1, dims_of_pooling},
+    {Op::kAdd, "add", kNoTraits, 2, 2, dims_of_sum},
+    {Op::kConcat, "concat", kNoTraits, 1, kMaxInputs, dims_of_layer},
+    {Op::kInnerProduct, "fully_connected", kHasRun | kHasWeights, 1, 1, dims_of_inner_product},
+    {Op::kReshape, "reshape", kNoTraits, 1, 1, dims_of_layer},
+    {Op::kCpu, "cpu", kNoTraits, 0, kMaxInputs, dims_of_layer},
+    {Op::kBranches, nullptr, kOnDevice, 1, 1, dims_of_none},
 };
 
 constexpr bool every_operation_has_its_row() {

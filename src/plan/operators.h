@@ -7,14 +7,28 @@
 
 namespace dvnn::plan {
 
+/// What is true of an operation's nodes.
+enum OperatorTrait : unsigned {
+  kNoTraits = 0,
+  // Of the run that front ends make.
+  kConvolves = 1 << 0,
+  kPools = 1 << 1,
+  kActivates = 1 << 2,
+  // Of what a saved graph keeps of the node.
+  kHasRun = 1 << 3,
+  kHasWeights = 1 << 4,
+  // After all passes it is a command of the device.
+  kOnDevice = 1 << 5,
+};
+
 struct Operator {
   Op op;
-  const char* name;                  // in a saved graph; null: not kept there
-  bool convolves, pools, activates;  // what its run does, as front ends make it
-  bool has_run, has_weights;         // kept with it
-  bool on_device;                    // after all passes it is a device command
+  const char* name;  // in a saved graph; null: not kept there
+  unsigned traits;   // OperatorTraits
   size_t least_inputs, most_inputs;
   Result<std::vector<int64_t>> (*dims_after)(const Graph& graph, Node* node);
+
+  constexpr bool is(OperatorTrait trait) const { return (traits & trait) != 0; }
 };
 
 const Operator& operator_of(Op op);

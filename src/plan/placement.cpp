@@ -62,7 +62,7 @@ bool Placer::keeps_layout(const Node& node) const {
 }
 
 bool Placer::runs_on_device(const Node& node) const {
-  return operator_of(node.op).on_device;
+  return operator_of(node.op).is(kOnDevice);
 }
 
 bool Placer::device_will_read(int value) const {

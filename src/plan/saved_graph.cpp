@@ -53,7 +53,7 @@ Json node_to_json(const Node& node) {
               {"layers", node.layers},
               {"inputs", node.inputs},
               {"output", node.output}};
-  if (row.has_run) {
+  if (row.is(kHasRun)) {
     device::ConvRun run = node.run;
     run.m = std::max(run.m, 1);
     if (node.pooling().global) run.pool_size = {1, 1};  // found again
@@ -209,7 +209,7 @@ class Loader {
     DVNN_TRY(network::check_name(type));
     DVNN_ASSIGN(node.attributes,
                 read_attributes(node.op, type, params ? *params : kNoParams, shape));
-    if (operator_of(node.op).has_run) {
+    if (operator_of(node.op).is(kHasRun)) {
       const Json* run = in.member("run");
       if (!run) return Error{ErrorCode::kMalformed, "has no run"};
       DVNN_ASSIGN(node.run, network::run_from_json(*run));
@@ -234,11 +234,14 @@ class Loader {
     const bool convolves = run.conv != ConvKind::kNone, pools = run.pool != PoolKind::kNone;
     const bool activates = run.activation != Activation::kNone;
     const Operator& row = operator_of(node.op);
-    if (convolves != row.convolves || pools != row.pools || activates != row.activates) {
-      return Error{ErrorCode::kMalformed,
-                   format("field 'run': an operation '%s' %s convolve, %s pool and %s activate",
-                          row.name, row.convolves ? "must" : "must not",
-                          row.pools ? "must" : "must not", row.activates ? "must" : "must not")};
+    const bool should_convolve = row.is(kConvolves), should_pool = row.is(kPools);
+    const bool should_activate = row.is(kActivates);
+    if (convolves != should_convolve || pools != should_pool || activates != should_activate) {
+      return Error{
+          ErrorCode::kMalformed,
+          format("field 'run': an operation '%s' %s convolve, %s pool and %s activate", row.name,
+                 should_convolve ? "must" : "must not", should_pool ? "must" : "must not",
+                 should_activate ? "must" : "must not")};
     }
     const size_t inputs = node.inputs.size();
     if (inputs < row.least_inputs || inputs > row.most_inputs) {
@@ -373,7 +376,7 @@ Status load_weights(const Json& saved, const network::Model& model, const PlanOp
     DVNN_TRY(check_cancelled(options.cancellation));
     Node& node = graph->nodes[i];
     Status status;
-    if (operator_of(node.op).has_weights) {
+    if (operator_of(node.op).is(kHasWeights)) {
       status = load_node_weights(saved["nodes"][i], model, options.hwc,
                                  graph->shape_of(node.inputs[0]), &node);
     }

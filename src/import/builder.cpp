@@ -369,6 +369,21 @@ Result<int> GraphBuilder::softmax(const std::string& name, int in, int64_t axis)
   return cpu(name, layers::SoftmaxAttributes{static_cast<int>(axis)}, {in});
 }
 
+Result<int> GraphBuilder::crop(const std::string& name, int in, const std::vector<int64_t>& before,
+                               const std::vector<int64_t>& after) {
+  const Shape shape = shape_of(in);
+  const std::vector<int64_t> all = dims_of(shape);
+  std::vector<int64_t> dims = all;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    dims[i] -= before[i] + after[i];
+    if (dims[i] < 1) {
+      return Error{ErrorCode::kMalformed, "the pads leave no result of " + shape.to_string()};
+    }
+  }
+  if (dims == all) return in;
+  return slice(name, in, before, std::vector<int64_t>(dims.size(), 1), dims);
+}
+
 Result<int> GraphBuilder::slice(const std::string& name, int in, const std::vector<int64_t>& begin,
                                 const std::vector<int64_t>& step,
                                 const std::vector<int64_t>& dims) {

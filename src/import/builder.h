@@ -76,6 +76,10 @@ class GraphBuilder {
   /// Elements begin[i], begin[i] + step[i], ... along each axis, as many as `dims` says.
   Result<int> slice(const std::string& name, int in, const std::vector<int64_t>& begin,
                     const std::vector<int64_t>& step, const std::vector<int64_t>& dims);
+  /// `in` without so many elements before and after the rest of each axis; `in` itself if there are
+  /// none.
+  Result<int> crop(const std::string& name, int in, const std::vector<int64_t>& before,
+                   const std::vector<int64_t>& after);
   /// Zeros around a picture.
   Result<int> pad(const std::string& name, int in, int64_t left, int64_t right, int64_t top,
                   int64_t bottom);

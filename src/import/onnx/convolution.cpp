@@ -121,16 +121,6 @@ OnnxPads pads_beyond(ConvSpec* spec) {
   return beyond;
 }
 
-// A picture without its margins.
-Result<int> without_margins(GraphBuilder* b, const std::string& name, int in,
-                            const OnnxPads& margins) {
-  std::vector<int64_t> dims = dims_of(b->shape_of(in));
-  dims[2] -= margins.top + margins.bottom;
-  dims[3] -= margins.left + margins.right;
-  if (dims[2] < 1 || dims[3] < 1) return Error{ErrorCode::kMalformed, "the pads leave no result"};
-  return b->slice(name, in, {0, 0, margins.top, margins.left}, {1, 1, 1, 1}, dims);
-}
-
 // Rows of `in`, of rank 2, times a matrix (k, n) with its bias: as a fully connected layer where
 // there is one row, else on the CPU.
 Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>& matrix, int64_t k,
@@ -211,7 +201,7 @@ Status import_onnx_conv_transpose(const OnnxNode& node) {
     const std::string own = cuts ? name + "_uncut" : name;
     DVNN_ASSIGN(const int made,
                 b.deconvolution(own, in, spec, extra.x, extra.y, weights.floats(), bias));
-    return cuts ? without_margins(&b, name, made, beyond) : made;
+    return b.crop(name, made, {0, 0, beyond.top, beyond.left}, {0, 0, beyond.bottom, beyond.right});
   });
 }
 

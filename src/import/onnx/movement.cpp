@@ -9,6 +9,7 @@
 #include "import/given_inputs.h"
 #include "import/onnx/batch.h"
 #include "import/onnx/operators.h"
+#include "tensor/tensor_json.h"
 
 namespace dvnn::import {
 namespace {
@@ -343,21 +344,15 @@ Status import_onnx_split(const OnnxNode& node) {
 
 // A value without what negative pads cut off; those become 0.
 static Result<int> cropped(const OnnxNode& node, int in, std::vector<int64_t>* pads) {
-  std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
-  std::vector<int64_t> begin(dims.size(), 0);
-  const std::vector<int64_t> step(dims.size(), 1);
-  bool cuts = false;
-  for (size_t i = 0; i < 2 * dims.size(); ++i) {
-    int64_t& pad = (*pads)[i];
-    if (pad >= 0) continue;
-    const size_t axis = i % dims.size();
-    dims[axis] += pad;
-    if (i < dims.size()) begin[axis] = -pad;
-    pad = 0;
-    cuts = true;
+  std::vector<int64_t> cuts;
+  for (int64_t& pad : *pads) {
+    // No tensor has as many elements as a pad may say.
+    cuts.push_back(-std::clamp<int64_t>(pad, -kMaxTensorElements, 0));
+    pad = std::max<int64_t>(pad, 0);
   }
-  if (!cuts) return in;
-  return node.builder().slice(node.name() + "_cut", in, begin, step, dims);
+  const auto middle = cuts.begin() + static_cast<ptrdiff_t>(cuts.size() / 2);
+  return node.builder().crop(node.name() + "_cut", in, {cuts.begin(), middle},
+                             {middle, cuts.end()});
 }
 
 Status import_onnx_pad(const OnnxNode& node) {

@@ -9,7 +9,7 @@
 #include "base/grid.h"
 #include "base/guard.h"
 #include "base/nth.h"
-#include "decode/ssd.h"
+#include "kernels/ssd.h"
 
 namespace dvnn::decode {
 namespace {
@@ -188,7 +188,7 @@ void CustomObjects::suppress() {
   });
   kernels::NmsOptions options;
   options.iou_threshold = nms_threshold_;
-  options.max_kept = kMaxKept;
+  options.max_kept = kernels::kMaxKept;
   size_t left = 0;
   for (size_t first = 0; first < order_.size();) {
     size_t end = first;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/box.h"
+#include "kernels/prior.h"
 
 #include <cmath>
 
 #include "base/names.h"
 #include "base/nth.h"
 
-namespace dvnn::decode {
+namespace dvnn::kernels {
 
 namespace {
 constexpr const char* kCodeTypes[] = {"corner", "center_size", "corner_size", "linear"};
@@ -43,9 +43,15 @@ Box decode_box(CodeType type, const Prior& prior, const float* delta) {
   return {cx - half_w, cy - half_h, cx + half_w, cy + half_h};
 }
 
+std::array<float, 4> expand_variances(const std::vector<float>& v, std::array<float, 4> fallback) {
+  if (v.size() == 4) return {{v[0], v[1], v[2], v[3]}};
+  if (v.size() == 1) return {{v[0], v[0], v[0], v[0]}};
+  return fallback;
+}
+
 bool is_finite(const Box& box) {
   return std::isfinite(box.x0) && std::isfinite(box.y0) && std::isfinite(box.x1) &&
          std::isfinite(box.y1);
 }
 
-}  // namespace dvnn::decode
+}  // namespace dvnn::kernels

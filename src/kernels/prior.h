@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes as networks predict them: relative to priors. How they overlap: kernels/suppression.h.
+// Boxes as networks predict them: relative to priors. How they overlap: suppression.h.
 #pragma once
 
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "image/view.h"
-#include "kernels/suppression.h"
+#include "kernels/box.h"
 
-namespace dvnn::decode {
-
-using kernels::Box;
+namespace dvnn::kernels {
 
 /// A box of one class with its score, as suppression leaves them.
 struct ScoredBox {
@@ -25,6 +23,9 @@ struct Prior {
   Box box;
   std::array<float, 4> variance{{0.1f, 0.1f, 0.2f, 0.2f}};
 };
+
+/// The variances of a model that lists 4, or 1 for all; `fallback` if it lists none.
+std::array<float, 4> expand_variances(const std::vector<float>& v, std::array<float, 4> fallback);
 
 /// The relation of a location prediction (4 numbers) to its prior. Source: Liu et al., "SSD: Single
 /// Shot MultiBox Detector" (2016), and Caffe-SSD's PriorBoxParameter.CodeType.
@@ -40,12 +41,7 @@ Result<CodeType> parse_code_type(std::string_view text);  // as above: "corner_s
 /// The box that `delta` (4 floats) predicts for `prior`.
 Box decode_box(CodeType type, const Prior& prior, const float* delta);
 
-/// The box in double precision, as objects have it.
-inline image::Corners to_corners(const Box& box) {
-  return {double{box.x0}, double{box.y0}, double{box.x1}, double{box.y1}};
-}
-
 /// Returns whether all corners are finite: networks may return NaN and infinities.
 bool is_finite(const Box& box);
 
-}  // namespace dvnn::decode
+}  // namespace dvnn::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/ssd.h"
+#include "kernels/ssd.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/nth.h"
 
-namespace dvnn::decode {
+namespace dvnn::kernels {
 namespace {
 constexpr int kEveryClass = -1;
 }  // namespace
@@ -114,11 +114,11 @@ void SsdSelector::suppress(const float* loc, const float* conf, int label, float
     // A box with a NaN would overlap none, and so be kept.
     if (is_finite(boxes_[i])) candidates_.push_back({score, static_cast<int>(i)});
   }
-  kernels::suppress_non_maxima(boxes_, params_.nms, &candidates_, &kept_);
-  for (const kernels::Candidate& c : candidates_) {
+  suppress_non_maxima(boxes_, params_.nms, &candidates_, &kept_);
+  for (const Candidate& c : candidates_) {
     const size_t i = c.place();
     found_.push_back({boxes_[i], c.score, label_of(i)});
   }
 }
 
-}  // namespace dvnn::decode
+}  // namespace dvnn::kernels

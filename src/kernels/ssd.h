@@ -7,9 +7,10 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "decode/box.h"
+#include "kernels/prior.h"
+#include "kernels/suppression.h"
 
-namespace dvnn::decode {
+namespace dvnn::kernels {
 
 /// Names and meanings are those of Caffe-SSD's DetectionOutputParameter.
 struct SsdParams {
@@ -18,7 +19,7 @@ struct SsdParams {
   bool share_location = true;  // one box for all classes
   CodeType code_type = CodeType::kCorner;
   bool variance_encoded_in_target = false;
-  kernels::NmsOptions nms;
+  NmsOptions nms;
   int keep_top_k = -1;  // detections per picture; -1: all
   float confidence_threshold = 0;
   bool class_agnostic = false;  // one suppression over all classes, each box with its best class
@@ -60,10 +61,10 @@ class SsdSelector {
 
   SsdParams params_;
   std::vector<Prior> priors_;
-  std::vector<kernels::Candidate> candidates_;
-  kernels::KeptBoxes kept_;
+  std::vector<Candidate> candidates_;
+  KeptBoxes kept_;
   std::vector<Box> boxes_;
   std::vector<ScoredBox> found_;
 };
 
-}  // namespace dvnn::decode
+}  // namespace dvnn::kernels

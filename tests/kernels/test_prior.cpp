@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/box.h"
+#include "kernels/prior.h"
 
 #include <cmath>
 
 #include "check_suite.h"
 
-namespace dvnn::test::box_tests {
+namespace dvnn::test::prior_tests {
 
-using namespace dvnn::decode;
+using namespace dvnn::kernels;
 
 START_TEST(deltas_of_zero_give_the_prior) {
   const Prior prior = {{0.25f, 0.5f, 0.75f, 1.0f}, {{0.1f, 0.1f, 0.2f, 0.2f}}};
@@ -31,6 +31,6 @@ START_TEST(centre_and_size_follow_the_paper) {
 }
 END_TEST
 
-DVNN_SUITE(box, deltas_of_zero_give_the_prior, centre_and_size_follow_the_paper)
+DVNN_SUITE(prior, deltas_of_zero_give_the_prior, centre_and_size_follow_the_paper)
 
-}  // namespace dvnn::test::box_tests
+}  // namespace dvnn::test::prior_tests

@@ -6,13 +6,13 @@
 #include "base/json.h"
 #include "decode/box.h"
 #include "decode/decoder_table.h"
-#include "decode/ssd.h"
+#include "kernels/ssd.h"
 
 namespace dvnn::decode {
 namespace {
 
 constexpr float kMaxClasses = 65536;  // what a file's list of labels may hold
-constexpr int kRowLength = kDetectionRowLength;
+constexpr int kRowLength = kernels::kDetectionRowLength;
 
 class DetectionOutputDecoder final : public Decoder {
  public:

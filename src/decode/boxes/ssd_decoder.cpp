@@ -6,14 +6,14 @@
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
 #include "decode/priors.h"
-#include "decode/ssd.h"
+#include "kernels/ssd.h"
 
 namespace dvnn::decode {
 namespace {
 
 class PriorGeometry final : public Geometry {
  public:
-  PriorGeometry(const SsdParams& params, std::vector<Prior> priors)
+  PriorGeometry(const kernels::SsdParams& params, std::vector<Prior> priors)
       : params_(params), priors_(std::move(priors)) {
     if (!params_.variance_encoded_in_target) return;
     for (Prior& prior : priors_) prior.variance = {{1, 1, 1, 1}};
@@ -34,7 +34,7 @@ class PriorGeometry final : public Geometry {
   const Prior& prior(const Level& level, const Hit& hit) const {
     return priors_[level.first_cell + hit.cell];
   }
-  SsdParams params_;
+  kernels::SsdParams params_;
   std::vector<Prior> priors_;
 };
 
@@ -52,7 +52,7 @@ Json named(const Json& params) {
 }  // namespace
 
 DecoderResult create_ssd_decoder(const Json& params, Span<const NamedOutput> outputs) {
-  DVNN_ASSIGN(const SsdParams ssd, parse_ssd_params(params, "the parameters"));
+  DVNN_ASSIGN(const kernels::SsdParams ssd, kernels::parse_ssd_params(params, "the parameters"));
   Json full = named(params);
   JsonReader in(full, "the parameters");
   const Json* rule = in.member("anchors");

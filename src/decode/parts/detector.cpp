@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/nth.h"
-#include "decode/ssd.h"
+#include "kernels/ssd.h"
 #include "objects/skeletons.h"
 
 namespace dvnn::decode {
@@ -17,7 +17,8 @@ DetectorRules read_detector_rules(JsonReader* in, double nms_threshold) {
   rules.nms.eta = static_cast<float>(in->number("nms_eta", 1.0));
   rules.keep_top_k = static_cast<int>(in->integer("keep_top_k", -1, kMany, -1));
   // Whatever a class keeps beyond this number goes anyway, because its other boxes are better.
-  rules.nms.max_kept = rules.keep_top_k >= 0 ? std::min(rules.keep_top_k, kMaxKept) : kMaxKept;
+  rules.nms.max_kept =
+      rules.keep_top_k >= 0 ? std::min(rules.keep_top_k, kernels::kMaxKept) : kernels::kMaxKept;
   rules.class_agnostic = in->boolean("class_agnostic", false);
   rules.confidence_threshold = static_cast<float>(in->number("confidence_threshold", 0));
   rules.suppress = rules.nms.iou_threshold < 1;

@@ -2,8 +2,8 @@
 // Layers of SSD heads.
 #pragma once
 
-#include "decode/priors.h"
-#include "decode/ssd.h"
+#include "kernels/prior_box.h"
+#include "kernels/ssd.h"
 #include "layers/attributes/layer_type.h"
 
 namespace dvnn::layers {
@@ -12,13 +12,13 @@ namespace dvnn::layers {
 /// label, confidence, x0, y0, x1, y1), image_id -1 where unused. Parameters: parse_ssd_params.
 struct DetectionOutputAttributes {
   DVNN_LAYER_TYPE(DetectionOutputAttributes, "DetectionOutput");
-  decode::SsdParams ssd;
+  kernels::SsdParams ssd;
 };
 
-/// Default boxes: output {1, 2, 4P}, row 0 boxes, row 1 variances. See decode/priors.h.
+/// Default boxes: output {1, 2, 4P}, row 0 boxes, row 1 variances. See kernels/prior_box.h.
 struct PriorBoxAttributes {
   DVNN_LAYER_TYPE(PriorBoxAttributes, "PriorBox");
-  decode::PriorBoxParams prior;
+  kernels::PriorBoxParams prior;
   bool grid_of_input = false;  // the grid's size is not given: it is the first input's
 };
 

@@ -4,18 +4,18 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/saturate.h"
-#include "decode/ssd.h"
+#include "kernels/ssd.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 
 namespace dvnn::layers {
 namespace {
 
-constexpr size_t kRowLength = decode::kDetectionRowLength;
+constexpr size_t kRowLength = kernels::kDetectionRowLength;
 
 class DetectionOutput final : public CpuLayer {
  public:
-  DetectionOutput(const decode::SsdParams& params, Span<const TensorDesc> inputs,
+  DetectionOutput(const kernels::SsdParams& params, Span<const TensorDesc> inputs,
                   const TensorDesc& output)
       : loc_(inputs[0]),
         conf_(inputs[1]),
@@ -34,7 +34,7 @@ class DetectionOutput final : public CpuLayer {
       std::fill(row, row + kRowLength, 0.0f);
       row[0] = -1;
       if (i >= found_.size()) continue;
-      const decode::ScoredBox& d = found_[i];
+      const kernels::ScoredBox& d = found_[i];
       const float values[kRowLength] = {
           0, static_cast<float>(d.class_id), d.score, d.box.x0, d.box.y0, d.box.x1, d.box.y1};
       std::copy(values, values + kRowLength, row);
@@ -56,20 +56,20 @@ class DetectionOutput final : public CpuLayer {
   FloatReader loc_, conf_, priors_in_;
   FloatWriter writer_;
   size_t rows_;
-  std::vector<decode::Prior> priors_;
-  decode::SsdSelector selector_;
-  std::vector<decode::ScoredBox> found_;
+  std::vector<kernels::Prior> priors_;
+  kernels::SsdSelector selector_;
+  std::vector<kernels::ScoredBox> found_;
 };
 
 }  // namespace
 
 Result<DetectionOutputAttributes> DetectionOutputAttributes::parse(const Json& params) {
-  DVNN_ASSIGN(auto ssd, decode::parse_ssd_params(params, "the parameters"));
+  DVNN_ASSIGN(auto ssd, kernels::parse_ssd_params(params, "the parameters"));
   return DetectionOutputAttributes{ssd};
 }
 
 Json DetectionOutputAttributes::to_json() const {
-  return decode::to_json(ssd);
+  return kernels::to_json(ssd);
 }
 
 DimsResult DetectionOutputAttributes::dims_after(Span<const Shape> inputs) const {
@@ -84,7 +84,7 @@ Cost DetectionOutputAttributes::cost(Span<const TensorDesc> in, Span<const Tenso
   if (in.size() != 3) return cost;
   constexpr uint64_t kBytesPerPrior = 128;  // priors twice, boxes, candidates and results
   const uint64_t priors = elements_of(in[2]) / 8;
-  cost.candidates = decode::count_candidates(ssd, priors);
+  cost.candidates = kernels::count_candidates(ssd, priors);
   return cost.keep_bytes(saturating_product(priors, kBytesPerPrior));
 }
 

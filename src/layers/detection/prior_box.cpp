@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/prior_box.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "decode/priors.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
 
@@ -10,14 +10,14 @@ namespace {
 
 class PriorBox final : public CpuLayer {
  public:
-  PriorBox(decode::PriorBoxParams params, const TensorDesc& output)
+  PriorBox(kernels::PriorBoxParams params, const TensorDesc& output)
       : params_(std::move(params)), writer_(output) {}
 
   Status run(Span<const ConstTensorView>, Span<const TensorView> outputs) override {
-    const std::vector<decode::Prior> priors = decode::make_prior_box(params_);
+    const std::vector<kernels::Prior> priors = kernels::make_prior_box(params_);
     float* boxes = writer_.begin(outputs[0]);
     float* variances = boxes + 4 * priors.size();
-    for (const decode::Prior& p : priors) {
+    for (const kernels::Prior& p : priors) {
       for (float v : {p.box.x0, p.box.y0, p.box.x1, p.box.y1}) *boxes++ = v;
       for (float v : p.variance) *(params_.listed ? boxes : variances)++ = v;
     }
@@ -26,7 +26,7 @@ class PriorBox final : public CpuLayer {
   }
 
  private:
-  decode::PriorBoxParams params_;
+  kernels::PriorBoxParams params_;
   FloatWriter writer_;
 };
 
@@ -38,19 +38,19 @@ Result<PriorBoxAttributes> PriorBoxAttributes::parse(const Json& params) {
                     !params.contains("layer_w") && !params.contains("layer_h");
   Json sized = params;
   if (a.grid_of_input) sized["layer_w"] = sized["layer_h"] = 1;
-  DVNN_ASSIGN(a.prior, decode::parse_prior_box(sized));
+  DVNN_ASSIGN(a.prior, kernels::parse_prior_box(sized));
   return a;
 }
 
 Json PriorBoxAttributes::to_json() const {
-  Json out = decode::to_json(prior);
+  Json out = kernels::to_json(prior);
   if (grid_of_input) out.erase("layer_w"), out.erase("layer_h");
   return out;
 }
 
 DimsResult PriorBoxAttributes::dims_after(Span<const Shape>) const {
   if (grid_of_input) return Error{ErrorCode::kUnsupported, "does not say how large its grid is"};
-  const int64_t count = int64_t{prior.layer_w} * prior.layer_h * decode::priors_per_cell(prior);
+  const int64_t count = int64_t{prior.layer_w} * prior.layer_h * kernels::priors_per_cell(prior);
   if (prior.listed) return std::vector<int64_t>{1, count, 8};
   return std::vector<int64_t>{1, 2, 4 * count};
 }
@@ -62,7 +62,7 @@ Cost PriorBoxAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> 
 LayerResult PriorBoxAttributes::create(Span<const TensorDesc> inputs,
                                        Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 0, 2, outputs));
-  decode::PriorBoxParams p = prior;
+  kernels::PriorBoxParams p = prior;
   const bool picture = !inputs.empty() && inputs[0].shape.rank == 4;
   if (picture && p.listed) {  // its grid is its input's
     p.layer_w = inputs[0].shape.w();
@@ -70,7 +70,7 @@ LayerResult PriorBoxAttributes::create(Span<const TensorDesc> inputs,
   } else if (grid_of_input) {
     return Error{ErrorCode::kMalformed, "field 'layer_w' is missing"};
   }
-  const int64_t floats = int64_t{8} * p.layer_w * p.layer_h * decode::priors_per_cell(p);
+  const int64_t floats = int64_t{8} * p.layer_w * p.layer_h * kernels::priors_per_cell(p);
   if (outputs[0].shape.elements() != floats) {
     return Error{ErrorCode::kMalformed,
                  format("makes %lld values, the output's shape is %s",

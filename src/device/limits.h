@@ -27,6 +27,7 @@ constexpr int kMaxAverageWindow = 7;                // of an average pooling
 struct Limits {
   int width = kMaxWidth, height = kMaxHeight, channels = kMaxChannels;
   int kernel = kMaxKernel;
+  int maximum_window = kMaxMaximumWindow, average_window = kMaxAverageWindow;  // of poolings
   int unified_buffer_bytes = kUnifiedBufferBytes;
 };
 

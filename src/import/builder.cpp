@@ -187,6 +187,10 @@ Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const C
   return append(name, std::move(node));
 }
 
+bool GraphBuilder::may_connect(int64_t inputs, int64_t outputs) {
+  return inputs <= kMaxChannels && outputs <= kMaxChannels;
+}
+
 Result<int> GraphBuilder::inner_product(const std::string& name, int in, int64_t outputs,
                                         std::vector<float> weights, std::vector<float> bias) {
   const int64_t inputs = shape_of(in).elements();

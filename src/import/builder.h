@@ -54,6 +54,8 @@ class GraphBuilder {
   Result<int> deconvolution(const std::string& name, int in, const ConvSpec& spec, int64_t extra_x,
                             int64_t extra_y, const std::vector<float>& weights,
                             std::vector<float> bias);
+  /// Returns whether inner_product() takes so many inputs and outputs.
+  static bool may_connect(int64_t inputs, int64_t outputs);
   /// `weights` are (outputs, inputs); reads its input flattened.
   Result<int> inner_product(const std::string& name, int in, int64_t outputs,
                             std::vector<float> weights, std::vector<float> bias);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check_suite.h"
+#include "device/limits.h"
 #include "graph_maker.h"
 #include "plan/reference.h"
 
@@ -54,6 +55,17 @@ inline Graph after(const char* what, const Graph& graph, const Pass& pass) {
   const auto count = static_cast<size_t>(graph.shape_of(graph.input).elements());
   expect_same(what, graph, changed, numbers(count, -1, 1));
   return changed;
+}
+
+// The board that passes are given.
+inline const device::Limits kBoard;
+
+inline Pass with_limits(void (*pass)(Graph*, const device::Limits&)) {
+  return [pass](Graph* g) { pass(g, kBoard); };
+}
+
+inline Pass with_limits(Status (*pass)(Graph*, const device::Limits&)) {
+  return [pass](Graph* g) { ck_assert(pass(g, kBoard).ok()); };
 }
 
 inline int count(const Graph& graph, Op op) {

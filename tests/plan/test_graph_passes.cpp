@@ -14,16 +14,7 @@ using device::Activation;
 
 namespace {
 
-const device::Limits kBoard;
 const int kUnifiedBuffer = kBoard.unified_buffer_bytes;
-
-Pass with_limits(void (*pass)(Graph*, const device::Limits&)) {
-  return [pass](Graph* g) { pass(g, kBoard); };
-}
-
-Pass with_limits(Status (*pass)(Graph*, const device::Limits&)) {
-  return [pass](Graph* g) { ck_assert(pass(g, kBoard).ok()); };
-}
 
 Pass fits() {
   return [](Graph* g) { ck_assert(fit_device(g, PlanOptions()).ok()); };
@@ -38,6 +29,19 @@ Pass merged() {
 }
 
 }  // namespace
+
+START_TEST(poolings_follow_the_boards_windows) {
+  Maker m(12, 12);
+  const Graph graph = m.done({m.pooled(m.graph.input, false, 3, 3)});
+  device::Limits small;
+  small.maximum_window = 2;
+  const auto on = [](const device::Limits& limits) {
+    return [limits](Graph* g) { ck_assert(lower_poolings(g, limits).ok()); };
+  };
+  ck_assert_int_eq(count(after("3x3", graph, on(device::Limits())), Op::kPooling), 1);
+  ck_assert_int_eq(count(after("3x3", graph, on(small)), Op::kPooling), 0);
+}
+END_TEST
 
 START_TEST(what_no_output_needs_is_dropped) {
   Maker m;
@@ -426,10 +430,10 @@ START_TEST(random_networks_survive_all_passes) {
 }
 END_TEST
 
-DVNN_SUITE(plan_graph_passes, what_no_output_needs_is_dropped, zeros_around_a_picture_become_pads,
-           affine_layers_go_into_weights, groups_become_depthwise_sliced_or_dense,
-           convolutions_beyond_the_device_are_the_cpus, poolings_suit_the_device,
-           large_windows_are_split_as_the_vendor_does,
+DVNN_SUITE(plan_graph_passes, poolings_follow_the_boards_windows, what_no_output_needs_is_dropped,
+           zeros_around_a_picture_become_pads, affine_layers_go_into_weights,
+           groups_become_depthwise_sliced_or_dense, convolutions_beyond_the_device_are_the_cpus,
+           poolings_suit_the_device, large_windows_are_split_as_the_vendor_does,
            commands_take_in_sums_activations_and_poolings,
            a_falling_activation_stays_behind_its_pooling,
            what_follows_a_concatenation_is_done_to_each_part, a_pooling_moves_before_what_is_joined,

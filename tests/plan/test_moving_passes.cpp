@@ -143,7 +143,8 @@ START_TEST(space_to_depth_becomes_a_stride) {
     const int in = m.graph.input;
     const int phases =
         m.joined({m.phase(in, 0, 0), m.phase(in, 1, 0), m.phase(in, 0, 1), m.phase(in, 1, 1)});
-    const Graph moved = after("phases", m.done({m.conv(phases, 8, kernel)}), move_channels);
+    const Graph moved =
+        after("phases", m.done({m.conv(phases, 8, kernel)}), with_limits(move_channels));
     ck_assert_uint_eq(moved.nodes.size(), 1);
     ck_assert_int_eq(moved.nodes[0].run.kernel.x, 2 * kernel);
     ck_assert_int_eq(moved.nodes[0].run.stride.y, 2);
@@ -156,7 +157,7 @@ START_TEST(kernels_beyond_the_device_leave_space_to_depth) {
   const int in = m.graph.input;
   const int phases =
       m.joined({m.phase(in, 0, 0), m.phase(in, 1, 0), m.phase(in, 0, 1), m.phase(in, 1, 1)});
-  const Graph kept = after("5x5", m.done({m.conv(phases, 8, 5)}), move_channels);
+  const Graph kept = after("5x5", m.done({m.conv(phases, 8, 5)}), with_limits(move_channels));
   ck_assert_int_eq(kept.nodes.back().run.kernel.x, 5);
 }
 END_TEST
@@ -171,7 +172,7 @@ START_TEST(shuffled_halves_are_taken_by_weights_and_one_step) {
       const int branch = m.conv(m.channels(mixed, half, 2 * half), half, 1);
       x = m.joined({m.channels(mixed, 0, half), m.active(branch, Activation::kRelu)});
     }
-    const Graph moved = after("shuffle", m.done({m.conv(x, 4, 1)}), move_channels);
+    const Graph moved = after("shuffle", m.done({m.conv(x, 4, 1)}), with_limits(move_channels));
     ck_assert_int_eq(count_layers<layers::PermuteAttributes>(moved), 0);
     ck_assert_int_eq(count_layers<layers::SliceAttributes>(moved), 0);
     ck_assert_int_eq(count(moved, Op::kReshape), 0);
@@ -185,7 +186,7 @@ START_TEST(slices_that_the_device_finds_stay_slices) {
   const int conv = m.conv(m.graph.input, 24);
   const int first = m.pooled(m.channels(conv, 8, 16), false, 2, 2);
   const int second = m.pooled(m.channels(conv, 3, 11), false, 2, 2);
-  const Graph moved = after("slices", m.done({first, second}), move_channels);
+  const Graph moved = after("slices", m.done({first, second}), with_limits(move_channels));
   ck_assert_int_eq(count_layers<layers::SliceAttributes>(moved), 1);
   ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 1);
 }
@@ -197,7 +198,7 @@ START_TEST(other_orders_of_elements_are_left_alone) {
   const int rows = sure(m.permute("rows", conv, {0, 2, 3, 1}));
   const int flat = sure(m.reshape("flat", rows, {1, 16 * 16 * 8}));
   const Graph graph = m.done({flat, m.channels(conv, 1, 5)});
-  const Graph moved = after("rows", graph, move_channels);
+  const Graph moved = after("rows", graph, with_limits(move_channels));
   ck_assert_int_eq(count_layers<layers::PermuteAttributes>(moved), 1);
   ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 0);
 }
@@ -213,7 +214,7 @@ START_TEST(steps_over_channels_are_a_slice) {
   const Graph sliced = after("steps", graph, slice_steps);
   ck_assert_int_eq(count_layers<layers::PermuteAttributes>(sliced), 0);
   ck_assert_int_eq(count_layers<layers::SliceAttributes>(sliced), 2);
-  const Graph moved = after("moved steps", sliced, move_channels);
+  const Graph moved = after("moved steps", sliced, with_limits(move_channels));
   ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 1);
 
   // Larger windows compute something, and other permutations leave something turned.
@@ -268,7 +269,7 @@ START_TEST(random_movements_are_followed) {
     const Graph graph = m.done({m.conv(made.back(), 4, 1), made[made.size() - 2]});
     const std::string what = "round " + std::to_string(round);
     const Graph sliced = after(what.c_str(), graph, slice_steps);
-    const Graph moved = after(what.c_str(), sliced, move_channels);
+    const Graph moved = after(what.c_str(), sliced, with_limits(move_channels));
     after(what.c_str(), moved, fuse_elementwise);
   }
 }
@@ -282,7 +283,7 @@ START_TEST(channels_of_fewer_rows_are_not_the_pictures) {
       sure(m.slice(m.name(), joined, {0, 0, 0, 0}, {1, 1, 1, 1}, {1, s.c(), s.h() - 2, s.w()}));
   const int fewer = m.channels(cut, 2, 20);
   const Graph graph = m.done({m.conv(cut, 8, 1), m.conv(fewer, 8, 3)});
-  after("fewer rows", graph, move_channels);
+  after("fewer rows", graph, with_limits(move_channels));
 }
 END_TEST
 

@@ -5,7 +5,6 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "device/limits.h"
 #include "import/given_inputs.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/windows.h"
@@ -127,7 +126,7 @@ Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>&
                          int64_t n, std::vector<float> bias) {
   GraphBuilder& b = node.builder();
   const Shape shape = b.shape_of(in);
-  if (shape.elements() == k && k <= device::kMaxChannels && n <= device::kMaxChannels) {
+  if (shape.elements() == k && GraphBuilder::may_connect(k, n)) {
     std::vector<float> ordered(matrix.size());
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t o = 0; o < n; ++o) {

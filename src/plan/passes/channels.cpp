@@ -39,7 +39,8 @@ int64_t product(const std::vector<int64_t>& dims) {
 
 class ChannelMover {
  public:
-  explicit ChannelMover(Graph* graph) : graph_(*graph), rewriter_(graph) {}
+  ChannelMover(Graph* graph, const device::Limits& limits)
+      : graph_(*graph), limits_(limits), rewriter_(graph) {}
 
   void run() {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
@@ -236,7 +237,7 @@ class ChannelMover {
     const Planes* planes = moved_picture(node.inputs[0]);
     const device::ConvRun& run = node.run;
     if (!planes || run.conv != device::ConvKind::kConv || run.dilation.x != 1 ||
-        run.dilation.y != 1 || 2 * std::max(run.kernel.x, run.kernel.y) > device::kMaxKernel) {
+        run.dilation.y != 1 || 2 * std::max(run.kernel.x, run.kernel.y) > limits_.kernel) {
       return false;
     }
     const int source = planes->planes[0].value;
@@ -392,6 +393,7 @@ class ChannelMover {
   }
 
   Graph& graph_;
+  device::Limits limits_;
   Rewriter rewriter_;
   std::map<int, Planes> planes_;           // by value, of what moves made
   std::map<std::vector<int>, int> joins_;  // by the values joined: the result
@@ -400,8 +402,8 @@ class ChannelMover {
 
 }  // namespace
 
-void move_channels(Graph* graph) {
-  ChannelMover(graph).run();
+void move_channels(Graph* graph, const device::Limits& limits) {
+  ChannelMover(graph, limits).run();
 }
 
 }  // namespace dvnn::plan

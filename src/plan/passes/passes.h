@@ -64,7 +64,7 @@ void slice_steps(Graph* graph);
 
 /// Shuffles, splits and space to depth: convolutions take channels from where they are; what else
 /// reads them gets them in one step.
-void move_channels(Graph* graph);
+void move_channels(Graph* graph, const device::Limits& limits);
 
 /// Convolutions of one value whose few channels only the CPU reads become one, and so do those that
 /// work on each of these channels alone.

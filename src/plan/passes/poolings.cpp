@@ -80,16 +80,16 @@ std::vector<Stage> split_overlapping(const device::ConvRun& run) {
   return std::vector<Stage>(static_cast<size_t>(pad), stage);
 }
 
-// An average over the whole image. A window beyond the device's becomes two steps, with zeros after
-// the input if its size has no factors. The scales leave the sum divided by the true number of
-// pixels.
-std::vector<Stage> split_global_average(const Shape& in) {
+// An average over the whole image. A window beyond the device's `most` becomes two steps, with
+// zeros after the input if its size has no factors. The scales leave the sum divided by the true
+// number of pixels.
+std::vector<Stage> split_global_average(const Shape& in, int most) {
   Stage first, second;
-  auto split = [](int size, int* inner, int* outer, int* pad) {
-    for (*pad = 0; *pad < device::kMaxAverageWindow; ++*pad) {
-      for (*inner = device::kMaxAverageWindow; *inner > 1; --*inner) {
+  auto split = [most](int size, int* inner, int* outer, int* pad) {
+    for (*pad = 0; *pad < most; ++*pad) {
+      for (*inner = most; *inner > 1; --*inner) {
         *outer = (size + *pad) / *inner;
-        if ((size + *pad) % *inner == 0 && *outer <= device::kMaxAverageWindow) return true;
+        if ((size + *pad) % *inner == 0 && *outer <= most) return true;
       }
     }
     return false;
@@ -111,9 +111,8 @@ bool is_global(const device::ConvRun& run, const Shape& in, const Shape& out) {
          run.pool_size.y >= in.h();
 }
 
-bool fits_maximum(const device::ConvRun& run, const Shape& in) {
-  return run.pool_size.x >= 2 && run.pool_size.x <= device::kMaxMaximumWindow &&
-         run.pool_size.y <= device::kMaxMaximumWindow && in.w() >= 2;
+bool fits_maximum(const device::ConvRun& run, const Shape& in, int most) {
+  return run.pool_size.x >= 2 && std::max(run.pool_size.x, run.pool_size.y) <= most && in.w() >= 2;
 }
 
 // Averages divide by the whole window on the device; Caffe and ONNX clip windows at the padded end.
@@ -154,41 +153,50 @@ void put_stages(Rewriter* rewriter, size_t index, const std::vector<Stage>& stag
 
 // The poolings that make a maximum; empty if the device cannot do it. A single one is the pooling
 // itself.
-std::vector<Stage> stages_of_maximum(const device::ConvRun& run, const Shape& in,
-                                     const Shape& out) {
-  if (fits_maximum(run, in)) return {{run.pool_size, run.pool_stride, run.pool_pad}};
-  std::vector<Stage> stages =
-      tiles_exactly(run, in, out)
-          ? split_tiles({in.w() / out.w(), in.h() / out.h()}, device::kMaxMaximumWindow)
-          : split_overlapping(run);
-  const bool wide =
-      std::all_of(stages.begin(), stages.end(), [](const Stage& s) { return s.size.x >= 2; });
-  return wide ? stages : std::vector<Stage>();
+std::vector<Stage> stages_of_maximum(const device::ConvRun& run, const Shape& in, const Shape& out,
+                                     int most) {
+  if (fits_maximum(run, in, most)) return {{run.pool_size, run.pool_stride, run.pool_pad}};
+  std::vector<Stage> stages = tiles_exactly(run, in, out)
+                                  ? split_tiles({in.w() / out.w(), in.h() / out.h()}, most)
+                                  : split_overlapping(run);
+  const bool fit = std::all_of(stages.begin(), stages.end(), [most](const Stage& s) {
+    return s.size.x >= 2 && std::max(s.size.x, s.size.y) <= most;
+  });
+  return fit ? stages : std::vector<Stage>();
 }
 
-std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Shape& out) {
+std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Shape& out,
+                                     int most) {
   const device::ConvRun& run = node.run;
   if (!node.pooling().counts_pads) return {};
-  const bool small =
-      run.pool_size.x <= device::kMaxAverageWindow && run.pool_size.y <= device::kMaxAverageWindow;
+  const bool small = std::max(run.pool_size.x, run.pool_size.y) <= most;
   if (small && !is_clipped(run, in, out)) {
     const float pixels = static_cast<float>(run.pool_size.x * run.pool_size.y);
     return {{run.pool_size, run.pool_stride, run.pool_pad, 1 / pixels}};
   }
   std::vector<Stage> stages;
   if (tiles_exactly(run, in, out)) {
-    stages = split_tiles({in.w() / out.w(), in.h() / out.h()}, device::kMaxAverageWindow);
+    stages = split_tiles({in.w() / out.w(), in.h() / out.h()}, most);
   }
-  if (stages.empty() && is_global(run, in, out)) stages = split_global_average(in);
+  if (stages.empty() && is_global(run, in, out)) stages = split_global_average(in, most);
   return stages;
 }
 
+int largest_window(const Node& node, const device::Limits& limits) {
+  return node.run.pool == PoolKind::kMax ? limits.maximum_window : limits.average_window;
+}
+
+std::vector<Stage> stages_of(const Node& node, const Shape& in, const Shape& out,
+                             const device::Limits& limits) {
+  const int most = largest_window(node, limits);
+  return node.run.pool == PoolKind::kMax ? stages_of_maximum(node.run, in, out, most)
+                                         : stages_of_average(node, in, out, most);
+}
+
 // The reason why the device cannot do a pooling.
-std::string why_no_pooling(const Node& node, const Shape& in) {
+std::string why_no_pooling(const Node& node, const Shape& in, int most) {
   const device::ConvRun& run = node.run;
   if (!node.pooling().counts_pads) return "the device counts zeros around a picture";
-  const int most =
-      run.pool == PoolKind::kMax ? device::kMaxMaximumWindow : device::kMaxAverageWindow;
   if (run.pool_size.x > most || run.pool_size.y > most) {
     return format("the window of %d x %d exceeds the device's %d x %d", run.pool_size.x,
                   run.pool_size.y, most, most);
@@ -207,9 +215,7 @@ std::vector<Stage> fold_global(Node* node, const Shape& in, const Shape& out,
     const Shape folded = {1, in.c(), static_cast<int>(pixels / w), w};
     Node probe = *node;
     probe.run.pool_size = {folded.w(), folded.h()};
-    const std::vector<Stage> stages = probe.run.pool == PoolKind::kMax
-                                          ? stages_of_maximum(probe.run, folded, out)
-                                          : stages_of_average(probe, folded, out);
+    const std::vector<Stage> stages = stages_of(probe, folded, out, limits);
     if (stages.empty()) continue;
     node->run.pool_size = probe.run.pool_size;
     node->fold = {folded.w(), folded.h()};
@@ -262,13 +268,12 @@ Status lower_poolings(Graph* graph, const device::Limits& limits) {
     Node& node = rewriter.node(i);
     if (node.op != Op::kPooling || node.run.pool == PoolKind::kUpsample) continue;
     const Shape in = graph->shape_of(node.inputs[0]), out = graph->shape_of(node.output);
-    const bool max = node.run.pool == PoolKind::kMax;
     const bool beyond = in.w() > limits.width || in.h() > limits.height;
-    const std::vector<Stage> stages = beyond ? fold_global(&node, in, out, limits)
-                                      : max  ? stages_of_maximum(node.run, in, out)
-                                             : stages_of_average(node, in, out);
+    const std::vector<Stage> stages =
+        beyond ? fold_global(&node, in, out, limits) : stages_of(node, in, out, limits);
     if (stages.empty()) {
-      node.why = beyond ? "the picture is larger than the device takes" : why_no_pooling(node, in);
+      node.why = beyond ? "the picture is larger than the device takes"
+                        : why_no_pooling(node, in, largest_window(node, limits));
       to_cpu_pooling(&node, out);
     } else if (stages.size() == 1) {
       node.run.pool_scale = stages[0].scale;

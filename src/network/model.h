@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +65,22 @@ struct DecoderInfo {
   Json params = Json::object();
 };
 
+/// The place of a node's weights in the packed streams, and the form that the packer gave them.
+struct WeightPlace {
+  uint64_t offset = 0;  // bytes
+  bool quantised = false;
+  bool prelu = false;  // the stream has slopes
+  bool dilated = false;
+  bool fixed = false;  // reordered for one size of input
+};
+
+/// What planning the network anew starts from.
+struct SavedGraph {
+  Json graph;                          // src/plan/saved_graph.h; null: there is none
+  std::map<int, WeightPlace> weights;  // by the index of the graph's node
+  std::optional<bool> quantised;       // if --quantise was not what the steps look like
+};
+
 struct Model {
   std::string name;
   std::string producer;  // "dvnet 0.1.0"
@@ -73,8 +91,8 @@ struct Model {
   std::vector<OutputInfo> outputs;
   DecoderInfo decoder;
   std::vector<std::string> labels;  // by class id; may be empty
-  Json graph;                       // for planning it anew (src/plan/saved_graph.h); may be null
-  uint64_t io_bytes = 0;            // size of a slot's I/O buffer
+  SavedGraph saved;
+  uint64_t io_bytes = 0;  // size of a slot's I/O buffer
   uint64_t constant_bytes = 0;
   std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16
 

@@ -101,6 +101,25 @@ Json tensor_to_json(const TensorInfo& tensor) {
   return out;
 }
 
+Json place_to_json(const WeightPlace& place) {
+  Json out = {{"offset", place.offset}};
+  if (place.quantised) out["quantised"] = true;
+  if (place.prelu) out["prelu"] = true;
+  if (place.dilated) out["dilated"] = true;
+  if (place.fixed) out["fixed"] = true;
+  return out;
+}
+
+// In a file, the place of a node's weights is a member of the node.
+Json saved_to_json(const SavedGraph& saved) {
+  Json out = saved.graph;
+  for (const auto& [node, place] : saved.weights) {
+    nth(out["nodes"], node)["weights"] = place_to_json(place);
+  }
+  if (saved.quantised) out["quantised"] = *saved.quantised;
+  return out;
+}
+
 // --- reading ---------------------------------------------------------------------------------
 
 // Reads a string field through `parse`, and records its error.
@@ -302,6 +321,45 @@ Result<OutputInfo> output_from_json(const Json& object) {
   return output;
 }
 
+Result<WeightPlace> place_from_json(const Json& object) {
+  WeightPlace place;
+  JsonReader in(object, "'weights'");
+  place.offset = static_cast<uint64_t>(in.integer("offset", 0, INT64_MAX));
+  place.quantised = in.boolean("quantised", false);
+  place.prelu = in.boolean("prelu", false);
+  place.dilated = in.boolean("dilated", false);
+  place.fixed = in.boolean("fixed", false);
+  DVNN_TRY(in.status());
+  return place;
+}
+
+// Takes the places of weights out of the graph, which nobody else reads before it is planned anew:
+// then load_graph() checks it.
+Status read_saved(Json graph, const Cancellation* cancellation, SavedGraph* saved) {
+  if (graph.is_object()) {
+    JsonReader in(graph, "'graph'");
+    if (in.member("quantised")) saved->quantised = in.boolean("quantised", false);
+    DVNN_TRY(in.status());
+    graph.erase("quantised");
+  }
+  const auto nodes = graph.is_object() ? graph.find("nodes") : graph.end();
+  if (nodes != graph.end() && nodes->is_array()) {
+    int index = 0;
+    for (Json& node : *nodes) {
+      DVNN_TRY(check_cancelled(cancellation));
+      const int own = index++;
+      const auto weights = node.is_object() ? node.find("weights") : node.end();
+      if (weights == node.end()) continue;
+      auto place = place_from_json(*weights);
+      if (!place.ok()) return place.error().within(format("graph node %d", own));
+      saved->weights[own] = place.value();
+      node.erase("weights");
+    }
+  }
+  saved->graph = std::move(graph);
+  return {};
+}
+
 // Reads a required array, one element at a time; errors name the entry.
 template <typename T>
 Status read_list(JsonReader* in, const char* name, Result<T> (*read)(const Json&),
@@ -354,7 +412,7 @@ Json model_to_json(const Model& model) {
     out["input"]["folded_scale"] = model.input.folded_scale;
     out["input"]["folded_bias"] = model.input.folded_bias;
   }
-  if (!model.graph.is_null()) out["graph"] = model.graph;
+  if (!model.saved.graph.is_null()) out["graph"] = saved_to_json(model.saved);
   return out;
 }
 
@@ -376,7 +434,7 @@ Result<Model> model_from_json(Json object, const Cancellation* cancellation) {
   DVNN_TRY(read_list(&in, "outputs", output_from_json, cancellation, &model.outputs));
   DVNN_TRY(read_decoder(&in, &model.decoder));
   if (const auto graph = object.find("graph"); graph != object.end()) {
-    model.graph = std::move(*graph);
+    DVNN_TRY(read_saved(std::move(*graph), cancellation, &model.saved));
   }
   return model;
 }

@@ -29,12 +29,8 @@ using network::Storage;
 
 class Assembler {
  public:
-  Assembler(const Graph& graph, const PlanOptions& options, Json* saved, PlanReport* report)
-      : graph_(graph),
-        options_(options),
-        saved_(saved),
-        report_(report),
-        placer_(graph, options.hwc) {}
+  Assembler(const Graph& graph, const PlanOptions& options, PlanReport* report)
+      : graph_(graph), options_(options), report_(report), placer_(graph, options.hwc) {}
 
   Result<Model> run(const InputSpec& picture) {
     model_.name = graph_.name;
@@ -160,11 +156,11 @@ class Assembler {
 
   // The packer reads as many numbers as the geometry says, so this checks that the node has them,
   // whatever made it.
-  static Status check_weights(const Node& node, const PackedGeometry& geometry) {
-    constexpr int kMaxKernel = device::kMaxKernel;
+  Status check_weights(const Node& node, const PackedGeometry& geometry) const {
+    const int most = options_.limits.kernel;
     const size_t m = geometry.outputs();
-    const bool kernel_fits = geometry.kx >= 1 && geometry.ky >= 1 && geometry.kx <= kMaxKernel &&
-                             geometry.ky <= kMaxKernel;
+    const bool kernel_fits =
+        std::min(geometry.kx, geometry.ky) >= 1 && std::max(geometry.kx, geometry.ky) <= most;
     const bool counts_fit = node.weights.size() == geometry.weights() && node.bias.size() == m;
     const bool slopes_fit = !geometry.prelu || node.slopes.empty() || node.slopes.size() == m;
     if (kernel_fits && counts_fit && slopes_fit) return {};
@@ -172,7 +168,7 @@ class Assembler {
                  format("has %zu weights, %zu biases and %zu slopes for %d outputs of %d channels "
                         "and a kernel of %d x %d (at most %d x %d)",
                         node.weights.size(), node.bias.size(), node.slopes.size(), geometry.m,
-                        geometry.c, geometry.kx, geometry.ky, kMaxKernel, kMaxKernel)};
+                        geometry.c, geometry.kx, geometry.ky, most, most)};
   }
 
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {
@@ -201,13 +197,11 @@ class Assembler {
     run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     run->weight_offset = model_.weights.size();
     if (node.saved >= 0) {
+      const auto* flat = std::get_if<FlatInput>(&node.attributes);
       packed_[node.saved] = {run->weight_offset, run->weight_format, geometry.prelu};
+      model_.saved.weights[node.saved] = {run->weight_offset, quantised, geometry.prelu,
+                                          geometry.dilated, flat && flat->reordered};
     }
-    const auto* flat = std::get_if<FlatInput>(&node.attributes);
-    save_weights(
-        node.saved,
-        {run->weight_offset, quantised, geometry.prelu, geometry.dilated, flat && flat->reordered},
-        saved_);
     DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
     DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
     const uint64_t packed = model_.weights.size() + packed_weights_size(geometry);
@@ -324,7 +318,6 @@ class Assembler {
 
   const Graph& graph_;
   const PlanOptions& options_;
-  Json* saved_;
   PlanReport* report_;
   Placer placer_;
   Model model_;
@@ -341,8 +334,8 @@ class Assembler {
 }  // namespace
 
 Result<Model> assemble(const Graph& graph, const PlanOptions& options, const InputSpec& picture,
-                       Json* saved, PlanReport* report) {
-  return Assembler(graph, options, saved, report).run(picture);
+                       PlanReport* report) {
+  return Assembler(graph, options, report).run(picture);
 }
 
 }  // namespace dvnn::plan

@@ -10,10 +10,9 @@
 
 namespace dvnn::plan {
 
-/// Makes a model from the rewritten graph. `saved` is the part of the graph that the model keeps;
-/// it receives the places of the weights. Errors name the layer, the value and the device's limit.
-/// `report` may be null.
+/// Makes a model from the rewritten graph. It has the places of the weights of saved nodes, but not
+/// the saved graph. Errors name the layer, the value and the device's limit. `report` may be null.
 Result<network::Model> assemble(const Graph& graph, const PlanOptions& options,
-                                const InputSpec& picture, Json* saved, PlanReport* report);
+                                const InputSpec& picture, PlanReport* report);
 
 }  // namespace dvnn::plan

@@ -46,7 +46,8 @@ Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec p
     DVNN_ASSIGN(const WeightBits bits, choose_weight_bits(&graph, options, picture));
     if (report) report->bits = bits;
   }
-  Json saved = save_graph(&graph);
+  network::SavedGraph saved;
+  saved.graph = save_graph(&graph);
   DVNN_ASSIGN(network::Model model,
               plan_sized(std::move(graph), options, picture, std::move(saved), report));
   tell_folded(given, &model.input);

@@ -27,8 +27,7 @@ PlanOptions options_of(const network::Model& model) {
       options.quantise |= run.weight_format == device::WeightFormat::kQuantised;
     }
   }
-  const auto said = model.graph.is_object() ? model.graph.find("quantised") : model.graph.end();
-  if (said != model.graph.end() && said->is_boolean()) options.quantise = said->get<bool>();
+  options.quantise = model.saved.quantised.value_or(options.quantise);
   return options;
 }
 
@@ -45,13 +44,16 @@ void follow_size(const Shape& from, int width, int height, Json* params) {
 }  // namespace
 
 Result<network::Model> plan_sized(Graph graph, const PlanOptions& options, InputSpec picture,
-                                  Json saved, PlanReport* report) {
+                                  network::SavedGraph saved, PlanReport* report) {
   DVNN_TRY(run_passes(sized_passes(), {&graph, nullptr, &options}));
-  DVNN_ASSIGN(network::Model model, assemble(graph, options, picture, &saved, report));
-  model.graph = std::move(saved);
-  if (!model.graph.is_null() && options_of(model).quantise != options.quantise) {
-    model.graph["quantised"] = options.quantise;
+  DVNN_ASSIGN(network::Model model, assemble(graph, options, picture, report));
+  if (saved.graph.is_null()) {
+    model.saved = {};
+    return model;
   }
+  model.saved.graph = std::move(saved.graph);
+  model.saved.quantised = saved.quantised;
+  if (options_of(model).quantise != options.quantise) model.saved.quantised = options.quantise;
   return model;
 }
 
@@ -74,7 +76,7 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
     return Error{ErrorCode::kUnsupported,
                  "the network's input is " + from.to_string() + ", no picture: it has one size"};
   }
-  if (model.graph.is_null()) {
+  if (model.saved.graph.is_null()) {
     return Error{ErrorCode::kUnsupported,
                  "the network does not hold what it takes to plan it for another size: convert its "
                  "model again"};
@@ -82,20 +84,20 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
   PlanOptions options = options_of(model);
   options.cancellation = cancellation;
   auto planned_anew = [&]() -> Result<network::Model> {
-    DVNN_ASSIGN(Graph graph, load_graph(model.graph, cancellation));
+    DVNN_ASSIGN(Graph graph, load_graph(model.saved.graph, cancellation));
     const Status fits = infer_shapes(&graph, from.c(), height, width, cancellation);
     if (!fits.ok()) {
       const Error& misfit = fits.error();
       return Error{misfit.code, misfit.message + size_advice(graph, width, height)};
     }
-    DVNN_TRY(load_weights(model.graph, model, options, &graph));
-    Json saved = model.graph;
+    DVNN_TRY(load_weights(model, options, &graph));
+    network::SavedGraph saved = {model.saved.graph, {}, model.saved.quantised};
     for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
       DVNN_TRY(check_cancelled(cancellation));
       const Node& node = graph.nodes[i];
       const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes);
       if (layer && !node.shape_inputs.empty()) {
-        saved["nodes"][i]["params"] = layers::params_of(*layer);
+        saved.graph["nodes"][i]["params"] = layers::params_of(*layer);
       }
     }
     return plan_sized(std::move(graph), options, model.input.picture, std::move(saved), report);

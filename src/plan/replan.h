@@ -23,9 +23,9 @@ Result<network::Model> replan(const network::Model& model, int width, int height
                               const Cancellation* cancellation = nullptr);
 
 /// The rest of plan(), from the passes that depend on sizes on. The model keeps `saved`, which is
-/// the graph as it is.
+/// the graph as it is, with the places that weights get.
 Result<network::Model> plan_sized(Graph graph, const PlanOptions& options, InputSpec picture,
-                                  Json saved, PlanReport* report);
+                                  network::SavedGraph saved, PlanReport* report);
 
 /// Tells where each step of a network runs, and why, by planning the network again as it is; errors
 /// are those of replan().

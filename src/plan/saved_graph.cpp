@@ -272,22 +272,18 @@ class Loader {
   std::vector<bool> made_;
 };
 
-Status load_node_weights(const Json& item, const network::Model& model, bool hwc, const Shape& in,
+Status load_node_weights(const network::Model& model, const PlanOptions& options, const Shape& in,
                          Node* node) {
-  const Json* saved = nullptr;
-  JsonReader reader(item, "a node");
-  saved = reader.member("weights");
-  if (!saved) return Error{ErrorCode::kMalformed, "its weights are not kept"};
-  JsonReader w(*saved, "'weights'");
-  const auto offset =
-      static_cast<uint64_t>(w.integer("offset", 0, static_cast<int64_t>(model.weights.size())));
+  const auto kept = model.saved.weights.find(node->saved);
+  if (kept == model.saved.weights.end()) {
+    return Error{ErrorCode::kMalformed, "its weights are not kept"};
+  }
+  const network::WeightPlace& place = kept->second;
   PackedGeometry geometry;
-  geometry.quantised = w.boolean("quantised", false);
-  geometry.prelu = w.boolean("prelu", false);
-  geometry.dilated = w.boolean("dilated", false);
-  const bool fixed = w.boolean("fixed", false);
-  DVNN_TRY(w.status());
-  if (fixed) {
+  geometry.quantised = place.quantised;
+  geometry.prelu = place.prelu;
+  geometry.dilated = place.dilated;
+  if (place.fixed) {
     return Error{ErrorCode::kUnsupported, "is fully connected: it takes an input of one size only"};
   }
   const bool inner = node->op == Op::kInnerProduct;
@@ -296,21 +292,21 @@ Status load_node_weights(const Json& item, const network::Model& model, bool hwc
   geometry.c = inner ? static_cast<int>(in.elements()) : depthwise ? 1 : in.c();
   geometry.kx = inner ? 1 : node->run.kernel.x;
   geometry.ky = inner ? 1 : node->run.kernel.y;
-  if (hwc) std::swap(geometry.kx, geometry.ky);
-  const int most = device::kMaxKernel;
-  if (geometry.kx > most || geometry.ky > most || geometry.c > device::kMaxChannels) {
+  if (options.hwc) std::swap(geometry.kx, geometry.ky);
+  const device::Limits& limits = options.limits;
+  if (std::max(geometry.kx, geometry.ky) > limits.kernel || geometry.c > limits.channels) {
     return Error{ErrorCode::kLimit, "its kernel or its channels exceed the device's limits"};
   }
   const size_t bytes = packed_weights_size(geometry);
-  if (bytes > model.weights.size() || offset > model.weights.size() - bytes) {
+  if (bytes > model.weights.size() || place.offset > model.weights.size() - bytes) {
     return Error{ErrorCode::kMalformed, "its weights lie outside the network's"};
   }
   node->weights.resize(geometry.weights());
   node->bias.resize(geometry.outputs());
   node->half_weights = !geometry.quantised;
-  unpack_weights(geometry, model.weights.data() + offset, node->weights.data(), node->bias.data(),
-                 nullptr);
-  if (hwc) transpose_kernels(geometry.ky, geometry.kx, &node->weights);
+  unpack_weights(geometry, model.weights.data() + place.offset, node->weights.data(),
+                 node->bias.data(), nullptr);
+  if (options.hwc) transpose_kernels(geometry.ky, geometry.kx, &node->weights);
   return {};
 }
 
@@ -356,29 +352,16 @@ Json save_graph(Graph* graph) {
           {"outputs", graph->outputs}, {"output_names", graph->output_names}};
 }
 
-void save_weights(int node, const SavedWeights& weights, Json* saved) {
-  if (node < 0 || saved->is_null()) return;
-  Json& item = nth((*saved)["nodes"], node);
-  item["weights"] = {{"offset", weights.offset}};
-  if (weights.quantised) item["weights"]["quantised"] = true;
-  if (weights.prelu) item["weights"]["prelu"] = true;
-  if (weights.dilated) item["weights"]["dilated"] = true;
-  if (weights.fixed) item["weights"]["fixed"] = true;
-}
-
 Result<Graph> load_graph(const Json& saved, const Cancellation* cancellation) {
   return Loader(saved).run(cancellation);
 }
 
-Status load_weights(const Json& saved, const network::Model& model, const PlanOptions& options,
-                    Graph* graph) {
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+Status load_weights(const network::Model& model, const PlanOptions& options, Graph* graph) {
+  for (Node& node : graph->nodes) {
     DVNN_TRY(check_cancelled(options.cancellation));
-    Node& node = graph->nodes[i];
     Status status;
     if (operator_of(node.op).is(kHasWeights)) {
-      status = load_node_weights(saved["nodes"][i], model, options.hwc,
-                                 graph->shape_of(node.inputs[0]), &node);
+      status = load_node_weights(model, options, graph->shape_of(node.inputs[0]), &node);
     }
     if (status.ok() && node.op != Op::kCpu) status = check_lists(*graph, node);
     if (!status.ok()) return status.error().within("layer '" + node.name + "'");

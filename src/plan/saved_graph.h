@@ -14,27 +14,15 @@ namespace dvnn::plan {
 /// the transposed kernels: what the device reads where its buffers are row-major.
 void transpose_kernels(int height, int width, std::vector<float>* weights);
 
-/// The place of a node's weights in the model.
-struct SavedWeights {
-  uint64_t offset = 0;  // into the network's packed weights
-  bool quantised = false;
-  bool prelu = false;  // the stream has slopes
-  bool dilated = false;
-  bool fixed = false;  // reordered for one size of input
-};
-
 /// Numbers the nodes (Node::saved) and writes them; null if a node is beyond what can be kept.
 Json save_graph(Graph* graph);
-
-/// Notes where a saved node's weights are.
-void save_weights(int node, const SavedWeights& weights, Json* saved);
 
 /// Reads a graph that may come from a hostile file: every index, name and number is checked. Shapes
 /// and weights are not there yet.
 Result<Graph> load_graph(const Json& saved, const Cancellation* cancellation = nullptr);
 
-/// Fills in the weights of `model`'s streams, after shapes are known. Errors name the layer.
-Status load_weights(const Json& saved, const network::Model& model, const PlanOptions& options,
-                    Graph* graph);
+/// Fills in the weights of `model`'s streams, from the places that it keeps, after shapes are
+/// known. Errors name the layer.
+Status load_weights(const network::Model& model, const PlanOptions& options, Graph* graph);
 
 }  // namespace dvnn::plan

@@ -151,7 +151,7 @@ START_TEST(what_is_of_one_size_is_named) {
   refused(fc, 2, 2, {"'c'"});
   refused(fc, 100000, 100000, {"100000"});
   Model bare = fc;
-  bare.graph = {};
+  bare.saved = {};
   refused(bare, 16, 16, {"convert"});
 }
 END_TEST
@@ -182,7 +182,7 @@ START_TEST(lists_of_names_that_are_none_are_refused) {
   const Model model = converted(detector_text(33, 47), detector_weights(), {});
   for (const json& names : {json(nullptr), json(3), json("loc"), json::object()}) {
     Model damaged = model;
-    damaged.graph["output_names"] = names;
+    damaged.saved.graph["output_names"] = names;
     const auto planned = plan::replan(damaged, 40, 40);
     ck_assert(!planned.ok());
     const std::string& message = planned.error().message;
@@ -193,20 +193,39 @@ START_TEST(lists_of_names_that_are_none_are_refused) {
 }
 END_TEST
 
+START_TEST(places_of_weights_are_read_by_node) {
+  json damaged = network::model_to_json(converted(detector_text(33, 47), detector_weights(), {}));
+  json& nodes = damaged["graph"]["nodes"];
+  size_t i = 0;
+  while (!nodes[i].contains("weights")) ++i;
+  nodes[i]["weights"]["offset"] = -1;
+  const auto read = network::model_from_json(damaged);
+  ck_assert(!read.ok());
+  const std::string& message = read.error().message;
+  ck_assert_msg(message.find("graph node " + std::to_string(i)) != std::string::npos &&
+                    message.find("'offset'") != std::string::npos,
+                "%s", message.c_str());
+}
+END_TEST
+
 START_TEST(damaged_graphs_do_no_harm) {
   const int rounds = dvnn_rounds(3000);
   const Model model = converted(detector_text(33, 47), detector_weights(), {});
+  const json whole = network::model_to_json(model);
   const json values[] = {nullptr,        -1,          0,      1,     7,  1000000, 4294967295u,
                          -2147483648LL,  0.5,         "conv", "cpu", "", true,    json::array(),
                          json::object(), {1, 2, 3, 4}};
   std::mt19937 random(dvnn_seed(1));
   int good = 0;
   for (int round = 0; round < rounds; ++round) {
-    Model damaged = model;
+    json damaged = whole;
     std::vector<json*> places;
-    collect(&damaged.graph, &places);
+    collect(&damaged["graph"], &places);
     *places[random() % places.size()] = values[random() % std::size(values)];
-    good += plan::replan(damaged, 40, 40).ok();
+    auto read = network::model_from_json(std::move(damaged));
+    if (!read.ok()) continue;
+    read.value().weights = model.weights;
+    good += plan::replan(read.value(), 40, 40).ok();
   }
   ck_assert_int_lt(good, rounds);
 }
@@ -215,6 +234,6 @@ END_TEST
 DVNN_SUITE(plan_replan, a_network_is_planned_as_from_its_model,
            a_classifier_with_global_pooling_takes_any_size, anchors_by_the_pictures_size_follow,
            what_is_of_one_size_is_named, sizes_are_read, lists_of_names_that_are_none_are_refused,
-           damaged_graphs_do_no_harm)
+           places_of_weights_are_read_by_node, damaged_graphs_do_no_harm)
 
 }  // namespace dvnn::test::replan_tests

@@ -5,36 +5,14 @@
 #include "layers/factories.h"
 
 namespace dvnn::layers {
-namespace {
-
 using kernels::Curve;
 
-class Activation final : public CpuLayer {
- public:
-  Activation(Curve curve, float parameter, const TensorDesc& input, const TensorDesc& output)
-      : curve_(curve), parameter_(parameter), spans_({&input, 1}, output) {}
-
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    spans_.run(inputs, outputs[0], [this](size_t, const float* in, float* out, size_t count) {
-      kernels::apply(curve_, parameter_, 0, in, out, count);
-    });
-    return {};
-  }
-
- private:
-  Curve curve_;
-  float parameter_;
-  ElementSpans spans_;
-};
-
-LayerResult create_activation(Curve curve, float parameter, Span<const TensorDesc> inputs,
-                              Span<const TensorDesc> outputs) {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  return std::unique_ptr<CpuLayer>(new Activation(curve, parameter, inputs[0], outputs[0]));
+LayerResult make_curve_layer(const CurveOf& by, Span<const TensorDesc> inputs,
+                             Span<const TensorDesc> outputs) {
+  return make_span_layer(inputs, outputs, [by](const float* in, float* out, size_t count) {
+    kernels::apply(by.curve, by.a, by.b, in, out, count);
+  });
 }
-
-}  // namespace
 
 Result<ReluAttributes> ReluAttributes::parse(const Json& params) {
   JsonReader in(params, kName);
@@ -58,7 +36,7 @@ Cost ReluAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out)
 
 LayerResult ReluAttributes::create(Span<const TensorDesc> inputs,
                                    Span<const TensorDesc> outputs) const {
-  return create_activation(Curve::kRelu, slope, inputs, outputs);
+  return make_curve_layer({Curve::kRelu, slope, 0}, inputs, outputs);
 }
 
 Result<SigmoidAttributes> SigmoidAttributes::parse(const Json&) {
@@ -79,7 +57,7 @@ Cost SigmoidAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> o
 
 LayerResult SigmoidAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
-  return create_activation(Curve::kSigmoid, 0, inputs, outputs);
+  return make_curve_layer({Curve::kSigmoid, 0, 0}, inputs, outputs);
 }
 
 Result<TanhAttributes> TanhAttributes::parse(const Json&) {
@@ -100,7 +78,7 @@ Cost TanhAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out)
 
 LayerResult TanhAttributes::create(Span<const TensorDesc> inputs,
                                    Span<const TensorDesc> outputs) const {
-  return create_activation(Curve::kTanh, 0, inputs, outputs);
+  return make_curve_layer({Curve::kTanh, 0, 0}, inputs, outputs);
 }
 
 Result<EluAttributes> EluAttributes::parse(const Json& params) {
@@ -127,7 +105,7 @@ Cost EluAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) 
 
 LayerResult EluAttributes::create(Span<const TensorDesc> inputs,
                                   Span<const TensorDesc> outputs) const {
-  return create_activation(Curve::kElu, alpha, inputs, outputs);
+  return make_curve_layer({Curve::kElu, alpha, 0}, inputs, outputs);
 }
 
 }  // namespace dvnn::layers

@@ -5,13 +5,13 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/share.h"
 #include "base/span.h"
+#include "layers/factories.h"
 #include "layers/float_io.h"
-#include "tensor/convert_tensor.h"
-#include "tensor/half.h"
 
 namespace dvnn::layers {
 
@@ -43,35 +43,13 @@ class ElementSpans {
         for (size_t k = 0; k < inputs.size(); ++k) {
           fold(k, span_of(inputs[k], at, count, converted), to, count);
         }
-        if (!in_place) put(result, output, at, count);
+        if (!in_place) put_span(result, output, at, count);
       }
     });
   }
 
  private:
   static constexpr size_t kSpan = 2048, kTask = 8 * kSpan;
-
-  static bool lie_in_step(const TensorDesc& a, const TensorDesc& b) {
-    if (!is_float(a.type) || !is_float(b.type) || plain_layout(a) != plain_layout(b)) return false;
-    return a.layout == Layout::kNchw || a.shape == b.shape;
-  }
-
-  static const float* span_of(const ConstTensorView& view, size_t at, size_t count,
-                              float* converted) {
-    if (view.desc.type == ElementType::kFloat32) {
-      return reinterpret_cast<const float*>(view.data) + at;
-    }
-    half_to_float(reinterpret_cast<const half_t*>(view.data) + at, converted, count);
-    return converted;
-  }
-
-  static void put(const float* floats, const TensorView& view, size_t at, size_t count) {
-    if (view.desc.type == ElementType::kFloat32) {
-      std::copy(floats, floats + count, reinterpret_cast<float*>(view.data) + at);
-    } else {
-      float_to_half(floats, reinterpret_cast<half_t*>(view.data) + at, count);
-    }
-  }
 
   template <typename Fold>
   void run_whole(Span<const ConstTensorView> inputs, const TensorView& output, Fold fold) {
@@ -98,5 +76,36 @@ class ElementSpans {
   FloatWriter writer_;
   bool in_step_ = true;
 };
+
+/// A layer whose elements are those of its one input, each by itself: function(in, out, count).
+template <typename Function>
+class SpanLayer final : public CpuLayer {
+ public:
+  SpanLayer(const TensorDesc& input, const TensorDesc& output, Function function)
+      : function_(std::move(function)), spans_({&input, 1}, output) {}
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    spans_.run(inputs, outputs[0], [this](size_t, const float* in, float* out, size_t count) {
+      function_(in, out, count);
+    });
+    return {};
+  }
+
+ private:
+  Function function_;
+  ElementSpans spans_;
+};
+
+template <typename Function>
+LayerResult make_span_layer(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
+                            Function function) {
+  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
+  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
+  return std::unique_ptr<CpuLayer>(
+      new SpanLayer<Function>(inputs[0], outputs[0], std::move(function)));
+}
+
+/// The layer of a curve (kernels/curves.h) with its parameters.
+LayerResult make_curve_layer(const CurveOf& by, Span<const TensorDesc> inputs,
+                             Span<const TensorDesc> outputs);
 
 }  // namespace dvnn::layers

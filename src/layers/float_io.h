@@ -5,10 +5,13 @@
 // else through the slot's workspace, in tiles that threads share.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "layers/moves.h"
 #include "layers/workspace.h"
+#include "tensor/convert_tensor.h"
+#include "tensor/half.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {
@@ -43,6 +46,31 @@ inline uint8_t* begin_moved(const TensorView& view) {
 
 inline void finish_moved(const uint8_t* made, const TensorView& view) {
   if (!is_float(view.desc.type)) write_nchw(reinterpret_cast<const float*>(made), view);
+}
+
+/// Elements at..at+count-1 of a tensor of floats, in the order of its memory: where they are, or
+/// converted in `room`.
+inline const float* span_of(const ConstTensorView& view, size_t at, size_t count, float* room) {
+  if (view.desc.type == ElementType::kFloat32) {
+    return reinterpret_cast<const float*>(view.data) + at;
+  }
+  half_to_float(reinterpret_cast<const half_t*>(view.data) + at, room, count);
+  return room;
+}
+
+/// Writes these elements of such a tensor.
+inline void put_span(const float* floats, const TensorView& view, size_t at, size_t count) {
+  if (view.desc.type == ElementType::kFloat32) {
+    std::copy(floats, floats + count, reinterpret_cast<float*>(view.data) + at);
+  } else {
+    float_to_half(floats, reinterpret_cast<half_t*>(view.data) + at, count);
+  }
+}
+
+/// Returns whether elements at one place of the tensors' memory are those of one index.
+inline bool lie_in_step(const TensorDesc& a, const TensorDesc& b) {
+  if (!is_float(a.type) || !is_float(b.type) || plain_layout(a) != plain_layout(b)) return false;
+  return plain_layout(a) == Layout::kNchw || a.shape == b.shape;
 }
 
 class FloatReader {

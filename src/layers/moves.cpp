@@ -192,78 +192,100 @@ void Moves::add_box(const MovedPart& part, const std::array<Run, Shape::kMaxRank
   finish_box(std::move(axes), std::move(box));
 }
 
-// Joins axes that are one in both tensors, and decides which are a tile's.
 void Moves::finish_box(std::vector<Axis> axes, Box box) {
-  std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.to > b.to; });
-  for (size_t i = 1; i < axes.size();) {
-    Axis &a = axes[i - 1], &b = axes[i];
-    if (a.from == b.from * b.count && a.to == b.to * b.count) {
-      a = {a.count * b.count, b.from, b.to};
-      axes.erase(axes.begin() + static_cast<int64_t>(i));
+  join_axes(&axes);
+  choose_axes(&axes, &box);
+  choose_middle(&axes, &box);
+  order_tiles(std::move(axes), &box);
+  add_tasks(box);
+  boxes_.push_back(std::move(box));
+}
+
+// Two axes are one where the outer one goes on at the inner one's end, in both tensors.
+void Moves::join_axes(std::vector<Axis>* axes) {
+  std::sort(axes->begin(), axes->end(), [](const Axis& a, const Axis& b) { return a.to > b.to; });
+  std::vector<Axis> joined;
+  for (const Axis& axis : *axes) {
+    const Axis* const outer = joined.empty() ? nullptr : &joined.back();
+    const bool goes_on =
+        outer && outer->from == axis.from * axis.count && outer->to == axis.to * axis.count;
+    if (goes_on) {
+      joined.back() = {outer->count * axis.count, axis.from, axis.to};
     } else {
-      ++i;
+      joined.push_back(axis);
     }
   }
-  while (axes.size() < 2) axes.insert(axes.begin(), {1, 0, 0});
-  const auto take = [&](auto nearer) {
-    const auto it = std::min_element(axes.begin(), axes.end(), nearer);
+  *axes = std::move(joined);
+}
+
+// A tile has the axis whose elements are nearest in the target, and of the others the one whose
+// elements are nearest in the source.
+void Moves::choose_axes(std::vector<Axis>* axes, Box* box) {
+  while (axes->size() < 2) axes->insert(axes->begin(), {1, 0, 0});
+  const auto take_nearest = [axes](int64_t Axis::*step) {
+    // An axis of one element has no neighbours at all.
+    const auto distance = [step](const Axis& axis) {
+      return axis.count == 1 ? INT64_MAX : std::abs(axis.*step);
+    };
+    const auto it = std::min_element(axes->begin(), axes->end(), [&](const Axis& a, const Axis& b) {
+      return distance(a) < distance(b);
+    });
     const Axis axis = *it;
-    axes.erase(it);
+    axes->erase(it);
     return axis;
   };
-  // An axis of one element has no neighbours at all.
-  const auto distance = [](const Axis& axis, int64_t step) {
-    return axis.count == 1 ? INT64_MAX : std::abs(step);
+  box->inner = take_nearest(&Axis::to);
+  box->lines = take_nearest(&Axis::from);
+  box->turns = box->inner.to == 1 && box->lines.from == 1 && box->inner.from != 1;
+  if (box->inner.count == 1) box->inner.from = box->inner.to = 1;
+  box->tile_inner = std::min(box->inner.count, box->turns ? kTurnedTile : kMovedTile);
+  const int64_t room = std::max<int64_t>(1, kMovedTile / box->tile_inner);
+  box->tile_lines = std::min(box->lines.count, box->turns ? kTurnedTile : room);
+}
+
+// A third axis of a tile that is turned, if its short lines follow one another along one.
+void Moves::choose_middle(std::vector<Axis>* axes, Box* box) {
+  box->middle = {1, 0, 0};
+  box->tile_middle = 1;
+  if (!box->turns) return;
+  const auto gather_of = [box](const Axis& axis) {
+    if (axis.count == 1) return Gather::kNone;
+    const bool source = axis.from == box->lines.count && axis.from <= kShortLine;
+    const bool target = axis.to == box->inner.count && axis.to <= kShortLine;
+    return source ? Gather::kFrom : target ? Gather::kTo : Gather::kNone;
   };
-  const auto in_to = [&](const Axis& a, const Axis& b) {
-    return distance(a, a.to) < distance(b, b.to);
-  };
-  const auto in_from = [&](const Axis& a, const Axis& b) {
-    return distance(a, a.from) < distance(b, b.from);
-  };
-  box.inner = take(in_to);
-  box.lines = take(in_from);
-  box.turns = box.inner.to == 1 && box.lines.from == 1 && box.inner.from != 1;
-  if (box.inner.count == 1) box.inner.from = box.inner.to = 1;
-  box.tile_inner = std::min(box.inner.count, box.turns ? kTurnedTile : kMovedTile);
-  box.tile_lines = std::min(
-      box.lines.count, box.turns ? kTurnedTile : std::max<int64_t>(1, kMovedTile / box.tile_inner));
-  box.middle = {1, 0, 0};
-  box.tile_middle = 1;
-  if (box.turns) {
-    const auto follows = [&](const Axis& axis) {
-      const bool source = axis.from == box.lines.count && axis.from <= kShortLine;
-      const bool target = axis.to == box.inner.count && axis.to <= kShortLine;
-      if (axis.count > 1 && (source || target)) {
-        box.gather = source ? Gather::kFrom : Gather::kTo;
-        return true;
-      }
-      return false;
-    };
-    if (const auto it = std::find_if(axes.begin(), axes.end(), follows); it != axes.end()) {
-      box.middle = *it;
-      axes.erase(it);
-      box.tile_middle = std::min(box.middle.count, kMiddleTile);
-    }
+  for (auto it = axes->begin(); it != axes->end(); ++it) {
+    box->gather = gather_of(*it);
+    if (box->gather == Gather::kNone) continue;
+    box->middle = *it;
+    box->tile_middle = std::min(it->count, kMiddleTile);
+    axes->erase(it);
+    return;
   }
-  // Neighbours in memory follow one another: the axes with the longest ways come first, those of
-  // tiles before all others, and the middle one last.
-  std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) {
+}
+
+// Tiles that are neighbours in memory follow one another: the axes with the longest ways come
+// first, those of tiles before all others, and the middle one last.
+void Moves::order_tiles(std::vector<Axis> others, Box* box) {
+  std::sort(others.begin(), others.end(), [](const Axis& a, const Axis& b) {
     return std::abs(a.from) + std::abs(a.to) > std::abs(b.from) + std::abs(b.to);
   });
   const auto tiles = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
-  box.outer.push_back({tiles(box.inner.count, box.tile_inner), 0, 0});
-  box.outer.push_back({tiles(box.lines.count, box.tile_lines), 0, 0});
-  box.outer.insert(box.outer.end(), axes.begin(), axes.end());
-  box.outer.push_back({tiles(box.middle.count, box.tile_middle), 0, 0});
-  box.tiles = 1;
-  for (const Axis& axis : box.outer) box.tiles *= axis.count;
-  box.task = std::max<int64_t>(1, kMovedTask / (box.tile_inner * box.tile_lines * box.tile_middle));
+  box->outer.push_back({tiles(box->inner.count, box->tile_inner), 0, 0});
+  box->outer.push_back({tiles(box->lines.count, box->tile_lines), 0, 0});
+  box->outer.insert(box->outer.end(), others.begin(), others.end());
+  box->outer.push_back({tiles(box->middle.count, box->tile_middle), 0, 0});
+}
+
+void Moves::add_tasks(const Box& box) {
+  int64_t tiles = 1;
+  for (const Axis& axis : box.outer) tiles *= axis.count;
+  const int64_t tile = box.tile_inner * box.tile_lines * box.tile_middle;
+  const int64_t task = std::max<int64_t>(1, kMovedTask / tile);
   const auto number = static_cast<uint32_t>(boxes_.size());
-  for (int64_t at = 0; at < box.tiles; at += box.task) {
-    tasks_.push_back({number, at, std::min(box.tiles, at + box.task)});
+  for (int64_t at = 0; at < tiles; at += task) {
+    tasks_.push_back({number, at, std::min(tiles, at + task)});
   }
-  boxes_.push_back(std::move(box));
 }
 
 void Moves::run(const uint8_t* from, uint8_t* to) const {

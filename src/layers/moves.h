@@ -37,7 +37,13 @@ class Moves {
   struct Axis {
     int64_t count, from, to;  // elements from one to the next in either tensor
   };
-  // A box is cut in tiles, of some elements along one axis or two, which are loops in themselves.
+  // A box is cut in tiles, of some elements along one axis or two, which are loops in themselves:
+  // `inner` along a line, `lines` from line to line. Tiles follow one another along `outer`.
+  //
+  //              inner             A tile is turned where lines lie along memory in the target
+  //         +-----+-----+-----+    and across it in the source. Where its lines are short and
+  //   lines | t i | l e |     |    follow one another along a third axis, `middle`, it takes
+  //         +-----+-----+-----+    some of them at once.
   struct Tile {
     const uint8_t* from;
     uint8_t* to;
@@ -55,7 +61,6 @@ class Moves {
     Axis inner, lines, middle;
     int64_t tile_inner, tile_lines, tile_middle;
     std::vector<Axis> outer;  // the last one is the fastest
-    int64_t tiles, task;      // how many there are, and how many make a piece for a thread
   };
   struct Run {  // `repeats` times `count` indices, `period` apart, from `start` on
     int64_t start, count, repeats, period;
@@ -64,6 +69,11 @@ class Moves {
   std::vector<Run> runs_of(const MovedPart& part, int axis) const;
   void add_box(const MovedPart& part, const std::array<Run, Shape::kMaxRank>& runs);
   void finish_box(std::vector<Axis> axes, Box box);
+  static void join_axes(std::vector<Axis>* axes);
+  static void choose_axes(std::vector<Axis>* axes, Box* box);
+  static void choose_middle(std::vector<Axis>* axes, Box* box);
+  static void order_tiles(std::vector<Axis> others, Box* box);
+  void add_tasks(const Box& box);
   void run_box(const Box& box, int64_t begin, int64_t end, const uint8_t* from, uint8_t* to) const;
   void move_tile(const Box& box, const Tile& tile) const;
   template <typename T>

@@ -68,26 +68,13 @@ RepeatedSpans::RepeatedSpans(Span<const TensorDesc> inputs, const TensorDesc& ou
   moves_->add(whole_part(output.shape));
 }
 
-const float* RepeatedSpans::span_of(const Operand& operand, const ConstTensorView& view,
-                                    const float* whole, size_t at, size_t count, float* span) {
+const float* RepeatedSpans::operand_span(const Operand& operand, const ConstTensorView& view,
+                                         const float* whole, size_t at, size_t count, float* span) {
   if (operand.repeats) {
     operand.places.fill(whole, at, count, span);
     return span;
   }
-  if (whole) return whole + at;
-  if (view.desc.type == ElementType::kFloat32) {
-    return reinterpret_cast<const float*>(view.data) + at;
-  }
-  half_to_float(reinterpret_cast<const half_t*>(view.data) + at, span, count);
-  return span;
-}
-
-void RepeatedSpans::put(const float* floats, const TensorView& view, size_t at, size_t count) {
-  if (view.desc.type == ElementType::kFloat32) {
-    std::copy(floats, floats + count, reinterpret_cast<float*>(view.data) + at);
-  } else {
-    float_to_half(floats, reinterpret_cast<half_t*>(view.data) + at, count);
-  }
+  return whole ? whole + at : span_of(view, at, count, span);
 }
 
 void RepeatedSpans::write(const float* made, const TensorView& view) const {

@@ -10,8 +10,6 @@
 #include "base/share.h"
 #include "base/span.h"
 #include "layers/float_io.h"
-#include "tensor/convert_tensor.h"
-#include "tensor/half.h"
 
 namespace dvnn::layers {
 
@@ -53,10 +51,10 @@ class RepeatedSpans {
         const size_t count = std::min(kSpan, end - at);
         const float* in[kMostInputs] = {};
         for (size_t k = 0; k < inputs.size(); ++k) {
-          in[k] = span_of(operands_[k], inputs[k], whole[k], at, count, spans[k]);
+          in[k] = operand_span(operands_[k], inputs[k], whole[k], at, count, spans[k]);
         }
         compute(in, apart ? made + at : result, count);
-        if (!apart) put(result, output, at, count);
+        if (!apart) put_span(result, output, at, count);
       }
     });
     if (apart) write(made, output);
@@ -72,9 +70,8 @@ class RepeatedSpans {
     FloatReader reader;
   };
 
-  static const float* span_of(const Operand& operand, const ConstTensorView& view,
-                              const float* whole, size_t at, size_t count, float* span);
-  static void put(const float* floats, const TensorView& view, size_t at, size_t count);
+  static const float* operand_span(const Operand& operand, const ConstTensorView& view,
+                                   const float* whole, size_t at, size_t count, float* span);
   void write(const float* made, const TensorView& view) const;
 
   std::vector<Operand> operands_;

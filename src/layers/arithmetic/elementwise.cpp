@@ -12,8 +12,6 @@
 #include "base/share.h"
 #include "layers/factories.h"
 #include "layers/float_io.h"
-#include "tensor/convert_tensor.h"
-#include "tensor/half.h"
 
 namespace dvnn::layers {
 namespace {
@@ -104,11 +102,6 @@ class Elementwise final : public CpuLayer {
   }
 
  private:
-  static bool lie_in_step(const TensorDesc& a, const TensorDesc& b) {
-    if (!is_float(a.type) || plain_layout(a) != plain_layout(b)) return false;
-    return plain_layout(a) == Layout::kNchw || a.shape == b.shape;
-  }
-
   Source::Kind kind_of(size_t elements) const {
     return elements == count_ ? Source::kTensor
            : elements == 1    ? Source::kSingle
@@ -168,7 +161,7 @@ class Elementwise final : public CpuLayer {
         }
         at[made++] = result;
       }
-      put(at[made - 1], to, begin, count);
+      put_span(at[made - 1], to, begin, count);
     }
   }
 
@@ -179,7 +172,7 @@ class Elementwise final : public CpuLayer {
     switch (source.kind) {
       case Source::kTensor:
         if (values) return values + begin;
-        return converted(inputs[source.input], begin, count, span);
+        return span_of(inputs[source.input], begin, count, span);
       case Source::kSingle:
         if (first) std::fill(span, span + std::min(kSpanElements, task.count), values[0]);
         return span;
@@ -197,15 +190,6 @@ class Elementwise final : public CpuLayer {
     return span;
   }
 
-  static const float* converted(const ConstTensorView& view, size_t begin, size_t count,
-                                float* span) {
-    if (view.desc.type == ElementType::kFloat32) {
-      return reinterpret_cast<const float*>(view.data) + begin;
-    }
-    half_to_float(reinterpret_cast<const half_t*>(view.data) + begin, span, count);
-    return span;
-  }
-
   // The values of channels for elements begin..begin+count-1 of a row-major tensor.
   void spread_rows(const float* values, size_t begin, size_t count, float* span) const {
     size_t channel = begin / split_.inner % split_.count;
@@ -216,14 +200,6 @@ class Elementwise final : public CpuLayer {
       k += run;
       channel = channel + 1 == split_.count ? 0 : channel + 1;
       left = split_.inner;
-    }
-  }
-
-  static void put(const float* floats, const TensorView& to, size_t begin, size_t count) {
-    if (to.desc.type == ElementType::kFloat32) {
-      std::copy(floats, floats + count, reinterpret_cast<float*>(to.data) + begin);
-    } else {
-      float_to_half(floats, reinterpret_cast<half_t*>(to.data) + begin, count);
     }
   }
 

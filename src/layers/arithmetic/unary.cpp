@@ -134,39 +134,6 @@ constexpr struct {
     {UnaryFunction::kTanh, kernels::Curve::kTanh},
 };
 
-class VectorUnary final : public CpuLayer {
- public:
-  VectorUnary(CurveOf curve, const TensorDesc& input, const TensorDesc& output)
-      : curve_(curve), spans_({&input, 1}, output) {}
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    spans_.run(inputs, outputs[0], [this](size_t, const float* in, float* out, size_t count) {
-      kernels::apply(curve_.curve, curve_.a, curve_.b, in, out, count);
-    });
-    return {};
-  }
-
- private:
-  CurveOf curve_;
-  ElementSpans spans_;
-};
-
-class Unary final : public CpuLayer {
- public:
-  Unary(Function function, float a, float b, const TensorDesc& input, const TensorDesc& output)
-      : function_(function), a_(a), b_(b), spans_({&input, 1}, output) {}
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    spans_.run(inputs, outputs[0], [this](size_t, const float* in, float* out, size_t count) {
-      for (size_t i = 0; i < count; ++i) out[i] = function_(in[i], a_, b_);
-    });
-    return {};
-  }
-
- private:
-  Function function_;
-  float a_, b_;
-  ElementSpans spans_;
-};
-
 }  // namespace
 
 std::optional<CurveOf> curve_of(const UnaryAttributes& unary) {
@@ -218,14 +185,13 @@ Cost UnaryAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out
 
 LayerResult UnaryAttributes::create(Span<const TensorDesc> inputs,
                                     Span<const TensorDesc> outputs) const {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  if (const auto curve = curve_of(*this)) {
-    return std::unique_ptr<CpuLayer>(new VectorUnary(*curve, inputs[0], outputs[0]));
-  }
+  if (const auto curve = curve_of(*this)) return make_curve_layer(*curve, inputs, outputs);
   const NamedFunction& row = row_of(function);
-  return std::unique_ptr<CpuLayer>(new Unary(row.function, a.value_or(row.default_a),
-                                             b.value_or(row.default_b), inputs[0], outputs[0]));
+  const float x = a.value_or(row.default_a), y = b.value_or(row.default_b);
+  return make_span_layer(inputs, outputs,
+                         [f = row.function, x, y](const float* in, float* out, size_t count) {
+                           for (size_t i = 0; i < count; ++i) out[i] = f(in[i], x, y);
+                         });
 }
 
 }  // namespace dvnn::layers

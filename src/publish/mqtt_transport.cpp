@@ -5,9 +5,8 @@
 //
 // MQTT 5 is tried first, unless the library is old: its brokers say which messages they refuse,
 // where those of 3.1.1 may but acknowledge and drop them. A broker that knows no MQTT 5 is asked
-// again in 3.1.1. MQTT 5's limit of what a broker may send (Maximum Packet Size) is not announced:
-// the library takes it for connections alone that block while they are made, and keeps to it
-// nowhere. See received().
+// again in 3.1.1. MQTT 5's limit of what a broker may send is announced (announce_limit()), but the
+// library keeps to it nowhere: received() does.
 #include <linux/tcp.h>  // netinet/tcp.h's tcp_info is older
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
@@ -41,6 +40,8 @@ constexpr size_t kMqttWindow = 100;
 constexpr int kBearsAnyAnswer = 2000021;
 // What a broker may send: for the connection, its certificates and pings, and for a message.
 constexpr uint64_t kMostUnasked = uint64_t{1} << 20, kMostAnswer = 1024;
+// The largest packet of a broker that keeps to MQTT 5: a reason, and texts for a reader.
+constexpr uint32_t kMostPacket = 65536;
 
 struct MqttSettings {
   int qos = 1, keepalive = 30;
@@ -142,10 +143,23 @@ class MqttTransport final : public Transport {
     status_id_ = id;
   }
 
+  // The library has a parameter for it in the call alone that waits for the connection. But it
+  // keeps what that call was given for all connections to come, before it refuses to connect to no
+  // host.
+  void announce_limit() {
+    mosquitto_property* limit = nullptr;
+    if (version_ == MQTT_PROTOCOL_V5) {
+      mosquitto_property_add_int32(&limit, MQTT_PROP_MAXIMUM_PACKET_SIZE, kMostPacket);
+    }
+    mosquitto_connect_bind_v5(client_, nullptr, 0, settings_.keepalive, nullptr, limit);
+    mosquitto_property_free_all(&limit);
+  }
+
   // For a client that is not connected.
   void use_version(int version) {
     version_ = version;
     mosquitto_int_option(client_, MOSQ_OPT_PROTOCOL_VERSION, version);
+    announce_limit();
     mosquitto_property_free_all(&properties_);
     if (version != MQTT_PROTOCOL_V5) return;
     mosquitto_property_add_string(&properties_, MQTT_PROP_CONTENT_TYPE, "application/json");

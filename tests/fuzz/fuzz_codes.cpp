@@ -8,11 +8,12 @@
 #include "fuzzed_data.h"
 #include "target.h"
 #ifdef DVNN_HAVE_MARKERS
+#include <opencv2/core/utility.hpp>
+
 #include "codes/markers.h"
+#endif
 
 namespace dvnn::fuzz::codes_target {
-
-#endif
 
 using fuzz::expect;
 
@@ -45,7 +46,11 @@ codes::Luma picture_of(fuzz::FuzzedData* in) {
 
 }  // namespace
 
-static void prepare() {}
+static void prepare() {
+#ifdef DVNN_HAVE_MARKERS
+  cv::setNumThreads(1);  // pictures are small, and other targets have the other processors
+#endif
+}
 
 static void try_input(const uint8_t* data, size_t size) {
   fuzz::FuzzedData in(data, size);

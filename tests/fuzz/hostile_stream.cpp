@@ -117,7 +117,7 @@ void start_gstreamer() {
       },
       nullptr);
   const char* folder = std::getenv("GST_PLUGIN_PATH");
-  for (const char* plugin : {"/libgstdvnn.so", "/libgstdvnnzones.so"}) {
+  for (const char* plugin : {"/libgstdvnn.so", "/libgstdvnnzones.so", "/libgstdvnnpublish.so"}) {
     const std::string path = std::string(folder ? folder : "gst") + plugin;
     GError* error = nullptr;
     if (!gst_plugin_load_file(path.c_str(), &error)) {

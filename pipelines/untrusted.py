@@ -67,5 +67,23 @@ def parse_json(text):
         raise ValueError("it is nested too deeply") from error
 
 
+def check_texts(value):
+    """Raises ValueError if a text of a JSON value can be none outside of Python."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            one.encode()  # without half of a pair of surrogates
+            if "\0" in one:
+                raise ValueError("a text has the character 0")
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, dict):
+            left += [*one, *one.values()]
+
+
 def read_json(path, most):
-    return parse_json(read_text(path, most))
+    """What a regular file of at most `most` bytes says. Raises OSError or ValueError."""
+    value = parse_json(read_text(path, most))
+    check_texts(value)
+    return value

@@ -118,6 +118,12 @@ def check_that_mistakes_are_named(folder):
     assert "which segment?" in run("segment", folder, fails=True)
     assert "segments failed: 0" in run("local", folder, fails=True)
     assert "more than 100000 segments" in run("plan", os.path.join(folder, "p"), CLIP, "--segment", "1e-9", fails=True)
+    for length in ("inf", "nan", "0"):
+        told = run("plan", os.path.join(folder, "p"), CLIP, "--segment", length, fails=True)
+        assert "--segment %s must be a number of seconds" % length in told, told
+    name = os.path.join(folder.encode(), b"not-\xff.webm")
+    os.symlink(CLIP, name)
+    assert "cannot stand in a plan, which is UTF-8" in run("plan", os.path.join(folder, "p"), name, fails=True)
     assert "which segment?" in run("segment", folder, fails=True, SLURM_ARRAY_TASK_ID="x")
     pipe = os.path.join(folder, "\x1b[31mpipe.mp4")
     os.mkfifo(pipe)
@@ -130,6 +136,7 @@ def check_that_wrong_plans_and_torn_segments_are_named(folder):
     good = json.loads(read(folder, "plan.json"))
     plan, segments = os.path.join(folder, "plan.json"), good["segments"]
     for wrong, message in ((5, "'version' must be 1"), (dict(good, elements=[1]), "'elements' must be a text"),
+                           (dict(good, elements="\ud800"), "surrogates not allowed"),
                            (dict(good, segments={}), "'segments' must be a list of 1 to 100000"),
                            (dict(good, segments=segments * 60000), "'segments' must be a list of 1 to 100000"),
                            (dict(good, segments=[5]), "segment 0 has no 'video'"),

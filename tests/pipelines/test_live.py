@@ -137,8 +137,12 @@ def check_that_what_is_not_there_is_refused(folder):
         assert "default-src 'none'" in policy and "unsafe" not in policy, policy
     finally:
         live.close()
-    done = subprocess.run([sys.executable, DVLIVE, "../x"], stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 2 and "no name of a stream" in done.stderr
+    os.symlink("/nothing/there", os.path.join(folder, "link.jsonl"))
+    for words, message in ((["../x"], "no name of a stream"), (["--port", "65536", "x"], "'65536' is no port: 0 to 65535"),
+                           (["--folder", folder + "/none", "x"], "none/x.jsonl"), (["--folder", folder, "link"], "link.jsonl"),
+                           (["--folder", folder, "--bind", "no address", "x"], "--bind no address --port 8080: ")):
+        done = subprocess.run([sys.executable, DVLIVE, *words], stderr=subprocess.PIPE, text=True, timeout=60)
+        assert done.returncode in (1, 2) and message in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
 def check_pictures_that_arrive_whole(folder):

@@ -10,6 +10,11 @@
 
 namespace dvnn {
 
+/// An error for what dlopen() would wait for or cannot load: named pipes, devices, and files
+/// without bytes, as those of /proc, of which some wait for their next line. What is not there is
+/// none.
+Status check_library(const std::string& path);
+
 /// Loads the library at `path`, and never one of the system's of that name. kNotFound: no such file
 /// exists; kIo: the file cannot be loaded, and why.
 Result<void*> open_library(const std::string& path);

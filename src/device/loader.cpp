@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/environment.h"
-#include "base/file.h"
+#include "base/library.h"
 
 namespace dvnn::device {
 namespace {
@@ -25,7 +25,7 @@ bool says_not_there(const std::string& why, const std::string& path) {
 }  // namespace
 
 Result<std::shared_ptr<const Library>> Library::load(const std::string& path) {
-  DVNN_TRY(check_regular(path));  // dlopen() would wait for who writes to a named pipe
+  DVNN_TRY(check_library(path));
   // RTLD_LOCAL: two device libraries with the same symbols may be loaded side by side.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {

@@ -42,6 +42,21 @@ std::string unescaped(const std::string& text) {
   return out;
 }
 
+// What stands in an URL would not arrive as it is written: a library would refuse it with each
+// connection, or read another host or name.
+Status check_characters(const Address& address) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; };
+  const char* const elsewhere = address.scheme == "kafka" ? "\"<>\\^`{|}" : "\"<>\\^`{|}[]";
+  if (std::any_of(address.url.begin(), address.url.end(), is_control) ||
+      address.host.find_first_of(elsewhere) != std::string::npos) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + printable(address.url) + "' has a character that no URL has there"};
+  }
+  if ((address.user + address.password).find('\0') == std::string::npos) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "'" + printable(address.url) + "': a user or a password has the character 0"};
+}
+
 // Takes the port off a single host.
 Status take_port(Address* address) {
   const size_t colon = address->host.rfind(':');
@@ -101,6 +116,7 @@ Result<Address> parse_address(const std::string& url) {
   if (address.host.empty()) {
     return Error{ErrorCode::kInvalidArgument, "'" + printable(address.url) + "' names no host"};
   }
+  DVNN_TRY(check_characters(address));
   return address;
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/environment.h"
+#include "base/library.h"
 #include "check_suite.h"
 
 namespace dvnn::test::file_tests {
@@ -57,6 +58,23 @@ START_TEST(pipes_devices_and_folders_are_refused_at_once) {
   const auto missing = open_file(folder.file("none"), 1);
   ck_assert(!missing.ok() && missing.error().code == ErrorCode::kNotFound);
   ck_assert(check_regular(folder.file("none")).ok());
+}
+END_TEST
+
+// Some files of /proc, which have no size, wait for what comes next; dlopen() would read them.
+START_TEST(a_library_has_bytes) {
+  const Folder folder;
+  const std::string empty = folder.file("empty.so"), pipe = folder.file("pipe.so");
+  ck_assert(write_file(empty, "").ok());
+  ck_assert_int_eq(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {empty, std::string("/proc/self/status")}) {
+    const auto library = open_library(path);
+    ck_assert(!library.ok());
+    expect_refused(library.error(), path, " has no bytes: it is no library");
+  }
+  const auto waiting = open_library(pipe);
+  ck_assert(!waiting.ok());
+  expect_refused(waiting.error(), pipe, " is not a regular file");
 }
 END_TEST
 
@@ -120,8 +138,8 @@ START_TEST(variables_are_numbers_or_as_if_not_set) {
 }
 END_TEST
 
-DVNN_SUITE(file, pipes_devices_and_folders_are_refused_at_once, what_is_read_is_bounded,
-           only_own_regular_files_are_opened_within_a_folder,
+DVNN_SUITE(file, pipes_devices_and_folders_are_refused_at_once, a_library_has_bytes,
+           what_is_read_is_bounded, only_own_regular_files_are_opened_within_a_folder,
            variables_are_numbers_or_as_if_not_set)
 
 }  // namespace dvnn::test::file_tests

@@ -153,6 +153,11 @@ START_TEST(options_and_addresses_are_refused_by_name) {
   expect("ftp://host/", "", "begins with 'ftp', and must with one of file, mqtt");
   expect("mqtt://", "", "names no host");
   expect("mqtt://host:99999", "", "port that is not in 1..65535");
+  for (const char* url :
+       {"http://[", "http://[::1", "https://a host/", "mqtt://host/\n", "mqtt://a|b"}) {
+    expect(url, "", "has a character that no URL has there");
+  }
+  expect("mqtt://me%00:secret@host", "", "'mqtt://host': a user or a password has the character 0");
   expect("file:/tmp/x", "colour=red", "file has no option 'colour', but has keep, rotate-bytes");
   expect("file:/tmp/x", "keep=0", "option keep is '0', and must be in 1..9999");
   expect("file:/tmp/x", "keep=1,secret", "option 2 is not of the form name=value");

@@ -51,37 +51,41 @@ bool SegmentReader::read(uint64_t at, size_t size) {
   return read_at(file_, at, buffer_->data(), size).ok();
 }
 
-std::optional<RecordHead> SegmentReader::head_at(uint64_t at) {
-  if (!read(at, kRecordHead)) return std::nullopt;
-  const auto head = read_head({buffer_->data(), buffer_->size()});
+std::optional<RecordHead> SegmentReader::fitting_head(Span<const char> bytes) const {
+  const auto head = read_head(bytes);
   const bool fits = head && head->number >= least_number_ && head->number <= most_number_;
   return fits ? head : std::nullopt;
 }
 
-std::optional<uint64_t> SegmentReader::find_mark(uint64_t from) {
+// From `at` on, which becomes its place. Each block is read once, however many marks it has that
+// begin no head.
+std::optional<RecordHead> SegmentReader::find_head(uint64_t* at) {
   constexpr uint64_t kBlock = 65536;
   const std::string mark(kRecordMark, sizeof(kRecordMark));
-  for (; from < bytes_; from += kBlock) {
-    // The blocks overlap, so that no mark lies across two of them.
-    if (!read(from, static_cast<size_t>(std::min(kBlock + mark.size() - 1, bytes_ - from)))) break;
-    const size_t found = buffer_->find(mark);
-    if (found != std::string::npos) return from + found;
+  for (; *at < bytes_; *at += kBlock) {
+    // The blocks overlap, so that no head lies across two of them.
+    if (!read(*at, static_cast<size_t>(std::min(kBlock + kRecordHead - 1, bytes_ - *at)))) break;
+    for (size_t found = buffer_->find(mark); found < kBlock;
+         found = buffer_->find(mark, found + 1)) {
+      if (const auto head = fitting_head({buffer_->data() + found, buffer_->size() - found})) {
+        *at += found;
+        return head;
+      }
+    }
   }
   return std::nullopt;
 }
 
 std::optional<SegmentReader::Record> SegmentReader::next() {
-  std::optional<uint64_t> at = end_;
-  std::optional<RecordHead> head = head_at(*at);
-  while (!head) {
-    at = find_mark(*at + 1);
-    if (!at) return std::nullopt;
-    head = head_at(*at);
-  }
+  uint64_t at = end_;
+  std::optional<RecordHead> head;
+  if (read(at, kRecordHead)) head = fitting_head({buffer_->data(), buffer_->size()});
+  if (!head) head = find_head(&at);
+  if (!head) return std::nullopt;
   Record record;
   record.number = head->number;
-  record.end = std::min(*at + kRecordHead + head->body_bytes, bytes_);
-  if (read(*at + kRecordHead, head->body_bytes)) {
+  record.end = std::min(at + kRecordHead + head->body_bytes, bytes_);
+  if (read(at + kRecordHead, head->body_bytes)) {
     record.message = read_body(*head, {buffer_->data(), buffer_->size()});
   }
   least_number_ = record.number + 1;

@@ -37,8 +37,8 @@ class SegmentReader {
 
  private:
   bool read(uint64_t at, size_t size);
-  std::optional<RecordHead> head_at(uint64_t at);
-  std::optional<uint64_t> find_mark(uint64_t from);
+  std::optional<RecordHead> fitting_head(Span<const char> bytes) const;
+  std::optional<RecordHead> find_head(uint64_t* at);
 
   const int file_;
   const uint64_t bytes_;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records are found where a segment is damaged, at the cost of reading it once.
+#include <fcntl.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "base/file.h"
+#include "check_suite.h"
+#include "publish/spool_segment.h"
+#include "temporary_folder.h"
+
+namespace dvnn::test::spool_segment_tests {
+
+using publish::SegmentReader;
+
+namespace {
+
+constexpr uint64_t kFirst = 7;
+
+File written(const TemporaryFolder& folder, const std::string& bytes) {
+  const std::string path = folder.file("segment");
+  const Status status = write_file(path, bytes);
+  if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
+  return File(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+std::string record(const std::string& body) {
+  std::string bytes;
+  publish::append_record({"topic", "key", body}, kFirst, &bytes);
+  return bytes;
+}
+
+// The bytes that this process has read so far, by any call.
+uint64_t bytes_read() {
+  std::ifstream counts("/proc/self/io");
+  std::string name;
+  uint64_t count = 0;
+  counts >> name >> count;
+  return count;
+}
+
+}  // namespace
+
+// At the edge of a block, and one to the left and the right of it, too.
+START_TEST(a_record_is_found_behind_any_bytes) {
+  const std::string whole = record("it");
+  for (const size_t before : {size_t{1}, size_t{100}, size_t{65536}, size_t{65536 * 3}}) {
+    for (int beside = -30; beside <= 30; ++beside) {
+      if (beside < 0 && before < static_cast<size_t>(-beside)) continue;
+      const size_t size = before + static_cast<size_t>(beside);
+      if (size == 0) continue;
+      const TemporaryFolder folder;
+      const File file = written(folder, std::string(size, '\xff') + whole + "rest");
+      std::string buffer;
+      SegmentReader reader(file.fd(), kFirst, size_of(file), &buffer);
+      const auto found = reader.next();
+      ck_assert_msg(found && found->message, "behind %zu bytes", size);
+      dvnn_assert_text(found->message->body, "it");
+      ck_assert_uint_eq(found->end, size + whole.size());
+      ck_assert(!reader.next());
+    }
+  }
+}
+END_TEST
+
+START_TEST(marks_of_no_record_do_not_cost_more_than_other_bytes) {
+  std::string marks;
+  for (int i = 0; i < 200000; ++i) marks.append(publish::kRecordMark, sizeof(publish::kRecordMark));
+  const std::string last = record("last");
+  const TemporaryFolder folder;
+  const File file = written(folder, marks + last);
+  std::string buffer;
+  SegmentReader reader(file.fd(), kFirst, size_of(file), &buffer);
+  const uint64_t before = bytes_read();
+  const auto found = reader.next();
+  const uint64_t read = bytes_read() - before;
+  ck_assert(found && found->message);
+  dvnn_assert_text(found->message->body, "last");
+  ck_assert_uint_lt(read, 2 * (marks.size() + last.size()));
+}
+END_TEST
+
+DVNN_SUITE(publish_spool_segment, a_record_is_found_behind_any_bytes,
+           marks_of_no_record_do_not_cost_more_than_other_bytes)
+
+}  // namespace dvnn::test::spool_segment_tests

@@ -100,6 +100,12 @@ gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   return taken;
 }
 
+gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
+  const bool answered = guard(trans, "the query cannot be answered", false,
+                              [&] { return work_of(trans).answer(direction, query); });
+  return answered || parent_class_of(trans)->query(trans, direction, query);
+}
+
 void before_transform(GstBaseTransform* trans, GstBuffer* frame) {
   sync_properties(trans, trans->segment, frame);
 }
@@ -148,6 +154,7 @@ void init_class(gpointer type_class, gpointer data) {
   trans_class->stop = GST_DEBUG_FUNCPTR(stop);
   trans_class->set_caps = GST_DEBUG_FUNCPTR(set_caps);
   trans_class->sink_event = GST_DEBUG_FUNCPTR(sink_event);
+  trans_class->query = GST_DEBUG_FUNCPTR(query);
   trans_class->before_transform = GST_DEBUG_FUNCPTR(before_transform);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR(transform_ip);
   if (element->adapt) element->adapt(trans_class);

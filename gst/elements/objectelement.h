@@ -47,6 +47,9 @@ class ObjectElement {
   /// The element is about to leave PAUSED; its streaming thread may still be at work.
   virtual void leave_paused() {}
 
+  /// Answers a query that comes from the other side of that pad; false: it goes on. Any thread.
+  virtual bool answer(GstPadDirection, GstQuery*) { return false; }
+
   // Streaming thread.
   virtual bool set_caps(GstCaps* in, GstCaps* out) = 0;
   virtual GstFlowReturn frame(GstBuffer* frame) = 0;

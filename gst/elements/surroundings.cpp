@@ -15,7 +15,6 @@ namespace {
 
 struct Search {
   std::function<bool(GstElement* element)> found;  // whether the search is for this element
-  bool doubts = true;                              // what cannot be known counts as found
   std::set<GstPad*> seen;  // pipelines may have loops, and branches that meet again
 };
 
@@ -33,7 +32,7 @@ bool continues_to(GstPad* pad, Search* search) {
     Value item(GST_TYPE_PAD);
     const GstIteratorResult result = gst_iterator_next(links.get(), item.get());
     if (result == GST_ITERATOR_DONE) break;
-    if (result != GST_ITERATOR_OK) return search->doubts;  // pads come and go: who knows
+    if (result != GST_ITERATOR_OK) return true;  // pads come and go: who knows
     const PadPtr link(GST_PAD(g_value_dup_object(item.get())));
     if (leads_to(link.get(), search)) return true;
   }
@@ -42,13 +41,13 @@ bool continues_to(GstPad* pad, Search* search) {
 
 bool leads_to(GstPad* pad, Search* search) {
   if (!search->seen.insert(pad).second) return false;
-  if (search->doubts && has_probe(pad)) return true;
+  if (has_probe(pad)) return true;
   const PadPtr peer(gst_pad_get_peer(pad));
   if (!peer) return false;
   const std::unique_ptr<GstElement, Unref> element(gst_pad_get_parent_element(peer.get()));
   // A pad of no element, nor of a bin's wall, is an application's.
   const bool of_application = !element && !GST_IS_PROXY_PAD(peer.get());
-  if (of_application || (search->doubts && has_probe(peer.get()))) return search->doubts;
+  if (of_application || has_probe(peer.get())) return true;
   // The elements in a bin do the bin's work.
   if (element && !GST_IS_BIN(element.get()) && search->found(element.get())) return true;
   return continues_to(peer.get(), search);
@@ -107,26 +106,29 @@ bool may_attach(GstElement* element) {
   return !known || is_one_of(origin.name, {"appsrc"}) || hands_off_frames(element);
 }
 
-bool tracks(GstElement* element) {
-  const Origin origin = origin_of(element);
-  return is_one_of(origin.package, {"gst-dvnn"}) && is_one_of(origin.name, {"dvtrack"});
-}
+constexpr const char* kTrackedQuery = "dvnn-tracked";
 
 }  // namespace
 
 bool has_reader_of_outputs(GstPad* src) {
-  Search search{may_read, true, {}};
+  Search search{may_read, {}};
   return leads_to(src, &search);
 }
 
 bool has_source_of_outputs(GstPad* sink) {
-  Search search{may_attach, true, {}};
+  Search search{may_attach, {}};
   return leads_to(sink, &search);
 }
 
-bool has_tracker(GstPad* sink) {
-  Search search{tracks, false, {}};
-  return leads_to(sink, &search);
+bool is_tracked(GstPad* sink) {
+  const QueryPtr query(
+      gst_query_new_custom(GST_QUERY_CUSTOM, gst_structure_new_empty(kTrackedQuery)));
+  return gst_pad_peer_query(sink, query.get());
+}
+
+bool asks_for_tracks(GstQuery* query) {
+  return GST_QUERY_TYPE(query) == GST_QUERY_CUSTOM &&
+         gst_structure_has_name(gst_query_get_structure(query), kTrackedQuery);
 }
 
 }  // namespace dvnn::gst

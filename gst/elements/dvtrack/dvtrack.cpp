@@ -50,6 +50,7 @@
 #include "elements/dvtrack/streamtracks.h"
 #include "elements/dvtrack/tracksettings.h"
 #include "elements/foundevents.h"
+#include "elements/surroundings.h"
 #include "frames/videocaps.h"
 #include "log.h"
 #include "refs.h"
@@ -77,6 +78,9 @@ class TrackElement final : public ElementWithSettings<TrackSettings> {
   bool set_caps(GstCaps* in, GstCaps* out) override;
   void event(GstEvent* event) override;
   void event_passed() override { found_.release(); }
+  bool answer(GstPadDirection direction, GstQuery* query) override {
+    return direction == GST_PAD_SRC && asks_for_tracks(query);
+  }
   GstFlowReturn frame(GstBuffer* frame) override;
 
  private:

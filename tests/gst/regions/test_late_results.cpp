@@ -382,6 +382,27 @@ START_TEST(frames_behind_a_tracker_are_expected_to_leave_at_once) {
 }
 END_TEST
 
+// Whoever follows objects may say so: dvinfer does not look for an element's name.
+START_TEST(any_tracker_may_answer_that_it_is_one) {
+  FaultPlan faults("exec:*:delay=200");
+  GstHarness* h = gst_harness_new_parse(
+      ("dvconvert regions=objects ! " + infer(Looks::kRed, "when-busy=pass " + FaultPlan::device()))
+          .c_str());
+  static const GstPadQueryFunction of_harness = GST_PAD_QUERYFUNC(h->srcpad);
+  gst_pad_set_query_function(h->srcpad, [](GstPad* pad, GstObject* parent, GstQuery* query) {
+    const bool asked = GST_QUERY_TYPE(query) == GST_QUERY_CUSTOM &&
+                       gst_structure_has_name(gst_query_get_structure(query), "dvnn-tracked");
+    return asked ? TRUE : of_harness(pad, parent, query);
+  });
+  // It is asked at the start, which the harness has done already.
+  gst_element_set_state(h->element, GST_STATE_READY);
+  gst_element_set_state(h->element, GST_STATE_PLAYING);
+  gst_harness_set_src_caps_str(h, video_caps("RGB", kWidth, kHeight).c_str());
+  ck_assert_uint_lt(gst_harness_query_latency(h) / GST_MSECOND, 200);
+  gst_harness_teardown(h);
+}
+END_TEST
+
 START_TEST(video_keeps_its_rate_before_a_slow_second_network) {
   // A run takes a third of a second, and there are several for each frame.
   FaultPlan faults("");
@@ -420,6 +441,6 @@ DVNN_WATCHED_SUITE(
     nothing_joins_after_a_flush_other_caps_or_another_segment, nothing_joins_after_another_network,
     the_end_of_the_stream_waits_for_nothing_late, a_late_run_that_fails_is_told_as_on_error_says,
     a_late_run_that_never_ends_is_told, frames_behind_a_tracker_are_expected_to_leave_at_once,
-    video_keeps_its_rate_before_a_slow_second_network)
+    any_tracker_may_answer_that_it_is_one, video_keeps_its_rate_before_a_slow_second_network)
 
 }  // namespace dvnn::test::late_results_tests

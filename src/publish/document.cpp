@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <ctime>
 #include <random>
-#include <string_view>
 
 #include "base/base64.h"
 #include "base/format.h"
@@ -34,25 +33,7 @@ double finite(double value) {
   return std::isfinite(value) ? value : 0;
 }
 
-// Labels and texts come from files and networks: what is no UTF-8 is replaced.
-std::string line_of(const Json& document) {
-  return document.dump();
-}
-
-Json of(const image::Corners& box) {
-  return {pixels(box.x0), pixels(box.y0), pixels(box.x1), pixels(box.y1)};
-}
-
-void set_text(const char* name, const std::string& text, Json* out) {
-  if (!text.empty()) (*out)[name] = text;
-}
-
-template <typename T>
-void set_number(const char* name, const std::optional<T>& value, Json* out) {
-  if (value) (*out)[name] = *value;
-}
-
-// Members come in the order of their names.
+// Members come in the order of the schema.
 void put(const image::Corners& box, LineWriter* out) {
   out->begin_list();
   for (const double edge : {box.x0, box.y0, box.x1, box.y1}) out->number(pixels(edge));
@@ -63,34 +44,46 @@ void put_text(const char* name, const std::string& text, LineWriter* out) {
   if (!text.empty()) out->name(name).text(text);
 }
 
+void put_natural(const char* name, const std::optional<uint64_t>& value, LineWriter* out) {
+  if (value) out->name(name).natural(*value);
+}
+
 void put(const Picture& picture, LineWriter* out) {
   out->begin_object();
-  if (picture.file.empty()) out->name("base64").text(base64(picture.jpeg));
-  if (picture.box) put(*picture.box, &out->name("box"));
-  if (!picture.file.empty()) out->name("file").text(picture.file);
-  out->name("height").integer(picture.height);
-  out->name("of").text(picture.of_frame ? "frame" : "object");
-  if (picture.pts) out->name("pts").natural(*picture.pts);
   out->name("type").text("image/jpeg");
+  out->name("of").text(picture.of_frame ? "frame" : "object");
   out->name("width").integer(picture.width);
+  out->name("height").integer(picture.height);
+  put_natural("pts", picture.pts, out);
+  if (picture.box) put(*picture.box, &out->name("box"));
+  if (picture.file.empty()) {
+    out->name("base64").text(base64(picture.jpeg));
+  } else {
+    out->name("file").text(picture.file);
+  }
   out->end_object();
 }
 
 void put(const objects::Mask& mask, LineWriter* out) {
   out->begin_object();
   put(mask.place, &out->name("box"));
+  out->name("width").integer(mask.width);
+  out->name("height").integer(mask.height);
   out->name("cells").text(
       base64({reinterpret_cast<const char*>(mask.cells.data()), mask.cells.size()}));
-  out->name("height").integer(mask.height);
-  out->name("width").integer(mask.width);
   out->end_object();
 }
 
 // Of two numbers with one name, the last counts.
 void put(const std::vector<objects::Number>& numbers, LineWriter* out) {
-  Json all = Json::object();
-  for (const auto& [name, value] : numbers) all[name] = finite(value);
-  out->name("numbers").raw(line_of(all));
+  out->begin_object();
+  for (auto number = numbers.begin(); number != numbers.end(); ++number) {
+    const bool replaced = std::any_of(number + 1, numbers.end(), [&](const objects::Number& other) {
+      return other.name == number->name;
+    });
+    if (!replaced) out->name_of(number->name).number(finite(number->value));
+  }
+  out->end_object();
 }
 
 void put_points(const char* name, const std::vector<objects::Point>& points, bool with_confidence,
@@ -107,115 +100,54 @@ void put_points(const char* name, const std::vector<objects::Point>& points, boo
   out->end_list();
 }
 
+void put_embedding(const std::vector<float>& embedding, LineWriter* out) {
+  out->name("embedding").begin_list();
+  for (const float value : embedding) out->number(finite(static_cast<double>(value)));
+  out->end_list();
+}
+
 void put(const FrameObject& told, LineWriter* out) {
   // All members, so that a new one is not forgotten here.
   const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
                region, region_name, network, outline, points, skeleton, mask, text, text_format,
                embedding, numbers] = told.object;
   out->begin_object();
-  if (objects::has_box(told.object)) put(box, &out->name("box"));
-  out->name("class_id").integer(class_id);
-  out->name("confidence").number(share(static_cast<double>(confidence)));
-  if (!embedding.empty()) {
-    out->name("embedding").begin_list();
-    for (const float value : embedding) out->number(finite(static_cast<double>(value)));
-    out->end_list();
-  }
   out->name("id").natural(id);
-  out->name("kind").text(objects::kind_name(kind));
-  out->name("label").text(label);
-  if (mask.there()) put(mask, &out->name("mask"));
-  put_text("network", network, out);
-  if (!numbers.empty()) put(numbers, out);
-  put_points("outline", outline, false, out);
   if (parent > 0) out->name("parent").natural(parent);
-  if (told.picture) put(*told.picture, &out->name("picture"));
-  put_points("points", points, true, out);
-  if (predicted) out->name("predicted").flag(true);
+  if (track_id > 0) out->name("track_id").natural(track_id);
+  out->name("kind").text(objects::kind_name(kind));
+  out->name("class_id").integer(class_id);
+  out->name("label").text(label);
+  out->name("confidence").number(share(static_cast<double>(confidence)));
+  put_text("network", network, out);
   put_text("region", region_name, out);
+  if (predicted) out->name("predicted").flag(true);
+  if (objects::has_box(told.object)) put(box, &out->name("box"));
+  put_points("points", points, true, out);
   put_text("skeleton", skeleton, out);
+  put_points("outline", outline, false, out);
+  if (mask.there()) put(mask, &out->name("mask"));
   put_text("text", text, out);
   put_text("text_format", text_format, out);
-  if (track_id > 0) out->name("track_id").natural(track_id);
-  out->end_object();
-}
-
-void put(const std::vector<ZoneCount>& counts, LineWriter* out);
-
-void put(const ZoneCount& count, LineWriter* out) {
-  std::vector<std::pair<const char*, uint64_t>> numbers = count.numbers;
-  // These two are no numbers, but have their places among the names.
-  numbers.emplace_back("name", 0);
-  if (!count.labels.empty()) numbers.emplace_back("labels", 0);
-  std::sort(numbers.begin(), numbers.end(), [](const auto& a, const auto& b) {
-    return std::string_view(a.first) < std::string_view(b.first);
-  });
-  out->begin_object();
-  for (const auto& [name, value] : numbers) {
-    out->name(name);
-    if (std::string_view(name) == "name") {
-      out->text(count.name);
-    } else if (std::string_view(name) == "labels") {
-      put(count.labels, out);
-    } else {
-      out->natural(value);
-    }
-  }
+  if (!embedding.empty()) put_embedding(embedding, out);
+  if (!numbers.empty()) put(numbers, &out->name("numbers"));
+  if (told.picture) put(*told.picture, &out->name("picture"));
   out->end_object();
 }
 
 void put(const std::vector<ZoneCount>& counts, LineWriter* out) {
   out->begin_list();
-  for (const ZoneCount& count : counts) put(count, out);
+  for (const ZoneCount& count : counts) {
+    out->begin_object();
+    out->name("name").text(count.name);
+    for (const auto& [name, value] : count.numbers) out->name(name).natural(value);
+    if (!count.labels.empty()) put(count.labels, &out->name("labels"));
+    out->end_object();
+  }
   out->end_list();
 }
 
-Json of(const EventFacts& event) {
-  Json facts = {{"kind", event.kind}};
-  set_text("area", event.area, &facts);
-  set_text("line", event.line, &facts);
-  set_text("label", event.label, &facts);
-  set_text("direction", event.direction, &facts);
-  if (event.track_id > 0) facts["track_id"] = event.track_id;
-  set_number("duration", event.duration, &facts);
-  set_number("inside", event.inside, &facts);
-  return facts;
-}
-
-Json of(const TrackFacts& track) {
-  Json facts = {{"state", track.ended ? "ended" : "started"},
-                {"track_id", track.track_id},
-                {"class_id", track.class_id},
-                {"label", track.label},
-                {"first", track.first},
-                {"last", track.last}};
-  set_text("network", track.network, &facts);
-  if (track.confidence) facts["confidence"] = share(*track.confidence);
-  if (track.box) facts["box"] = of(*track.box);
-  set_number("detections", track.detections, &facts);
-  for (const auto& [place, time] : track.path) {
-    facts["path"].push_back({pixels(place[0]), pixels(place[1]), time});
-  }
-  if (track.best_view) {
-    facts["best_view"] = {{"pts", track.best_view->pts},
-                          {"confidence", share(track.best_view->confidence)},
-                          {"box", of(track.best_view->box)}};
-  }
-  return facts;
-}
-
-void put_before_id(const FrameFacts& frame, LineWriter* out) {
-  if (!frame.counts) return;
-  out->name("counts").begin_object();
-  put(frame.counts->areas, &out->name("areas"));
-  put(frame.counts->lines, &out->name("lines"));
-  out->end_object();
-}
-
-void put_after_id(const FrameFacts& frame, LineWriter* out) {
-  out->name("objects").begin_list();
-  for (const FrameObject& object : frame.objects) put(object, out);
-  out->end_list();
+void put(const FrameFacts& frame, LineWriter* out) {
   out->name("passes").begin_list();
   for (const PassFacts& pass : frame.passes) {
     out->begin_object();
@@ -224,16 +156,82 @@ void put_after_id(const FrameFacts& frame, LineWriter* out) {
     out->end_object();
   }
   out->end_list();
+  out->name("objects").begin_list();
+  for (const FrameObject& object : frame.objects) put(object, out);
+  out->end_list();
+  if (!frame.counts) return;
+  out->name("counts").begin_object();
+  put(frame.counts->areas, &out->name("areas"));
+  put(frame.counts->lines, &out->name("lines"));
+  out->end_object();
+}
+
+void put(const EventFacts& event, LineWriter* out) {
+  out->name("event").begin_object();
+  out->name("kind").text(event.kind);
+  put_text("area", event.area, out);
+  put_text("line", event.line, out);
+  if (event.track_id > 0) out->name("track_id").natural(event.track_id);
+  put_text("label", event.label, out);
+  put_text("direction", event.direction, out);
+  put_natural("duration", event.duration, out);
+  put_natural("inside", event.inside, out);
+  out->end_object();
+}
+
+void put_path(const TrackFacts& track, LineWriter* out) {
+  out->name("path").begin_list();
+  for (const auto& [place, time] : track.path) {
+    out->begin_list();
+    out->number(pixels(place[0]));
+    out->number(pixels(place[1]));
+    out->natural(time);
+    out->end_list();
+  }
+  out->end_list();
+}
+
+void put(const TrackFacts& track, LineWriter* out) {
+  out->name("track").begin_object();
+  out->name("state").text(track.ended ? "ended" : "started");
+  out->name("track_id").natural(track.track_id);
+  put_text("network", track.network, out);
+  out->name("class_id").integer(track.class_id);
+  out->name("label").text(track.label);
+  out->name("first").natural(track.first);
+  out->name("last").natural(track.last);
+  if (track.confidence) out->name("confidence").number(share(*track.confidence));
+  if (track.box) put(*track.box, &out->name("box"));
+  put_natural("detections", track.detections, out);
+  if (!track.path.empty()) put_path(track, out);
+  if (track.best_view) {
+    out->name("best_view").begin_object();
+    out->name("pts").natural(track.best_view->pts);
+    out->name("confidence").number(share(track.best_view->confidence));
+    put(track.best_view->box, &out->name("box"));
+    out->end_object();
+  }
+  out->end_object();
 }
 
 void put(const Times& time, LineWriter* out) {
   out->begin_object();
-  if (time.ntp) out->name("ntp").natural(*time.ntp);
-  if (time.pts) out->name("pts").natural(*time.pts);
-  if (time.stream_time) out->name("stream_time").natural(*time.stream_time);
+  put_natural("pts", time.pts, out);
+  put_natural("stream_time", time.stream_time, out);
   out->name("utc").text(utc_text(time.utc_ns));
   out->name("utc_from").text(time.from_reference ? "reference" : "clock");
+  put_natural("ntp", time.ntp, out);
   out->end_object();
+}
+
+const char* type_of(const FrameFacts&) {
+  return "frame";
+}
+const char* type_of(const EventFacts&) {
+  return "event";
+}
+const char* type_of(const TrackFacts&) {
+  return "track";
 }
 
 }  // namespace
@@ -262,39 +260,40 @@ std::string to_line(const Document& document, const Identity& identity, uint64_t
                     const Json& fields) {
   constexpr size_t kRoom = 512, kRoomOfObject = 256;
   const auto* frame = std::get_if<FrameFacts>(&document.facts);
-  const auto* event = std::get_if<EventFacts>(&document.facts);
-  const auto* track = std::get_if<TrackFacts>(&document.facts);
   LineWriter out(kRoom + (frame ? kRoomOfObject * frame->objects.size() : 0));
   out.begin_object();
-  if (frame) put_before_id(*frame, &out);
-  if (event) out.name("event").raw(line_of(of(*event)));
-  if (fields.is_object() && !fields.empty()) out.name("fields").raw(line_of(fields));
-  if (document.width > 0 && document.height > 0) {
-    out.name("frame").begin_object();
-    out.name("height").integer(document.height);
-    out.name("width").integer(document.width);
-    out.end_object();
-  }
+  out.name("version").integer(kVersion);
+  out.name("type").text(
+      std::visit([](const auto& facts) { return type_of(facts); }, document.facts));
   out.name("id").text(identity.session + "-" + std::to_string(seq));
-  if (frame) put_after_id(*frame, &out);
-  if (document.picture) put(*document.picture, &out.name("picture"));
-  out.name("seq").natural(seq);
   out.name("session").text(identity.session);
+  out.name("seq").natural(seq);
   out.name("stream").text(identity.stream);
   put(document.time, &out.name("time"));
-  if (track) out.name("track").raw(line_of(of(*track)));
-  out.name("type").text(frame ? "frame" : event ? "event" : "track");
-  out.name("version").integer(kVersion);
+  if (document.width > 0 && document.height > 0) {
+    out.name("frame").begin_object();
+    out.name("width").integer(document.width);
+    out.name("height").integer(document.height);
+    out.end_object();
+  }
+  std::visit([&out](const auto& facts) { put(facts, &out); }, document.facts);
+  if (document.picture) put(*document.picture, &out.name("picture"));
+  if (fields.is_object() && !fields.empty()) out.name("fields").raw(fields.dump_as_given());
   out.end_object();
   return out.take();
 }
 
 std::string status_document(const Identity& identity, bool online) {
-  return line_of({{"version", kVersion},
-                  {"type", "status"},
-                  {"session", identity.session},
-                  {"stream", identity.stream},
-                  {"state", online ? "online" : "offline"}});
+  constexpr size_t kRoom = 128;
+  LineWriter out(kRoom);
+  out.begin_object();
+  out.name("version").integer(kVersion);
+  out.name("type").text("status");
+  out.name("session").text(identity.session);
+  out.name("stream").text(identity.stream);
+  out.name("state").text(online ? "online" : "offline");
+  out.end_object();
+  return out.take();
 }
 
 Result<Json> parse_fields(const std::string& text) {

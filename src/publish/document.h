@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents that are published, as values and as lines of JSON: docs/schema/document-1.json.
-// Members that are empty, or none, are left out.
+// Members come in its order; those that are empty, or none, are left out.
 #pragma once
 
 #include <array>

@@ -42,6 +42,14 @@ LineWriter& LineWriter::name(std::string_view name) {
   return *this;
 }
 
+LineWriter& LineWriter::name_of(std::string_view text) {
+  separate();
+  append_json(text, &text_);
+  text_ += ':';
+  first_ = true;
+  return *this;
+}
+
 void LineWriter::text(std::string_view value) {
   separate();
   append_json(value, &text_);

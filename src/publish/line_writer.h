@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes JSON as text, member by member, without a tree of values in between: a camera's documents
-// are many and alike. What it writes is what Json::dump() writes of the same members, if they come
-// in the order of their names.
+// are many and alike, and with a tree (ours, or nlohmann's) half as many are written in a second.
+// What it writes is what Json::dump_as_given() writes of the same members.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,8 @@ class LineWriter {
 
   /// The name of the next member. It is one of the program's: nothing in it is escaped.
   LineWriter& name(std::string_view name);
+  /// The same of any bytes.
+  LineWriter& name_of(std::string_view text);
   void begin_object() { open('{'); }
   void end_object() { close('}'); }
   void begin_list() { open('['); }

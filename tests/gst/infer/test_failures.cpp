@@ -318,6 +318,25 @@ void swap_to(Pipeline* pipeline, const std::string& path, const char* label) {
 
 }  // namespace
 
+START_TEST(a_network_that_is_named_again_is_not_loaded_again) {
+  Pipeline pipeline(paced_source() + infer(Looks::kRed, "name=infer") + kSink);
+  demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
+  demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 10; }, "frames came"));
+  swap_to(&pipeline, grid_path(Looks::kBlue), "blue");
+  g_object_set(pipeline["infer"], "network", grid_path(Looks::kBlue).c_str(), nullptr);
+  const size_t then = pipeline.count();
+  demand(&pipeline,
+         pipeline.run_until([&] { return pipeline.count() > then + 300; }, "frames went on"));
+  size_t changes = 0;
+  for (const Message& message : pipeline.messages()) {
+    changes += message.type == GST_MESSAGE_ELEMENT && message.structure &&
+               gst_structure_has_name(message.structure.get(), "network-changed");
+  }
+  ck_assert_uint_eq(changes, 1);
+  demand(&pipeline, pipeline.stop());
+}
+END_TEST
+
 START_TEST(another_network_takes_over_while_playing) {
   for (const char* head : {"dvconvert ! ", "", "dvconvert ! queue ! "}) {
     Pipeline pipeline(paced_source() + head + infer(Looks::kRed, "name=infer") + kSink);
@@ -413,8 +432,8 @@ DVNN_WATCHED_SUITE(
     results_that_are_not_finite_are_told_once, the_watchdog_ends_a_run_that_never_does,
     every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
     a_device_that_is_slow_to_load_is_waited_for, memory_of_the_device_is_made_once,
-    another_network_takes_over_while_playing, a_network_that_does_not_load_leaves_the_old_one,
-    networks_may_change_many_times_under_load,
+    a_network_that_is_named_again_is_not_loaded_again, another_network_takes_over_while_playing,
+    a_network_that_does_not_load_leaves_the_old_one, networks_may_change_many_times_under_load,
     a_network_that_changes_while_paused_or_at_the_end_does_no_harm)
 
 }  // namespace dvnn::test::failures_tests

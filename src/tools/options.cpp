@@ -3,60 +3,17 @@
 
 #include <glib.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "base/file.h"
 #include "base/format.h"
 #include "tools/progress.h"
 
 namespace dvnn::tools {
-namespace {
-
-// Where GLib's parser puts an option's value.
-struct Slot {
-  std::string help;
-  gboolean flag = FALSE;
-  int number = 0;
-  double fraction = 0;
-  char* text = nullptr;
-  char** texts = nullptr;
-
-  Slot() = default;
-  Slot(const Slot&) = delete;
-  Slot& operator=(const Slot&) = delete;
-  ~Slot() {
-    g_free(text);
-    g_strfreev(texts);
-  }
-};
-
-GOptionEntry entry_of(const Option& option, Slot* slot) {
-  const struct {
-    GOptionArg type;
-    void* place;
-  } kinds[] = {{G_OPTION_ARG_NONE, &slot->flag},        // kNothing
-               {G_OPTION_ARG_STRING, &slot->text},      // kText
-               {G_OPTION_ARG_FILENAME, &slot->text},    // kFile
-               {G_OPTION_ARG_INT, &slot->number},       // kNumber
-               {G_OPTION_ARG_DOUBLE, &slot->fraction},  // kFraction
-               {G_OPTION_ARG_STRING_ARRAY, &slot->texts}};
-  const auto& kind = kinds[static_cast<size_t>(option.takes)];
-  if (option.fallback) {
-    slot->number = std::atoi(option.fallback);
-    slot->fraction = g_ascii_strtod(option.fallback, nullptr);
-  }
-  if (option.meaning) slot->help = describe(option);
-  return {option.name,    option.letter, option.meaning ? 0 : G_OPTION_FLAG_HIDDEN,
-          kind.type,      kind.place,    slot->help.c_str(),
-          option.argument};
-}
-
-}  // namespace
-
 std::string describe(const Option& option) {
   std::string text = option.meaning;
   const std::string fallback = option.fallback ? option.fallback : "";
@@ -68,11 +25,49 @@ std::string describe(const Option& option) {
   return text;
 }
 
+// As GLib's parser leaves it.
+struct Arguments::Value {
+  explicit Value(const Option& of) : option(of), help(of.meaning ? describe(of) : "") {
+    if (!option.fallback) return;
+    number = std::atoi(option.fallback);
+    fraction = g_ascii_strtod(option.fallback, nullptr);
+  }
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+  ~Value() {
+    g_free(text);
+    g_strfreev(texts);
+  }
+
+  GOptionEntry entry() {
+    const std::map<Takes, std::pair<GOptionArg, void*>> kinds = {
+        {Takes::kNothing, {G_OPTION_ARG_NONE, &flag}},
+        {Takes::kText, {G_OPTION_ARG_STRING, &text}},
+        {Takes::kFile, {G_OPTION_ARG_FILENAME, &text}},
+        {Takes::kNumber, {G_OPTION_ARG_INT, &number}},
+        {Takes::kFraction, {G_OPTION_ARG_DOUBLE, &fraction}},
+        {Takes::kTexts, {G_OPTION_ARG_STRING_ARRAY, &texts}}};
+    const auto& [type, place] = kinds.at(option.takes);
+    const int flags = option.meaning ? 0 : G_OPTION_FLAG_HIDDEN;
+    return {option.name, option.letter, flags, type, place, help.c_str(), option.argument};
+  }
+
+  const Option& option;
+  const std::string help;
+  gboolean flag = FALSE;
+  int number = 0;
+  double fraction = 0;
+  char* text = nullptr;
+  char** texts = nullptr;
+};
+
 Result<Arguments> Arguments::parse(const Command& command, int argc, char** argv) {
-  std::vector<Slot> slots(command.options.size());
+  Arguments arguments;
+  arguments.command_ = &command;
   std::vector<GOptionEntry> entries;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    entries.push_back(entry_of(command.options[i], &slots[i]));
+  for (const Option& option : command.options) {
+    auto& value = arguments.values_[option.name] = std::make_shared<Value>(option);
+    entries.push_back(value->entry());
   }
   entries.push_back({});
   GOptionContext* context = g_option_context_new(command.files);
@@ -89,50 +84,45 @@ Result<Arguments> Arguments::parse(const Command& command, int argc, char** argv
     g_error_free(error);
     return result;
   }
-  Arguments arguments;
-  arguments.command_ = &command;
   arguments.files_.assign(list + 1, list + argc);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    const Option& option = command.options[i];
-    const Slot& slot = slots[i];
-    Value& value = arguments.values_[option.name];
-    value.takes = option.takes;
-    value.given = slot.flag || slot.text || slot.texts;
-    value.text = slot.text ? slot.text : option.fallback ? option.fallback : "";
-    value.number = option.takes == Takes::kFraction ? slot.fraction : slot.number;
-    for (char** text = slot.texts; text && *text; ++text) value.texts.emplace_back(*text);
-  }
   return arguments;
 }
 
 const Arguments::Value& Arguments::value(const char* name,
                                          std::initializer_list<Takes> kinds) const {
   const auto found = values_.find(name);
-  if (found == values_.end() ||
-      std::find(kinds.begin(), kinds.end(), found->second.takes) == kinds.end()) {
-    throw std::logic_error(std::string("the command has no option --") + name + " of this kind");
+  if (found != values_.end()) {
+    for (const Takes kind : kinds) {
+      if (found->second->option.takes == kind) return *found->second;
+    }
   }
-  return found->second;
+  throw std::logic_error(std::string("the command has no option --") + name + " of this kind");
 }
 
 bool Arguments::given(const char* name) const {
-  return value(name, {Takes::kNothing, Takes::kText, Takes::kFile, Takes::kTexts}).given;
+  const Value& found = value(name, {Takes::kNothing, Takes::kText, Takes::kFile, Takes::kTexts});
+  return found.flag || found.text || found.texts;
 }
 
-const std::string& Arguments::text(const char* name) const {
-  return value(name, {Takes::kText, Takes::kFile}).text;
+std::string Arguments::text(const char* name) const {
+  const Value& found = value(name, {Takes::kText, Takes::kFile});
+  return found.text ? found.text : found.option.fallback ? found.option.fallback : "";
 }
 
 int Arguments::number(const char* name) const {
-  return static_cast<int>(value(name, {Takes::kNumber}).number);
+  return value(name, {Takes::kNumber}).number;
 }
 
 double Arguments::fraction(const char* name) const {
-  return value(name, {Takes::kFraction}).number;
+  return value(name, {Takes::kFraction}).fraction;
 }
 
-const std::vector<std::string>& Arguments::texts(const char* name) const {
-  return value(name, {Takes::kTexts}).texts;
+std::vector<std::string> Arguments::texts(const char* name) const {
+  std::vector<std::string> list;
+  for (char** text = value(name, {Takes::kTexts}).texts; text && *text; ++text) {
+    list.emplace_back(*text);
+  }
+  return list;
 }
 
 int fail(const Error& error) {

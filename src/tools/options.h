@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,23 +59,17 @@ class Arguments {
   /// Whether an option is on the command line; only of those that are no numbers.
   bool given(const char* name) const;
   /// The value of an option, or its fallback; empty where it has none.
-  const std::string& text(const char* name) const;  // of kText and kFile
+  std::string text(const char* name) const;  // of kText and kFile
   int number(const char* name) const;
   double fraction(const char* name) const;
-  const std::vector<std::string>& texts(const char* name) const;
+  std::vector<std::string> texts(const char* name) const;
 
  private:
-  struct Value {
-    Takes takes;
-    bool given = false;
-    std::string text;
-    double number = 0;
-    std::vector<std::string> texts;
-  };
+  struct Value;
   const Value& value(const char* name, std::initializer_list<Takes> kinds) const;
 
   const Command* command_ = nullptr;
-  std::map<std::string, Value> values_;
+  std::map<std::string, std::shared_ptr<Value>> values_;
   std::vector<std::string> files_;
 };
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "kernels/curves.h"
-#include "layers/element_spans.h"
 #include "layers/factories.h"
+#include "layers/spans.h"
 
 namespace dvnn::layers {
 using kernels::Curve;
 
 LayerResult make_curve_layer(const CurveOf& by, Span<const TensorDesc> inputs,
                              Span<const TensorDesc> outputs) {
-  return make_span_layer(inputs, outputs, [by](const float* in, float* out, size_t count) {
+  return make_function_layer(inputs, outputs, [by](const float* in, float* out, size_t count) {
     kernels::apply(by.curve, by.a, by.b, in, out, count);
   });
 }
@@ -31,7 +31,7 @@ DimsResult ReluAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost ReluAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  return one_look(in, out);
+  return spans_cost(in, out);
 }
 
 LayerResult ReluAttributes::create(Span<const TensorDesc> inputs,
@@ -52,7 +52,7 @@ DimsResult SigmoidAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost SigmoidAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  return one_look(in, out);
+  return spans_cost(in, out);
 }
 
 LayerResult SigmoidAttributes::create(Span<const TensorDesc> inputs,
@@ -73,7 +73,7 @@ DimsResult TanhAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost TanhAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  return one_look(in, out);
+  return spans_cost(in, out);
 }
 
 LayerResult TanhAttributes::create(Span<const TensorDesc> inputs,
@@ -100,7 +100,7 @@ DimsResult EluAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost EluAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  return one_look(in, out);
+  return spans_cost(in, out);
 }
 
 LayerResult EluAttributes::create(Span<const TensorDesc> inputs,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers whose results depend on elements at several places compute in row-major float
-// (element_spans.h serves those of single elements, move_layer.h those that only move). These
+// (spans.h serves those of single elements, move_layer.h those that only move). These
 // classes read and write tensors of any type and layout: in place if the tensor is row-major float,
 // else through the slot's workspace, in tiles that threads share.
 #pragma once

@@ -11,7 +11,7 @@
 #include "base/nth.h"
 #include "kernels/elementwise.h"
 #include "layers/factories.h"
-#include "layers/repeated_spans.h"
+#include "layers/spans.h"
 
 namespace dvnn::layers {
 namespace {
@@ -110,26 +110,11 @@ Status expect_broadcast(Span<const TensorDesc> inputs, const Shape& out) {
 
 // compute(in, result, count) makes spans of the result from those of the inputs.
 template <typename Compute>
-class Repeating final : public CpuLayer {
- public:
-  Repeating(Span<const TensorDesc> inputs, const TensorDesc& output, Compute compute)
-      : compute_(compute), spans_(inputs, output) {}
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    spans_.run(inputs, outputs[0], compute_);
-    return {};
-  }
-
- private:
-  Compute compute_;
-  RepeatedSpans spans_;
-};
-
-template <typename Compute>
 LayerResult make_repeating(size_t count, Span<const TensorDesc> inputs,
                            Span<const TensorDesc> outputs, Compute compute) {
   DVNN_TRY(expect_arity(inputs, count, count, outputs));
   DVNN_TRY(expect_broadcast(inputs, outputs[0].shape));
-  return std::unique_ptr<CpuLayer>(new Repeating<Compute>(inputs, outputs[0], compute));
+  return std::unique_ptr<CpuLayer>(new SpanLayer<Compute>(inputs, outputs[0], compute));
 }
 
 }  // namespace
@@ -156,8 +141,7 @@ DimsResult BinaryAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost BinaryAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  // The result, where it must not lie where an input does.
-  return one_look(in, out).borrow_floats(elements_of(out));
+  return spans_cost(in, out);
 }
 
 LayerResult BinaryAttributes::create(Span<const TensorDesc> inputs,
@@ -192,8 +176,7 @@ DimsResult WhereAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost WhereAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  // The result, where it must not lie where an input does.
-  return one_look(in, out).borrow_floats(elements_of(out)).add_work(elements_of(out));
+  return spans_cost(in, out).add_work(elements_of(out));
 }
 
 LayerResult WhereAttributes::create(Span<const TensorDesc> inputs,

@@ -3,8 +3,7 @@
 #include "base/names.h"
 #include "base/nth.h"
 #include "kernels/elementwise.h"
-#include "layers/element_spans.h"
-#include "layers/factories.h"
+#include "layers/spans.h"
 
 namespace dvnn::layers {
 namespace {
@@ -19,7 +18,7 @@ class Eltwise final : public CpuLayer {
       : operation_(operation), coeff_(std::move(coeff)), spans_(inputs, output) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    spans_.run(inputs, outputs[0], [this](size_t k, const float* in, float* result, size_t count) {
+    spans_.fold(inputs, outputs[0], [this](size_t k, const float* in, float* result, size_t count) {
       const float coeff = coeff_.empty() ? 1.0f : coeff_[k];
       if (k == 0) {
         kernels::scale(in, coeff, result, count);
@@ -33,7 +32,7 @@ class Eltwise final : public CpuLayer {
  private:
   EltwiseOperation operation_;
   std::vector<float> coeff_;
-  ElementSpans spans_;
+  Spans spans_;
 };
 
 }  // namespace
@@ -66,8 +65,7 @@ DimsResult EltwiseAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost EltwiseAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  // The result, where it must not lie where an input does.
-  return one_look(in, out).borrow_floats(elements_of(out));
+  return spans_cost(in, out);
 }
 
 LayerResult EltwiseAttributes::create(Span<const TensorDesc> inputs,

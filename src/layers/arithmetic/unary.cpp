@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
-#include "layers/element_spans.h"
 #include "layers/factories.h"
+#include "layers/spans.h"
 #include "tensor/half.h"
 
 namespace dvnn::layers {
@@ -180,7 +180,7 @@ DimsResult UnaryAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost UnaryAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  return one_look(in, out);
+  return spans_cost(in, out);
 }
 
 LayerResult UnaryAttributes::create(Span<const TensorDesc> inputs,
@@ -188,10 +188,10 @@ LayerResult UnaryAttributes::create(Span<const TensorDesc> inputs,
   if (const auto curve = curve_of(*this)) return make_curve_layer(*curve, inputs, outputs);
   const NamedFunction& row = row_of(function);
   const float x = a.value_or(row.default_a), y = b.value_or(row.default_b);
-  return make_span_layer(inputs, outputs,
-                         [f = row.function, x, y](const float* in, float* out, size_t count) {
-                           for (size_t i = 0; i < count; ++i) out[i] = f(in[i], x, y);
-                         });
+  return make_function_layer(inputs, outputs,
+                             [f = row.function, x, y](const float* in, float* out, size_t count) {
+                               for (size_t i = 0; i < count; ++i) out[i] = f(in[i], x, y);
+                             });
 }
 
 }  // namespace dvnn::layers

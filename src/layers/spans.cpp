@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/repeated_spans.h"
+#include "layers/spans.h"
 
 #include "layers/strides.h"
 
@@ -56,8 +56,13 @@ void Repeated::fill(const float* from, size_t begin, size_t count, float* to) co
   }
 }
 
-RepeatedSpans::RepeatedSpans(Span<const TensorDesc> inputs, const TensorDesc& output)
-    : count_(output.shape.count()), in_step_(is_in_rows(output)) {
+Spans::Spans(Span<const TensorDesc> inputs, const TensorDesc& output)
+    : count_(output.shape.count()), out_in_rows_(is_in_rows(output)), whole_(inputs.size()) {
+  for (const TensorDesc& input : inputs) {
+    const bool repeats = input.shape.elements() != output.shape.elements();
+    in_step_ = in_step_ && !repeats && lie_in_step(input, output);
+  }
+  if (in_step_) return;
   for (const TensorDesc& input : inputs) {
     const bool repeats = input.shape.elements() != output.shape.elements();
     operands_.push_back({!repeats && is_in_rows(input), repeats,
@@ -68,21 +73,31 @@ RepeatedSpans::RepeatedSpans(Span<const TensorDesc> inputs, const TensorDesc& ou
   moves_->add(whole_part(output.shape));
 }
 
-const float* RepeatedSpans::operand_span(const Operand& operand, const ConstTensorView& view,
-                                         const float* whole, size_t at, size_t count, float* span) {
-  if (operand.repeats) {
-    operand.places.fill(whole, at, count, span);
-    return span;
+bool Spans::begin(Span<const ConstTensorView> inputs, const TensorView& output) {
+  bool apart = !in_step_ && !out_in_rows_;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const ConstTensorView& input = inputs[k];
+    if (!in_step_ && !operands_[k].in_rows) whole_[k] = operands_[k].reader.read(input);
+    // A span may be written where the same span has been read, but no other.
+    const bool same = in_step_ && input.data == output.data && input.desc == output.desc;
+    apart = apart || (!same && share_memory(input, output));
   }
-  return whole ? whole + at : span_of(view, at, count, span);
+  return apart;
 }
 
-void RepeatedSpans::write(const float* made, const TensorView& view) const {
-  if (moves_) {
+void Spans::write(const float* made, const TensorView& view) const {
+  if (in_step_) {
+    put_span(made, view, 0, count_);
+  } else if (moves_) {
     moves_->run(reinterpret_cast<const uint8_t*>(made), view.data);
   } else {
     write_nchw(made, view);
   }
+}
+
+Cost spans_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
+  // The result, where it must not lie where an input does.
+  return one_look(inputs, outputs).borrow_floats(elements_of(outputs));
 }
 
 }  // namespace dvnn::layers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/element_spans.h"
+#include "layers/spans.h"
 
 #include <random>
 
@@ -7,7 +7,7 @@
 #include "check_suite.h"
 #include "named_layer.h"
 
-namespace dvnn::test::element_spans_tests {
+namespace dvnn::test::spans_tests {
 
 using namespace dvnn::layers;
 
@@ -75,8 +75,10 @@ START_TEST(any_types_and_layouts_go_together) {
   for (const TensorDesc& first : forms()) {
     for (const TensorDesc& second : forms()) {
       for (const TensorDesc& output : forms()) {
-        ck_assert(run("Eltwise", {{"operation", "max"}}, {{first, a}, {second, b}}, output, -1) ==
-                  most);
+        for (const char* type : {"Eltwise", "Binary"}) {
+          ck_assert(run(type, {{"operation", "max"}}, {{first, a}, {second, b}}, output, -1) ==
+                    most);
+        }
       }
     }
   }
@@ -114,6 +116,25 @@ START_TEST(functions_of_one_input_run_in_place) {
 }
 END_TEST
 
+START_TEST(other_elements_may_lie_where_results_go) {
+  // Results are twice as large as the elements that they are made of, in the same memory.
+  const std::vector<float> a = numbers(5);
+  for (Layout layout : {Layout::kNchw, Layout::kWhc8}) {
+    const TensorDesc from = {ElementType::kFloat16, layout, kShape};
+    const TensorDesc to = {ElementType::kFloat32, layout, kShape};
+    std::vector<uint8_t> bytes(static_cast<size_t>(to.bytes()));
+    write_nchw(a.data(), {from, bytes.data()});
+    const ConstTensorView input = {from, bytes.data()};
+    const TensorView output = {to, bytes.data()};
+    auto layer = test::create_layer("ReLU", Json::object(), {&from, 1}, {&to, 1});
+    ck_assert(layer.value()->run({&input, 1}, {&output, 1}).ok());
+    std::vector<float> made(a.size());
+    read_nchw({to, bytes.data()}, made.data());
+    for (size_t i = 0; i < a.size(); ++i) ck_assert(made[i] == std::max(a[i], 0.0f));
+  }
+}
+END_TEST
+
 START_TEST(results_are_rounded_once) {
   // 2048 + 1 + 1 in binary16 is 2050, rounded after each sum 2048.
   const std::vector<float> one(static_cast<size_t>(kShape.elements()), 1.0f);
@@ -124,8 +145,8 @@ START_TEST(results_are_rounded_once) {
 }
 END_TEST
 
-DVNN_SUITE(element_spans, any_types_and_layouts_go_together,
-           the_output_may_lie_where_any_input_lies, functions_of_one_input_run_in_place,
+DVNN_SUITE(spans, any_types_and_layouts_go_together, the_output_may_lie_where_any_input_lies,
+           functions_of_one_input_run_in_place, other_elements_may_lie_where_results_go,
            results_are_rounded_once)
 
-}  // namespace dvnn::test::element_spans_tests
+}  // namespace dvnn::test::spans_tests

@@ -189,12 +189,16 @@ Status Spool::scan_segment(uint64_t first, const Remembered& remembered) {
   segment.first = first;
   segment.bytes = size_of(file);
   SegmentReader reader(file.fd(), first, segment.bytes, &buffer_);
+  // Messages leave in their order: none of a segment has, if one of those before has not. Where
+  // somebody's copy has numbers twice, they come twice.
+  const bool may_have_left =
+      segments_.empty() || segments_.back().acknowledged == segments_.back().records;
   uint64_t last = first - 1;
   while (const auto record = reader.next()) {
     last = record->number;
     if (!record->message) continue;
     ++segment.records;
-    if (record->number > remembered.acknowledged) continue;
+    if (!may_have_left || record->number > remembered.acknowledged) continue;
     ++segment.acknowledged;
     acknowledged_ = {record->number, first, record->end};
   }

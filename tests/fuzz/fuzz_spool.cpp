@@ -33,7 +33,8 @@ void put(uint32_t value, std::string* out) {
 }
 
 std::string any_bytes(FuzzedData* in, size_t most) {
-  std::string bytes(std::min(in->left(), static_cast<size_t>(in->in(0, 255)) % (most + 1)), '\0');
+  const size_t size = static_cast<size_t>(in->byte()) % (most + 1);
+  std::string bytes(std::min(size, in->left()), '\0');
   in->fill(bytes.data(), bytes.size());
   return bytes;
 }
@@ -73,8 +74,9 @@ void leave_files(FuzzedData* in) {
   }
   const uint8_t kind = in->byte();
   if (kind >= 64 && kind < 192) {
-    std::string text = std::to_string(in->one_of(kNumbers)) + ' ' +
-                       std::to_string(in->one_of(kNumbers)) + ' ' + std::to_string(in->extent(400));
+    std::string text = std::to_string(in->one_of(kNumbers));
+    text += ' ' + std::to_string(in->one_of(kNumbers));
+    text += ' ' + std::to_string(in->extent(400));
     const auto checksum = publish::record_checksum(text.data(), text.size());
     std::ofstream(folder() + "/place") << text << format(" %08x\n", checksum);
   } else if (kind >= 192) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records are found where a segment is damaged, at the cost of reading it once.
+// Segments that are damaged, or somebody's: records are found in them at the cost of reading them
+// once, and those of other segments are not lost.
 #include <fcntl.h>
 
 #include <fstream>
-#include <iterator>
 
 #include "base/file.h"
 #include "check_suite.h"
+#include "publish/spool.h"
 #include "publish/spool_segment.h"
 #include "temporary_folder.h"
 
@@ -81,7 +82,37 @@ START_TEST(marks_of_no_record_do_not_cost_more_than_other_bytes) {
 }
 END_TEST
 
+// Message 2 of 3 is acknowledged, and somebody's copy of it is a segment, too: the third came
+// neither out nor was it lost, and nothing behind it came out any more.
+START_TEST(a_copy_of_a_segment_keeps_no_message_back) {
+  const TemporaryFolder folder;
+  const publish::Spool::Bounds bounds{1 << 20, 0};
+  {
+    auto spool = publish::Spool::open(folder.file("spool"), bounds);
+    ck_assert(spool.ok());
+    for (const char* body : {"1", "2", "3"}) {
+      ck_assert(spool.value()->append({"topic", "key", body}).ok());
+    }
+    for (int i = 0; i < 2; ++i) spool.value()->acknowledge(spool.value()->read()->place);
+  }
+  std::string copy;
+  publish::append_record({"topic", "key", "2"}, 2, &copy);
+  ck_assert(write_file(folder.file("spool/" + publish::segment_name(2)), copy).ok());
+  auto spool = publish::Spool::open(folder.file("spool"), bounds);
+  ck_assert(spool.ok());
+  for (const char* body : {"3", "2"}) {
+    const auto entry = spool.value()->read();
+    ck_assert(entry);
+    dvnn_assert_text(entry->message.body, body);
+    spool.value()->acknowledge(entry->place);
+  }
+  ck_assert(!spool.value()->has_unread());
+  ck_assert_uint_eq(spool.value()->messages(), 0);
+}
+END_TEST
+
 DVNN_SUITE(publish_spool_segment, a_record_is_found_behind_any_bytes,
-           marks_of_no_record_do_not_cost_more_than_other_bytes)
+           marks_of_no_record_do_not_cost_more_than_other_bytes,
+           a_copy_of_a_segment_keeps_no_message_back)
 
 }  // namespace dvnn::test::spool_segment_tests

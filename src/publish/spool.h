@@ -59,7 +59,7 @@ class Spool {
   /// The next message that was not read yet; nothing if there is none.
   std::optional<Entry> read();
   bool has_unread() const { return unread_ > 0; }
-  /// The message at `place` and all before it are delivered.
+  /// The message at `place` is delivered: each is told of, in the order in which they were read.
   void acknowledge(const Place& place);
   /// Makes messages that were read but not acknowledged be read again.
   void rewind();

@@ -2,9 +2,9 @@
 // Spools that an earlier process, a power cut or anybody has left: segments of whole records, of
 // records whose checksum is right and whose texts are not, and of any bytes. Then a day's work.
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <vector>
 
 #include "base/format.h"
@@ -84,19 +84,20 @@ void leave_files(FuzzedData* in) {
   }
 }
 
-// Reads, acknowledges and appends by turns.
+// Reads, acknowledges what was read in its order, and appends by turns.
 void work(FuzzedData* in, Spool* spool) {
-  std::optional<Spool::Place> last;
+  std::deque<Spool::Place> unacknowledged;
   for (int left = 40; left > 0 && in->left() > 0; --left) {
     const uint64_t before = spool->messages();
     switch (in->byte() % 6) {
       case 0:
       case 1:
-        if (const auto entry = spool->read()) last = entry->place;
+        if (const auto entry = spool->read()) unacknowledged.push_back(entry->place);
         break;
       case 2:
-        if (last) spool->acknowledge(*last);
-        last.reset();
+        if (unacknowledged.empty()) break;
+        spool->acknowledge(unacknowledged.front());
+        unacknowledged.pop_front();
         break;
       case 3:
         if (fuzz::is_good(spool->append({in->text(8), "", in->text(200)}))) {
@@ -106,7 +107,7 @@ void work(FuzzedData* in, Spool* spool) {
       case 4:
         spool->rewind();
         expect(spool->messages() <= before, "rewinding makes messages");
-        last.reset();
+        unacknowledged.clear();
         break;
       default:
         (void)fuzz::is_good(spool->sync());

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "base/json.h"
 #include "check_suite.h"
 #include "publish/document.h"
+#include "publish/pictures.h"
 
 namespace dvnn::test::documents_tests {
 
@@ -170,9 +172,46 @@ START_TEST(sessions_differ) {
 }
 END_TEST
 
+// Of a picture without columns libjpeg says so, and of a file without a folder the system.
+START_TEST(pictures_become_jpegs_and_those_that_cannot_are_left_out) {
+#ifdef DVNN_HAVE_JPEG
+  auto pixels = std::make_shared<publish::Pixels>();
+  pixels->bytes.resize(4 * 12, 200);
+  pixels->stride = 12;
+  publish::Picture picture;
+  picture.width = picture.height = 4;
+  picture.quality = 85;
+  picture.pixels = pixels;
+  publish::Document document;
+  document.picture = picture;
+  ck_assert(publish::encode_pictures(&document).ok());
+  const std::string& jpeg = document.picture->jpeg;
+  ck_assert(jpeg.substr(0, 3) == "\xff\xd8\xff" && jpeg.substr(jpeg.size() - 2) == "\xff\xd9");
+  ck_assert(!document.picture->pixels);
+  const auto refusal = [](const publish::Picture& wrong) {
+    publish::Document without;
+    publish::FrameFacts frame;
+    frame.objects.push_back({{}, wrong});
+    without.facts = frame;
+    const Status status = publish::encode_pictures(&without);
+    ck_assert(!std::get<publish::FrameFacts>(without.facts).objects[0].picture);
+    return status.ok() ? "" : status.error().message;
+  };
+  publish::Picture empty = picture, homeless = picture;
+  empty.width = 0;
+  homeless.file = "/dev/null/none.jpg";
+  ck_assert_ptr_nonnull(std::strstr(refusal(empty).c_str(), "Empty JPEG image"));
+  ck_assert_ptr_nonnull(std::strstr(refusal(homeless).c_str(), "'/dev/null/none.jpg'"));
+#else
+  std::printf("skipped: no libjpeg\n");
+#endif
+}
+END_TEST
+
 DVNN_SUITE(publish_documents, times_are_written_to_the_microsecond,
            a_document_has_what_there_is_and_no_more,
            a_track_is_told_with_its_path_and_its_best_view, no_number_and_no_text_breaks_a_line,
-           lines_are_as_json_itself_writes_them, fields_are_an_object, sessions_differ)
+           lines_are_as_json_itself_writes_them, fields_are_an_object, sessions_differ,
+           pictures_become_jpegs_and_those_that_cannot_are_left_out)
 
 }  // namespace dvnn::test::documents_tests

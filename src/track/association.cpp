@@ -25,6 +25,10 @@ constexpr double kOtherClass = 0.5;
 // lies (OC-SORT's momentum): the gain of one that goes on, the loss of one that turns back.
 constexpr double kMomentum = 0.1;
 
+// What was seen all the time is rather seen again than what was hidden: of two that one detection
+// may be, the one in front. It decides between pairs, and not whether they are any.
+constexpr double kPresence = 0.25;
+
 // How much of a thing the frame's edge shows changes as fast as it moves: what may be seen of it,
 // where it may be off by the slack, is as good as what is expected.
 double alike_in_length(double expected, double whole, double slack, bool cut, double found) {
@@ -104,7 +108,7 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
             (static_cast<double>(detection.scale) * likeness(track.embedding, detection.embedding) -
              kAlike);
   }
-  return gain;
+  return gain > 0 ? gain * (1 + kPresence * track.recent) : gain;
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct Candidate {
   // The logarithm of the height: a detection's, or how high a track mostly was; and the variance of
   // detections around that. 0: not known.
   double usual_height = 0, usual_variance = 0;
+  double recent = 0;  // tracks: share of the last looks that showed it
   Span<const float> embedding;
   float scale = 1;  // of the embedding
 };

@@ -17,6 +17,11 @@ constexpr double kNewDeviation = 0.02;
 constexpr double kNewShape = 0.02;
 constexpr double kNewEntry = 0.02;
 constexpr double kNewUsual = 0.01;
+constexpr double kNewSure = 0.005;
+// Detectors that find what is there with log-odds above kModest boast: their words are taken at
+// kBoast of what is above it less.
+constexpr double kModest = 2.3;
+constexpr double kBoast = 0.55;
 constexpr double kMostUnusual = 9;     // variances that one height may be off
 constexpr double kLeastSpread = 0.05;  // variance of speeds, so that a filter goes on learning
 constexpr size_t kMostClasses = 64;    // of which anything is known
@@ -129,6 +134,14 @@ void Learned::see_usual_height(int class_id, double off) {
 double Learned::usual_variance(int class_id) const {
   const Class* known = find(class_id);
   return known ? known->usual : kGuessedUsual;
+}
+
+void Learned::see_sure(double log_odds) {
+  sure_ += std::max(1.0 / ++sures_, kNewSure) * (log_odds - sure_);
+}
+
+double Learned::boast() const {
+  return kBoast * std::max(0.0, sure_ - kModest);
 }
 
 void Learned::see_slip(unsigned hits, bool slip) {

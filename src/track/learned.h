@@ -55,6 +55,9 @@ class Learned {
   /// Learns how far the logarithm of a thing's height was from what it mostly was in the last
   /// second.
   void see_usual_height(int class_id, double off);
+  /// Learns how surely the detector finds what is there: from the log-odds of a detection that is
+  /// surely right.
+  void see_sure(double log_odds);
   /// Learns what a look that missed a track of so many detections was: a slip, if the next look
   /// shows it.
   void see_slip(unsigned hits, bool slip);
@@ -73,6 +76,9 @@ class Learned {
   Push push_of(int class_id) const;
   /// The variance of a height's logarithm around what it mostly was in the last second.
   double usual_variance(int class_id) const;
+  /// By how much less than its log-odds a detection is evidence: a detector that gives 0.98 to
+  /// nearly all that is there doubts what it gives 0.8.
+  double boast() const;
   /// Whether a look that misses a track of so many detections is a slip more often than not.
   bool slips(unsigned hits) const;
   /// Whether boxes reach beyond the frame: then its edge cuts none.
@@ -101,6 +107,9 @@ class Learned {
 
   double length_ = 0.08 * 0.08, edge_ = 0.015 * 0.015;  // variances, in sizes
   unsigned lengths_ = kGuessed, edges_ = kGuessed;
+  // Log-odds of detections that are surely right. The guess is that of a modest detector.
+  double sure_ = 1.5;
+  unsigned sures_ = 20;
   // Half as fast as people walk: those who stand half outside count, too. The guess counts for two.
   struct Entries {
     double speed = 0.5, square = 0.75;

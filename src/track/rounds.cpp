@@ -86,6 +86,7 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
     candidate.slack_y = std::min(most, filter.spread_y());
     candidate.variance_x = filter.axis(0).xx + off * off;
     candidate.variance_y = filter.axis(1).xx + off * off;
+    candidate.recent = track.recent;
     set_way(track, &candidate);
     set_usual_height(track, filter, learned_.usual_variance(track.class_id), &candidate);
     cut_at_edge(edges_, &candidate);

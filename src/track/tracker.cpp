@@ -40,7 +40,9 @@ constexpr double kMostSure = 0.98;
 constexpr double kDoubt = 4;
 constexpr double kUsuallySure = 0.9;
 constexpr double kLeastDoubt = 0.2;
-constexpr double kMostVotes = 5;  // for a track's class
+constexpr unsigned kSurelyThere = 10;   // detections, after which a track is none of a false one
+constexpr double kMostVotes = 5;        // for a track's class
+constexpr double kRecentSeconds = 0.4;  // in which looks fade
 
 double seconds_between(Time from, Time to) {
   return 1e-9 * static_cast<double>(to - from);
@@ -132,6 +134,7 @@ Track* Tracker::take() {
   track->hits = track->missed = 0;
   track->evidence = track->class_votes = 0;
   track->surprised = 0;
+  track->recent = 0;
   track->embedding.clear();
   track->path.clear();
   track->tremor.clear();
@@ -249,7 +252,9 @@ void Tracker::believe(const Detection& detection, Time time, Track* track) {
       std::clamp(static_cast<double>(detection.confidence), 1 - kMostSure, kMostSure);
   const double share =
       track->hits == 0 ? 1 : std::min(1.0, seconds_between(track->seen, time) / kEvidenceSeconds);
-  track->evidence += share * std::log(sure / (1 - sure));
+  const double log_odds = std::log(sure / (1 - sure));
+  if (track->hits > kSurelyThere) learned_.see_sure(log_odds);
+  track->evidence += share * (log_odds - learned_.boast());
   if (detection.class_id == track->class_id) {
     track->class_votes = std::min(kMostVotes, track->class_votes + sure);
   } else if ((track->class_votes -= sure) < 0) {
@@ -380,9 +385,12 @@ bool Tracker::leaves(const Track& track, Time time) const {
 
 // Tracks that this frame does not show are lost, or end.
 void Tracker::expire(Time time) {
+  const double seconds = seconds_between(looked_, time);
+  const double share = seconds / (seconds + kRecentSeconds);
   size_t kept = 0;
   for (Track* track : tracks_) {
     bool over = false;
+    track->recent += share * ((track->shown ? 1 : 0) - track->recent);
     if (!track->shown) {
       const bool tentative = track->state == State::kTentative;
       if (++track->missed == 2 && !tentative) learned_.see_slip(track->hits, false);
@@ -445,8 +453,8 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
     const auto index = static_cast<size_t>(candidate.index);
     if (detections[index].confidence >= settings_.start) start(index, time);
   }
-  looked_ = time;
   expire(time);
+  looked_ = time;
   show_absent(time);
 }
 

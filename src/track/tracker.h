@@ -5,9 +5,9 @@
 // A track begins tentative, becomes confirmed (and gets its id) when its detections are evidence
 // enough, is lost while nothing shows it, and ends. Ways:
 //  - sure detections go to known tracks by where these are expected and how large, as far off as
-//    the filter says that this may be, by confidence, by the direction in which they went, and by
-//    their looks where these are known. What the frame's edge cuts is as large as it was before, so
-//    that its other edge tells where it is;
+//    the filter says that this may be, by confidence, by the direction in which they went, by how
+//    constantly they were seen, and by their looks where these are known. What the frame's edge
+//    cuts is as large as it was before, so that its other edge tells where it is;
 //  - what all of them are off alike, the camera has moved: then they are assigned again, to tracks
 //    that have moved with it;
 //  - what is left of known tracks that were just seen gets weak detections by overlap alone: things

@@ -180,7 +180,20 @@ START_TEST(detectors_that_guess_beyond_the_frame_are_known) {
 }
 END_TEST
 
-DVNN_SUITE(track_learned, a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less,
+START_TEST(only_detectors_that_are_sure_of_nearly_all_boast) {
+  Learned modest, boasts;
+  ck_assert_double_eq(modest.boast(), 0);
+  for (int i = 0; i < 1000; ++i) {
+    modest.see_sure(std::log(0.9 / 0.1));
+    boasts.see_sure(i % 10 == 0 ? 0 : std::log(0.98 / 0.02));
+  }
+  ck_assert_double_eq(modest.boast(), 0);
+  ck_assert_msg(boasts.boast() > 0.4 && boasts.boast() < 1, "%g", boasts.boast());
+}
+END_TEST
+
+DVNN_SUITE(track_learned, only_detectors_that_are_sure_of_nearly_all_boast,
+           a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less,
            detectors_that_guess_beyond_the_frame_are_known,
            tremor_is_what_edges_are_off_and_not_their_way, tremor_begins_anew_after_a_gap,
            shapes_are_those_of_a_class, usual_heights_are_those_of_a_second_and_vary_by_class,

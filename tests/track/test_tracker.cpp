@@ -38,6 +38,36 @@ START_TEST(tracks_are_confirmed_by_evidence_in_time) {
 }
 END_TEST
 
+// Where all that is there gets 0.98, five looks of 0.7 are no evidence; elsewhere they are.
+START_TEST(doubts_of_a_detector_that_is_mostly_sure_begin_nothing) {
+  for (const bool sure : {false, true}) {
+    Stream stream(times(500, 1000, 4));
+    for (int i = 0; i < 150; ++i) {
+      std::vector<Detection> seen;
+      for (int k = 0; k < 5; ++k) seen.push_back(at(100 * k, 300, sure ? 0.98f : 0.8f));
+      if (i >= 140) seen.push_back(at(100, 50, 0.7f));
+      stream.see(40 * i, seen);
+    }
+    ck_assert_uint_eq(stream.id(5), sure ? 0 : 6);
+  }
+}
+END_TEST
+
+// One detection may be of two: of the one in front, which was seen all the time, rather than of the
+// one behind it, which may be anywhere by now.
+START_TEST(what_was_seen_all_the_time_keeps_its_detection) {
+  Stream stream(times(200, 2000));
+  for (int i = 0; i < 30; ++i) stream.see(40 * i, {at(100, 100), at(112, 100)});
+  for (int i = 30; i < 50; ++i) stream.see(40 * i, {at(100, 100)});
+  stream.see(40 * 50, {at(105, 100)});
+  ck_assert_uint_eq(stream.id(0), 1);
+  // Both are seen again.
+  stream.see(40 * 51, {at(100, 100), at(112, 100)});
+  ck_assert_uint_eq(stream.id(0), 1);
+  ck_assert_uint_eq(stream.id(1), 2);
+}
+END_TEST
+
 START_TEST(tentative_tracks_end_after_their_probation) {
   for (double gap : {150.0, 250.0}) {
     Stream stream(times(200, 1000, kNever));
@@ -443,6 +473,8 @@ START_TEST(boxes_that_are_none_are_left_alone) {
 END_TEST
 
 DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
+           doubts_of_a_detector_that_is_mostly_sure_begin_nothing,
+           what_was_seen_all_the_time_keeps_its_detection,
            tentative_tracks_end_after_their_probation, lost_tracks_are_found_again_until_they_end,
            slow_streams_keep_their_tracks, weak_detections_keep_tracks_and_begin_none,
            a_label_that_flips_takes_no_name, boxes_beyond_the_frame_keep_their_tracks,

@@ -19,8 +19,8 @@ double ratio(double a, double b) {
   return std::min(a, b) / std::max(a, b);
 }
 
-// Labels flip: another class speaks against a pair, and does not rule it out.
-constexpr double kOtherClass = 0.5;
+// Heights beside each other that may be of one thing, however alike it looks.
+constexpr double kLeastHeights = 0.5;
 // Of the difference between the direction in which something went and that in which a detection
 // lies (OC-SORT's momentum): the gain of one that goes on, the loss of one that turns back.
 constexpr double kMomentum = 0.1;
@@ -92,7 +92,20 @@ double momentum(const Candidate& track, const Candidate& detection) {
   return kMomentum * detection.confidence * (1 - 2 * std::acos(cosine) / kPi);
 }
 
+double cosine_of(const Candidate& track, const Candidate& detection) {
+  return static_cast<double>(detection.scale) * likeness(track.embedding, detection.embedding);
+}
+
+double gain_of_looks(const Round& round, const Candidate& track, const Candidate& detection) {
+  if (track.cut_y == 0 && detection.cut_y == 0 &&
+      ratio(track.height, detection.height) < kLeastHeights)
+    return 0;
+  const double gain = cosine_of(track, detection) - round.least_likeness;
+  return track.class_id == detection.class_id ? gain : gain * round.other_class;
+}
+
 double gain_of(const Round& round, const Candidate& track, const Candidate& detection) {
+  if (round.least_likeness > 0) return gain_of_looks(round, track, detection);
   const double shared = overlap(grown(track.box, track.slack_x, track.slack_y),
                                 grown(detection.box, track.slack_x, track.slack_y));
   const bool looks =
@@ -101,12 +114,10 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
   if (shared <= (looks ? 0 : round.least_overlap)) return 0;
   double gain = shared * alike_in_size(track, detection) * alike_in_usual_height(track, detection) *
                 alike_at_edge(track, detection) * (1 + detection.confidence) / 2;
-  if (track.class_id != detection.class_id) gain *= kOtherClass;
+  if (track.class_id != detection.class_id) gain *= round.other_class;
   gain += momentum(track, detection) - round.least_overlap;
   if (looks) {
-    gain += round.appearance *
-            (static_cast<double>(detection.scale) * likeness(track.embedding, detection.embedding) -
-             kAlike);
+    gain += round.appearance * (cosine_of(track, detection) - kAlike);
   }
   return gain > 0 ? gain * (1 + kPresence * track.recent) : gain;
 }

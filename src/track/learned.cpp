@@ -18,6 +18,14 @@ constexpr double kNewShape = 0.02;
 constexpr double kNewEntry = 0.02;
 constexpr double kNewUsual = 0.01;
 constexpr double kNewSure = 0.005;
+constexpr double kNewLabel = 0.005;
+constexpr double kNewLikeness = 0.005;
+// How far the least likeness is from those of two things, and at most from those of one.
+constexpr double kOtherDeviations = 3;
+constexpr double kOwnDeviations = 2;
+constexpr double kLeastLikeness = 0.3;  // whatever was learned: a network may say nothing
+// What another class speaks against a pair where labels never flip.
+constexpr double kOtherClass = 0.5;
 // Detectors that find what is there with log-odds above kModest boast: their words are taken at
 // kBoast of what is above it less.
 constexpr double kModest = 2.3;
@@ -134,6 +142,30 @@ void Learned::see_usual_height(int class_id, double off) {
 double Learned::usual_variance(int class_id) const {
   const Class* known = find(class_id);
   return known ? known->usual : kGuessedUsual;
+}
+
+void Likenesses::see(double likeness) {
+  const double share = std::max(1.0 / ++count_, kNewLikeness), off = likeness - mean_;
+  mean_ += share * off;
+  variance_ += share * (off * off - variance_);
+}
+
+double Likenesses::deviation() const {
+  return std::sqrt(variance_);
+}
+
+double Learned::least_likeness() const {
+  return std::max({kLeastLikeness,
+                   other_looks_.mean() + kOtherDeviations * other_looks_.deviation(),
+                   own_looks_.mean() - kOwnDeviations * own_looks_.deviation()});
+}
+
+void Learned::see_label(bool flips) {
+  flips_ += std::max(1.0 / ++labels_, kNewLabel) * ((flips ? 1 : 0) - flips_);
+}
+
+double Learned::other_class() const {
+  return std::min(1.0, kOtherClass + flips_);
 }
 
 void Learned::see_sure(double log_odds) {

@@ -34,6 +34,19 @@ struct Surprise {
   double of[4] = {};
 };
 
+/// What likenesses of looks are like: cosines.
+class Likenesses {
+ public:
+  Likenesses(double mean, double deviation) : mean_(mean), variance_(deviation * deviation) {}
+  void see(double likeness);
+  double mean() const { return mean_; }
+  double deviation() const;
+
+ private:
+  double mean_, variance_;
+  unsigned count_ = 20;  // for which the guess counts
+};
+
 /// A mean, and how far single values are from it.
 struct Spread {
   double mean, variance;
@@ -58,6 +71,11 @@ class Learned {
   /// Learns how surely the detector finds what is there: from the log-odds of a detection that is
   /// surely right.
   void see_sure(double log_odds);
+  /// Learns whether a detection has the class of its track.
+  void see_label(bool flips);
+  /// Learns how alike looks of one thing are, and those of two.
+  void see_own_look(double likeness) { own_looks_.see(likeness); }
+  void see_other_look(double likeness) { other_looks_.see(likeness); }
   /// Learns what a look that missed a track of so many detections was: a slip, if the next look
   /// shows it.
   void see_slip(unsigned hits, bool slip);
@@ -79,6 +97,11 @@ class Learned {
   /// By how much less than its log-odds a detection is evidence: a detector that gives 0.98 to
   /// nearly all that is there doubts what it gives 0.8.
   double boast() const;
+  /// The factor by which another class speaks against a pair: the less, the more often labels flip.
+  double other_class() const;
+  /// Looks that are more alike are of one thing, whatever else is known: as those of two hardly
+  /// ever are, and those of one mostly.
+  double least_likeness() const;
   /// Whether a look that misses a track of so many detections is a slip more often than not.
   bool slips(unsigned hits) const;
   /// Whether boxes reach beyond the frame: then its edge cuts none.
@@ -107,6 +130,9 @@ class Learned {
 
   double length_ = 0.08 * 0.08, edge_ = 0.015 * 0.015;  // variances, in sizes
   unsigned lengths_ = kGuessed, edges_ = kGuessed;
+  Likenesses own_looks_{0.8, 0.1}, other_looks_{0.2, 0.14};
+  double flips_ = 0;  // share of detections that have another class than their track
+  unsigned labels_ = 20;
   // Log-odds of detections that are surely right. The guess is that of a modest detector.
   double sure_ = 1.5;
   unsigned sures_ = 20;

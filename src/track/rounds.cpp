@@ -19,6 +19,11 @@ constexpr double kLeastLastOverlap = 0.5;
 constexpr double kMostSlack = 0.4;  // sizes by which boxes grow
 // Sizes that something must have gone in a quarter of a second or more to have a direction.
 constexpr double kLeastWay = 0.3;
+// How far from where it is expected something is known by its looks, in sizes: at once, for each
+// second, and at most; and after how many detections its looks are known.
+constexpr double kReach = 0.5, kReachSpeed = 5, kMostReach = 4;
+constexpr unsigned kLooksKnown = 5;
+constexpr size_t kLooksLearned = 8;  // pairs of a frame from which likenesses are learned
 // By how much heights that are extrapolated are farther off than the filter says.
 constexpr double kFilterDoubt = 2;
 
@@ -133,8 +138,42 @@ void Tracker::associate_sure(Time time, const Round& round) {
   }
   const auto found = [&](int track, int detection) { pairs_.push_back({track, detection}); };
   if (pairs_.empty()) association_.run(round, &known_, &sure_, found);
+  learn_likenesses();
   for (const Pair& pair : pairs_)
     hit(nth(tracks_, pair.track), static_cast<size_t>(pair.detection), time);
+}
+
+// Neighbours in the list of pairs are two things. A few pairs of each frame, by turns, are enough.
+void Tracker::learn_likenesses() {
+  for (size_t i = 0; i < std::min(kLooksLearned, pairs_.size()); ++i) {
+    const size_t at = next_look_++ % pairs_.size();
+    const Track& track = *nth(tracks_, pairs_[at].track);
+    const Track& other = *nth(tracks_, pairs_[(at + 1) % pairs_.size()].track);
+    const Span<const float> look = nth(detections_, pairs_[at].detection).embedding;
+    if (look.empty() || track.missed > 0) continue;
+    const auto scale = static_cast<double>(unit_scale(look));
+    if (!track.embedding.empty()) learned_.see_own_look(scale * likeness(track.embedding, look));
+    if (!other.embedding.empty() && &other != &track)
+      learned_.see_other_look(scale * likeness(other.embedding, look));
+  }
+}
+
+// What was lost and is far from where it was expected is known by its looks alone.
+void Tracker::associate_looks(Time time, Round round) {
+  last_seen_.clear();
+  for (const Candidate& candidate : known_) {
+    const Track& track = *nth(tracks_, candidate.index);
+    if (track.shown || track.embedding.empty() || track.hits < kLooksKnown) continue;
+    const double seconds = 1e-9 * static_cast<double>(time - track.seen);
+    Candidate there = candidate;
+    there.slack_x = there.slack_y =
+        track.filter.size() * std::min(kMostReach, kReach + kReachSpeed * seconds) / 2;
+    last_seen_.push_back(there);
+  }
+  round.least_likeness = learned_.least_likeness();
+  association_.run(round, &last_seen_, &sure_, [&](int track, int detection) {
+    hit(nth(tracks_, track), static_cast<size_t>(detection), time);
+  });
 }
 
 void Tracker::associate(Time time) {
@@ -142,7 +181,8 @@ void Tracker::associate(Time time) {
     hit(nth(tracks_, track), static_cast<size_t>(detection), time);
   };
   const double looks = static_cast<double>(settings_.appearance);
-  const Round sure{kLeastOverlap, looks};
+  const double other_class = learned_.other_class();
+  const Round sure{kLeastOverlap, looks, other_class};
   collect_tracks(time, false, &known_);
   associate_sure(time, sure);
   // A track that was not seen in the frame before is not brought back by a detection that nobody is
@@ -156,7 +196,7 @@ void Tracker::associate(Time time) {
     there.embedding = {};
     last_seen_.push_back(there);
   }
-  association_.run({kLeastWeakOverlap}, &last_seen_, &weak_, found);
+  association_.run({kLeastWeakOverlap, 0, other_class}, &last_seen_, &weak_, found);
   last_seen_.clear();
   for (const Candidate& candidate : known_) {
     const Track& track = *nth(tracks_, candidate.index);
@@ -167,7 +207,8 @@ void Tracker::associate(Time time) {
     cut_at_edge(edges_, &there);
     last_seen_.push_back(there);
   }
-  association_.run({kLeastLastOverlap, looks}, &last_seen_, &sure_, found);
+  association_.run({kLeastLastOverlap, looks, other_class}, &last_seen_, &sure_, found);
+  if (looks > 0) associate_looks(time, sure);
   collect_tracks(time, true, &tentative_);
   association_.run(sure, &tentative_, &sure_, found);
 }

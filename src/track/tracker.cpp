@@ -255,7 +255,9 @@ void Tracker::believe(const Detection& detection, Time time, Track* track) {
   const double log_odds = std::log(sure / (1 - sure));
   if (track->hits > kSurelyThere) learned_.see_sure(log_odds);
   track->evidence += share * (log_odds - learned_.boast());
-  if (detection.class_id == track->class_id) {
+  const bool flips = detection.class_id != track->class_id;
+  if (track->missed == 0 && track->hits > kSettled) learned_.see_label(flips);
+  if (!flips) {
     track->class_votes = std::min(kMostVotes, track->class_votes + sure);
   } else if ((track->class_votes -= sure) < 0) {
     track->class_id = detection.class_id;

@@ -15,6 +15,8 @@
 //  - what is left gets sure detections by where it was seen last: things that stopped while hidden
 //    (the idea of OC-SORT). Where a lost thing is found again, the time in between is replayed
 //    along the straight way, so that its speed is right at once;
+//  - what is left of lost tracks and sure detections is paired by looks alone, where these are
+//    known: as far from where a track was expected as things get;
 //  - then tentative tracks get theirs, and sure detections that nobody wants begin tracks.
 // A tracker is of one thread. Once it has seen the most objects, it allocates nothing.
 #pragma once
@@ -96,6 +98,8 @@ class Tracker {
   void learn_surprise(const image::Corners& box, const Cuts& cuts, Time time, Track* track);
   void believe(const Detection& detection, Time time, Track* track);
   void associate_sure(Time time, const Round& round);
+  void learn_likenesses();
+  void associate_looks(Time time, Round round);
   bool follow_camera(Time time);
   void expire(Time time);
   bool leaves(const Track& track, Time time) const;
@@ -137,6 +141,7 @@ class Tracker {
     int track, detection;
   };
   std::vector<Pair> pairs_;  // of the first round
+  size_t next_look_ = 0;     // of them, from which likenesses are learned
   Association association_;
 };
 

@@ -50,6 +50,8 @@ std::vector<std::vector<Followed>> follow(const Sequence& sequence, const Settin
         Detection detection;
         detection.box = {seen.box.x0, seen.box.y0, seen.box.x1, seen.box.y1};
         detection.confidence = static_cast<float>(seen.confidence);
+        detection.class_id = seen.class_id;
+        detection.embedding = seen.look;
         detections.push_back(detection);
       }
       tracker.update(time, size, detections);

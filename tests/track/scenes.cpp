@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
+
+#include "track/random.h"
 
 namespace dvnn::test {
 namespace {
@@ -12,22 +13,6 @@ constexpr double kWidth = 1280, kHeight = 720, kFocal = 1000;  // pixels
 constexpr double kNearest = 1.5;                               // metres from the camera
 constexpr double kLeastVisible = 0.25;  // what shows less of itself neither counts nor is found
 constexpr double kStep = 0.02;          // seconds in which ways are integrated
-constexpr double kPi = 3.14159265358979323846;
-
-// Numbers from a seed. The standard's distributions may differ from library to library.
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double uniform(double low, double high) { return low + (high - low) * engine_() / 4294967296.0; }
-  bool chance(double probability) { return uniform(0, 1) < probability; }
-  double normal() {
-    const double r = std::sqrt(-2 * std::log(1 - uniform(0, 1)));
-    return r * std::cos(2 * kPi * uniform(0, 1));
-  }
-
- private:
-  std::mt19937 engine_;
-};
 
 // A thing on the ground: X to the right, Z away from where the camera began.
 struct Thing {
@@ -283,7 +268,8 @@ Sampled sample(Scene scene, unsigned seed, double seconds, double fps, double er
     }
     for (const False& made : detector.make_up(time)) {
       if (detector.blinks()) continue;
-      Seen seen{made.box, std::clamp(made.confidence + 0.05 * detector.tremble(), 0.1, 0.95)};
+      Seen seen{
+          made.box, std::clamp(made.confidence + 0.05 * detector.tremble(), 0.1, 0.95), 0, {}};
       seen.box.x0 += 3 * detector.tremble(), seen.box.y1 += 3 * detector.tremble();
       if (seen.box.x1 > seen.box.x0 && seen.box.y1 > seen.box.y0) add(seen, -1);
     }

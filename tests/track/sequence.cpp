@@ -81,7 +81,7 @@ std::vector<std::vector<Seen>> read_detections(const std::string& path) {
   for (const std::vector<double>& row : read_numbers(path)) {
     if (row.size() < 7) continue;
     auto* frame = frame_of(row[0], &detections);
-    if (frame) frame->push_back({box_of(row, 2), row[6]});
+    if (frame) frame->push_back({box_of(row, 2), row[6], 0, {}});
   }
   return detections;
 }

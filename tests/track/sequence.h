@@ -12,6 +12,8 @@ namespace dvnn::test {
 struct Seen {
   Box box;
   double confidence = 1;
+  int class_id = 0;
+  std::vector<float> look;  // an embedding, if there is one
 };
 
 /// A folder with det.txt and gt.txt and, where there are, seqinfo.ini, ignore.txt, dontcare.txt and

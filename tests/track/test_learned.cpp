@@ -192,7 +192,35 @@ START_TEST(only_detectors_that_are_sure_of_nearly_all_boast) {
 }
 END_TEST
 
-DVNN_SUITE(track_learned, only_detectors_that_are_sure_of_nearly_all_boast,
+START_TEST(labels_that_flip_say_less) {
+  Learned steady, flips;
+  for (int i = 0; i < 1000; ++i) {
+    steady.see_label(false);
+    flips.see_label(i % 4 == 0);
+  }
+  ck_assert_double_eq(steady.other_class(), 0.5);
+  ck_assert_double_eq_tol(flips.other_class(), 0.75, 0.03);
+}
+END_TEST
+
+START_TEST(looks_of_one_thing_are_more_alike_than_those_of_two) {
+  Learned sharp, poor, mute;
+  for (int i = 0; i < 2000; ++i) {
+    const double off = i % 2 == 0 ? 0.05 : -0.05;
+    sharp.see_own_look(0.9 + off), sharp.see_other_look(0.1 + off);
+    poor.see_own_look(0.7 + 2 * off), poor.see_other_look(0.6 + 2 * off);
+    mute.see_own_look(0), mute.see_other_look(0);
+  }
+  // Far from what two are like, and not far below what one is.
+  ck_assert_double_eq_tol(sharp.least_likeness(), 0.8, 0.01);
+  ck_assert_double_eq_tol(poor.least_likeness(), 0.9, 0.01);
+  ck_assert_double_eq(mute.least_likeness(), 0.3);
+}
+END_TEST
+
+DVNN_SUITE(track_learned, labels_that_flip_say_less,
+           looks_of_one_thing_are_more_alike_than_those_of_two,
+           only_detectors_that_are_sure_of_nearly_all_boast,
            a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less,
            detectors_that_guess_beyond_the_frame_are_known,
            tremor_is_what_edges_are_off_and_not_their_way, tremor_begins_anew_after_a_gap,

@@ -219,6 +219,31 @@ START_TEST(looks_tell_whom_places_do_not) {
 }
 END_TEST
 
+// Hidden for a second, it comes out where nobody expects it.
+START_TEST(looks_alone_find_what_went_elsewhere) {
+  const float own[] = {4, 0, 0}, other[] = {0, 0.5f, 0};
+  const struct {
+    Span<const float> look;
+    double x;
+    bool same;
+  } cases[] = {{own, 300, true}, {other, 300, false}, {{}, 300, false}, {own, 590, false}};
+  for (const auto& c : cases) {
+    Stream stream(times(200, 2000));
+    Detection hides = at(100, 100), stays = at(20, 300);
+    hides.embedding = own;
+    stays.embedding = other;
+    for (int i = 0; i < 20; ++i) stream.see(40 * i, {hides, stays});
+    for (int i = 20; i < 45; ++i) stream.see(40 * i, {stays});
+    Detection found = at(c.x, 100);
+    found.embedding = c.look;
+    stream.see(40 * 45, {found, stays});
+    ck_assert_msg(stream.id(0) == (c.same ? 1 : 3), "at %g: %d", c.x,
+                  static_cast<int>(stream.id(0)));
+    ck_assert_uint_eq(stream.id(1), 2);
+  }
+}
+END_TEST
+
 START_TEST(crossing_ways_keep_their_names) {
   Stream stream(times(200, 1000));
   for (int i = 0; i <= 50; ++i) {
@@ -480,9 +505,9 @@ DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
            a_label_that_flips_takes_no_name, boxes_beyond_the_frame_keep_their_tracks,
            what_comes_near_keeps_its_name_and_size, classes_do_not_mix,
            who_was_hidden_does_not_take_the_name_of_who_hides, looks_tell_whom_places_do_not,
-           crossing_ways_keep_their_names, what_is_found_again_has_its_new_speed, jumps_end_tracks,
-           what_leaves_the_frame_is_gone, who_leaves_keeps_speed_and_size,
-           smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
+           looks_alone_find_what_went_elsewhere, crossing_ways_keep_their_names,
+           what_is_found_again_has_its_new_speed, jumps_end_tracks, what_leaves_the_frame_is_gone,
+           who_leaves_keeps_speed_and_size, smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
            who_enters_where_somebody_leaves_is_somebody_else, the_same_stream_gives_the_same_names,
            paths_and_best_views_are_kept_within_bounds, a_view_at_the_frames_edge_is_no_best_one,
            boxes_that_are_none_are_left_alone)

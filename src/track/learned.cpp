@@ -154,6 +154,11 @@ double Likenesses::deviation() const {
   return std::sqrt(variance_);
 }
 
+double Learned::trust_in_looks() const {
+  const double apart = own_looks_.mean() - other_looks_.mean();
+  return std::clamp(apart / (own_looks_.deviation() + other_looks_.deviation() + 1e-9), 0.0, 1.0);
+}
+
 double Learned::least_likeness() const {
   return std::max({kLeastLikeness,
                    other_looks_.mean() + kOtherDeviations * other_looks_.deviation(),

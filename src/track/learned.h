@@ -99,6 +99,9 @@ class Learned {
   double boast() const;
   /// The factor by which another class speaks against a pair: the less, the more often labels flip.
   double other_class() const;
+  /// How much looks say, from 0 to 1: nothing where those of two things are as alike as those of
+  /// one.
+  double trust_in_looks() const;
   /// Looks that are more alike are of one thing, whatever else is known: as those of two hardly
   /// ever are, and those of one mostly.
   double least_likeness() const;

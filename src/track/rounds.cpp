@@ -180,7 +180,7 @@ void Tracker::associate(Time time) {
   const auto found = [&](int track, int detection) {
     hit(nth(tracks_, track), static_cast<size_t>(detection), time);
   };
-  const double looks = static_cast<double>(settings_.appearance);
+  const double looks = static_cast<double>(settings_.appearance) * learned_.trust_in_looks();
   const double other_class = learned_.other_class();
   const Round sure{kLeastOverlap, looks, other_class};
   collect_tracks(time, false, &known_);

@@ -18,6 +18,7 @@ struct Describer {
 constexpr Describer kSharp{0, 0.5};    // cosines are 0.8 for one thing and 0 for two
 constexpr Describer kUsual{0.9, 0.6};  // 0.83 and 0.37, as networks for people have them
 constexpr Describer kPoor{1, 1.2};     // 0.58 and 0.29
+constexpr Describer kVague{1.5, 3};    // 0.27 and 0.18
 
 /// Gives the scene's detections looks and classes.
 void give_looks(const Describer& describer, unsigned seed, Sampled* sampled);

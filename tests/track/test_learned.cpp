@@ -215,6 +215,9 @@ START_TEST(looks_of_one_thing_are_more_alike_than_those_of_two) {
   ck_assert_double_eq_tol(sharp.least_likeness(), 0.8, 0.01);
   ck_assert_double_eq_tol(poor.least_likeness(), 0.9, 0.01);
   ck_assert_double_eq(mute.least_likeness(), 0.3);
+  ck_assert_double_eq_tol(sharp.trust_in_looks(), 1, 1e-9);
+  ck_assert_double_eq_tol(poor.trust_in_looks(), 0.5, 0.05);
+  ck_assert_double_eq_tol(mute.trust_in_looks(), 0, 0.01);
 }
 END_TEST
 

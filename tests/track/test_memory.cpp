@@ -53,6 +53,36 @@ START_TEST(two_hundred_things_take_no_memory_of_their_own) {
 }
 END_TEST
 
-DVNN_SUITE(track_memory, two_hundred_things_take_no_memory_of_their_own)
+// Where looks are known, and one thing in ten is hidden in turn.
+START_TEST(looks_take_no_memory_of_their_own) {
+  std::mt19937 random(3);
+  std::vector<std::vector<float>> looks(200, std::vector<float>(64));
+  for (auto& look : looks) {
+    for (float& value : look) value = static_cast<float>(random() % 2001) / 1000 - 1;
+  }
+  std::vector<std::vector<Detection>> frames;
+  for (int i = 0; i < 120; ++i) {
+    std::vector<Detection> seen;
+    const std::vector<Detection> all = crowd(i, &random);
+    for (size_t k = 0; k < all.size(); ++k) {
+      if ((static_cast<size_t>(i) / 5 + k) % 10 == 0) continue;
+      seen.push_back(all[k]);
+      seen.back().embedding = looks[k];
+    }
+    frames.push_back(std::move(seen));
+  }
+  TrackIds ids;
+  Tracker tracker(&ids);
+  size_t before = 0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (i == 60) before = test::counted_news;
+    tracker.update(static_cast<Time>(40 * i) * kMillisecond, {800, 800}, frames[i]);
+  }
+  ck_assert_uint_eq(test::counted_news, before);
+}
+END_TEST
+
+DVNN_SUITE(track_memory, looks_take_no_memory_of_their_own,
+           two_hundred_things_take_no_memory_of_their_own)
 
 }  // namespace dvnn::test::memory_tests

@@ -21,6 +21,10 @@
 
 namespace dvnn::gst {
 
+/// Bounds of numbers that have none of their own: a day, and a million. An unbounded one would take
+/// -1, which GLib makes the largest of all.
+constexpr guint kMostMilliseconds = 24 * 3600 * 1000, kMostCount = 1000000;
+
 /// The times when a property may change.
 enum class When {
   kReady,         // in NULL and READY: it counts at the next start

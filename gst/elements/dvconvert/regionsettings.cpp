@@ -118,7 +118,7 @@ void add_object_properties(Properties<ConvertSettings>* rows) {
                 "With regions=objects, what is looked at beyond each side of a box, as a fraction "
                 "of its width and height"});
   rows->number(
-      &S::max_per_frame, When::kPlaying, 0, G_MAXUINT,
+      &S::max_per_frame, When::kPlaying, 0, kMostCount,
       {"max-per-frame", "Maximum per frame",
        "With regions=objects, how many objects of a frame are looked at, by docs/regions.md's "
        "order; 0 for all"});
@@ -127,7 +127,7 @@ void add_object_properties(Properties<ConvertSettings>* rows) {
                {"max-rate", "Maximum rate",
                 "With regions=objects, how many objects are looked at in a second on average; 0 "
                 "for no limit"});
-  rows->number(&S::refresh_ms, When::kPlaying, 0, G_MAXUINT,
+  rows->number(&S::refresh_ms, When::kPlaying, 0, kMostMilliseconds,
                {"refresh-ms", "Refresh",
                 "With regions=objects, milliseconds after which a tracked object is looked at "
                 "again; 0 for each frame"});
@@ -164,7 +164,7 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
                {"overlap", "Overlap",
                 "With regions=tiles, what neighbours share, as a fraction of a tile's width and "
                 "height"});
-  rows->number(&S::tiles_per_frame, When::kPlaying, 0, G_MAXUINT,
+  rows->number(&S::tiles_per_frame, When::kPlaying, 0, kMostCount,
                {"tiles-per-frame", "Tiles per frame",
                 "With regions=tiles, how many tiles of each frame are looked at, in turn; 0 for "
                 "all"});

@@ -68,7 +68,7 @@ Properties<DecodeSettings> decode_properties() {
   table.number(&DecodeSettings::threshold, When::kControllable, 0.0f, 1.0f,
                {"threshold", "Threshold", "Least confidence of objects that are attached"});
   add_filter_properties(&table);
-  table.number(&DecodeSettings::max_detections, When::kPlaying, 1, G_MAXUINT,
+  table.number(&DecodeSettings::max_detections, When::kPlaying, 1, kMostCount,
                {"max-detections", "Maximum detections",
                 "Largest number of objects that are attached to a frame, best first"});
   table.boolean(&DecodeSettings::post_messages, When::kPlaying,

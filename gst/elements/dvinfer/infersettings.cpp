@@ -100,11 +100,11 @@ InferProperties infer_properties() {
               {"late-after-ms", "Late after",
                "Milliseconds for which a frame that need not wait for its results (see "
                "late-results) waits all the same"});
-  rows.number(&S::interval_ms, When::kPlaying, 0, G_MAXUINT,
+  rows.number(&S::interval_ms, When::kPlaying, 0, kMostMilliseconds,
               {"interval-ms", "Interval",
                "Least time between two inferred frames, in milliseconds of the stream; 0 for every "
                "frame"});
-  rows.number(&S::interval_frames, When::kPlaying, 1, G_MAXUINT,
+  rows.number(&S::interval_frames, When::kPlaying, 1, kMostCount,
               {"interval-frames", "Interval in frames", "Infer one in this number of frames"});
   rows.number(&S::max_rate, When::kPlaying, 0.0, 1000.0,
               {"max-rate", "Highest rate",
@@ -119,7 +119,7 @@ InferProperties infer_properties() {
   rows.choice(
       &S::on_error, When::kPlaying, register_enum("GstDvInferOnError", kOnErrors),
       {"on-error", "On error", "Action if a frame cannot be converted, or its inference fails"});
-  rows.number(&S::watchdog_ms, When::kPlaying, 0, G_MAXUINT,
+  rows.number(&S::watchdog_ms, When::kPlaying, 0, kMostMilliseconds,
               {"watchdog-ms", "Watchdog",
                "Milliseconds after which a call of the device that has not returned counts as "
                "failed; 0 for no limit"});
@@ -132,7 +132,7 @@ InferProperties infer_properties() {
                           {"latency-ms", "Latency",
                            "Latency that is reported to the pipeline, in milliseconds; -1 for what "
                            "is measured"});
-  rows.number(&S::stats_interval_ms, When::kPlaying, 0, G_MAXUINT,
+  rows.number(&S::stats_interval_ms, When::kPlaying, 0, kMostMilliseconds,
               {"stats-interval-ms", "Interval of statistics",
                "Milliseconds between element messages 'dvnn-stats' with the statistics; 0 for "
                "none"});

@@ -113,7 +113,7 @@ Properties<OverlaySettings> overlay_properties() {
   table.number(&OverlaySettings::text_height, When::kPlaying, 0, 500,
                {"text-height", "Text height",
                 "Height of the letters in pixels; 0 to go by the frame's height"});
-  table.number(&OverlaySettings::hold, When::kPlaying, 0, G_MAXUINT,
+  table.number(&OverlaySettings::hold, When::kPlaying, 0, kMostMilliseconds,
                {"hold-ms", "Hold",
                 "Milliseconds of running time for which the last objects stay on frames without "
                 "inference"});

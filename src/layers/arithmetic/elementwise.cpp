@@ -300,10 +300,11 @@ DimsResult ElementwiseAttributes::dims_after(Span<const Shape> shapes) const {
 }
 
 Cost ElementwiseAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  // Floats of all tensors, where they do not lie in one order.
-  return one_look(in, out)
-      .borrow_floats(saturating_sum(elements_of(in), elements_of(out)))
-      .add_work(saturating_product(elements_of(out), steps.size()));
+  Cost cost = one_look(in, out);
+  // Floats of all tensors, also of those that are, where they do not lie in one order.
+  const uint64_t elements = saturating_sum(elements_of(in), elements_of(out));
+  cost.shared_bytes = saturating_product(elements, sizeof(float));
+  return cost.add_work(saturating_product(elements_of(out), steps.size()));
 }
 
 LayerResult ElementwiseAttributes::create(Span<const TensorDesc> in,

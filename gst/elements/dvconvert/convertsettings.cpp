@@ -81,10 +81,10 @@ using dvnn::gst::When;
 
 GParamSpec* number_array(const char* name, const char* nick, const char* blurb, When when) {
   const GParamFlags flags = PropertyTable::flags(when);
-  return gst_param_spec_array(
-      name, nick, blurb,
-      g_param_spec_double("value", "Value", "A number", -G_MAXDOUBLE, G_MAXDOUBLE, 0, flags),
-      flags);
+  // Open, as GLib would drop an array with a NaN, and print a line.
+  GParamSpec* number = dvnn::gst::open_spec(
+      g_param_spec_double("value", "Value", "A number", -G_MAXDOUBLE, G_MAXDOUBLE, 0, flags));
+  return gst_param_spec_array(name, nick, blurb, number, flags);
 }
 
 Property region_row() {
@@ -122,6 +122,9 @@ Property channels_row(std::vector<float> ConvertSettings::*member, GParamSpec* s
     if (list.size() != 1 && list.size() != 3) {
       return dvnn::Error{dvnn::ErrorCode::kInvalidArgument,
                          dvnn::format("it needs one number or three, not %zu", list.size())};
+    }
+    for (const double number : list) {
+      DVNN_TRY(dvnn::gst::check_range(number, -G_MAXFLOAT, G_MAXFLOAT));
     }
     static_cast<ConvertSettings*>(settings)->*member = {list.begin(), list.end()};
     return {};

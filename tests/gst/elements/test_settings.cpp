@@ -47,6 +47,15 @@ std::string error_of(GstElement* element) {
 }
 
 // Values that a property of this kind cannot have, or that nobody would mean.
+void put_nans(int count, GValue* array) {
+  for (int i = 0; i < count; ++i) {
+    GValue number = G_VALUE_INIT;
+    g_value_init(&number, G_TYPE_DOUBLE);
+    g_value_set_double(&number, NAN);
+    gst_value_array_append_and_take_value(array, &number);
+  }
+}
+
 std::vector<GValue> garbage_for(GParamSpec* spec) {
   std::vector<GValue> all;
   const auto add = [&](auto&& fill) {
@@ -80,6 +89,11 @@ std::vector<GValue> garbage_for(GParamSpec* spec) {
     add([](GValue* value) { g_value_set_boolean(value, TRUE); });
   } else if (spec->value_type == GST_TYPE_ARRAY) {
     add([](GValue*) {});
+    const bool of_numbers =
+        GST_PARAM_SPEC_ARRAY_LIST(spec)->element_spec->value_type == G_TYPE_DOUBLE;
+    for (int count : {1, 3, 4}) {
+      if (of_numbers) add([count](GValue* value) { put_nans(count, value); });
+    }
   }
   return all;
 }

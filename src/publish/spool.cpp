@@ -222,8 +222,7 @@ Status Spool::scan_segment(uint64_t first, const Remembered& remembered) {
   return {};
 }
 
-// --- writing
-// ---------------------------------------------------------------------------------------
+// --- writing ------------------------------------------------------------------------------------
 
 Status Spool::start_segment() {
   Segment segment;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every element's class does alike: properties are rows of a table, and the private part goes
-// with the object. Elements are final types, and have a member `priv`.
+// What the classes of elements with pads or buffers of their own do alike: properties are rows of a
+// table, and the private part goes with the object. Elements are final types, and have a member
+// `priv`. Those that look at objects stand on objectelement.h.
 #pragma once
 
 #include <gst/gst.h>
@@ -26,22 +27,13 @@ void own_private(GObjectClass* klass) {
   };
 }
 
-/// Does what an element does at a change of state, if its settings are right: `Open` on the way up
-/// to READY (and to PAUSED, for what was set in READY), which returns whether that went well, and
-/// `Close` on the way down to NULL.
-inline bool open_nothing(GstElement*) {
-  return true;
-}
-inline void close_nothing(GstElement*) {}
-template <bool (*Open)(GstElement*), void (*Close)(GstElement*) = close_nothing>
-GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+/// Goes up to READY, and to PAUSED for what was set in READY, if the settings are right.
+inline GstStateChangeReturn change_state_if_right(GstElement* element, GstStateChange change) {
   const bool up =
       change == GST_STATE_CHANGE_NULL_TO_READY || change == GST_STATE_CHANGE_READY_TO_PAUSED;
-  if (up && (!settings_are_right(element) || !Open(element))) return GST_STATE_CHANGE_FAILURE;
+  if (up && !settings_are_right(element)) return GST_STATE_CHANGE_FAILURE;
   auto* parent = GST_ELEMENT_CLASS(g_type_class_peek_parent(G_OBJECT_GET_CLASS(element)));
-  const GstStateChangeReturn result = parent->change_state(element, change);
-  if (change == GST_STATE_CHANGE_READY_TO_NULL) Close(element);
-  return result;
+  return parent->change_state(element, change);
 }
 
 /// Installs the properties of the table that `Rows` returns; their values are `priv->settings`.
@@ -49,7 +41,7 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
 /// it sets afterwards.
 template <typename Element, auto Rows>
 guint own_properties(GObjectClass* klass) {
-  GST_ELEMENT_CLASS(klass)->change_state = change_state<open_nothing>;
+  GST_ELEMENT_CLASS(klass)->change_state = change_state_if_right;
   klass->set_property = [](GObject* object, guint id, const GValue* value, GParamSpec*) {
     auto* element = reinterpret_cast<Element*>(object);
     Rows().set(GST_ELEMENT_CAST(object), &element->priv->settings, id, value);

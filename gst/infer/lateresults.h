@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "infer/inferitem.h"
+#include "infer/queue/inferitem.h"
 
 namespace dvnn::gst {
 

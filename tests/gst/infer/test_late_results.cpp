@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "check_suite.h"
-#include "infer/inferqueue.h"
+#include "infer/queue/inferqueue.h"
 
 namespace dvnn::test::late_results_tests {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Late work by itself: what becomes of items whose frames have left. The test is every worker, and
 // says what time it is.
-#include "infer/latework.h"
+#include "infer/queue/latework.h"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of a stream by themselves: no lock, no worker, no clock.
-#include "infer/streamorder.h"
+#include "infer/queue/streamorder.h"
 
 #include "queue_bench.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of work by itself: which region is run next, and when an item is done. The test is every
 // worker, and says what time it is.
-#include "infer/worklist.h"
+#include "infer/queue/worklist.h"
 
 #include <cstring>
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "infer/worklist.h"
+#include "infer/queue/worklist.h"
 
 namespace dvnn::gst {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "infer/latework.h"
+#include "infer/queue/latework.h"
 
 #include <algorithm>
 #include <iterator>

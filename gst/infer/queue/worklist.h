@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "infer/inferitem.h"
+#include "infer/queue/inferitem.h"
 
 namespace dvnn::gst {
 

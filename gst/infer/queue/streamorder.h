@@ -13,7 +13,7 @@
 #include <functional>
 #include <string>
 
-#include "infer/inferitem.h"
+#include "infer/queue/inferitem.h"
 
 namespace dvnn::gst {
 

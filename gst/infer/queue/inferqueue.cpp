@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "infer/inferqueue.h"
+#include "infer/queue/inferqueue.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "infer/streamorder.h"
+#include "infer/queue/streamorder.h"
 
 #include <algorithm>
 #include <utility>

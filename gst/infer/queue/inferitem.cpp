@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "infer/inferitem.h"
+#include "infer/queue/inferitem.h"
 
 #include <utility>
 

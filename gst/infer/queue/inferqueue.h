@@ -37,10 +37,10 @@
 #include <mutex>
 #include <string>
 
-#include "infer/inferitem.h"
-#include "infer/latework.h"
-#include "infer/streamorder.h"
-#include "infer/worklist.h"
+#include "infer/queue/inferitem.h"
+#include "infer/queue/latework.h"
+#include "infer/queue/streamorder.h"
+#include "infer/queue/worklist.h"
 
 namespace dvnn::gst {
 

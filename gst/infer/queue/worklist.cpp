@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "infer/worklist.h"
+#include "infer/queue/worklist.h"
 
 #include <algorithm>
 #include <utility>

@@ -42,6 +42,10 @@ std::vector<Found> found_in(const std::string& picture, const std::string& eleme
   gst_sample_unref(last);
   gst_object_unref(sink);
   gst_element_set_state(pipeline, GST_STATE_NULL);
+  // The thread in which the bin went on to PLAYING may still have a reference. With the last one
+  // onnxinference would end there, while this process ends and ONNX Runtime with it: a crash in
+  // every few hundred runs.
+  while (GST_OBJECT_REFCOUNT_VALUE(pipeline) > 1) g_usleep(1000);
   gst_object_unref(pipeline);
   return list;
 }

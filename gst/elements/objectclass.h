@@ -27,11 +27,15 @@ void own_private(GObjectClass* klass) {
   };
 }
 
-/// Goes up to READY, and to PAUSED for what was set in READY, if the settings are right.
+/// Returns whether an element prepares on that way: up to READY, and to PAUSED for what was set in
+/// READY.
+inline bool prepares(GstStateChange change) {
+  return change == GST_STATE_CHANGE_NULL_TO_READY || change == GST_STATE_CHANGE_READY_TO_PAUSED;
+}
+
+/// Goes up only if the settings are right.
 inline GstStateChangeReturn change_state_if_right(GstElement* element, GstStateChange change) {
-  const bool up =
-      change == GST_STATE_CHANGE_NULL_TO_READY || change == GST_STATE_CHANGE_READY_TO_PAUSED;
-  if (up && !settings_are_right(element)) return GST_STATE_CHANGE_FAILURE;
+  if (prepares(change) && !settings_are_right(element)) return GST_STATE_CHANGE_FAILURE;
   auto* parent = GST_ELEMENT_CLASS(g_type_class_peek_parent(G_OBJECT_GET_CLASS(element)));
   return parent->change_state(element, change);
 }

@@ -33,6 +33,7 @@ ObjectElement& work_of(gpointer element) {
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   class_of(object).element->properties().set(GST_ELEMENT_CAST(object), work_of(object).settings(),
                                              id, value);
+  work_of(object).note_change();
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
@@ -54,9 +55,7 @@ void finalize(GObject* object) {
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   ObjectElement& work = work_of(element);
-  const bool up =
-      change == GST_STATE_CHANGE_NULL_TO_READY || change == GST_STATE_CHANGE_READY_TO_PAUSED;
-  if (up) {
+  if (prepares(change)) {
     const bool opened = settings_are_right(element) && guard(element, "its files cannot be opened",
                                                              false, [&] { return work.open(); });
     if (!opened) return GST_STATE_CHANGE_FAILURE;

@@ -6,6 +6,7 @@
 
 #include <gst/base/gstbasetransform.h>
 
+#include <atomic>
 #include <memory>
 
 #include "elements/objectclass.h"
@@ -57,6 +58,9 @@ class ObjectElement {
   virtual void event(GstEvent*) {}
   virtual void event_passed() {}
 
+  /// A property was set, from any thread.
+  void note_change() { changed_ = true; }
+
   /// What the property `counts` has.
   virtual StructurePtr counts() { return nullptr; }
 
@@ -67,6 +71,8 @@ class ObjectElement {
   void post(GstStructure* fields) const {
     gst_element_post_message(element(), gst_message_new_element(GST_OBJECT_CAST(element_), fields));
   }
+
+  std::atomic<bool> changed_{true};  // since settings were taken over
 
  private:
   GstBaseTransform* const element_;
@@ -80,8 +86,10 @@ class ElementWithSettings : public ObjectElement {
   gpointer settings() final { return &set_; }
 
  protected:
-  /// Takes over what has been set until now: for a frame, or an event.
+  /// Takes over what has been set until now: for a frame, or an event. Texts of settings may be
+  /// long, and are copied only where one was set.
   const Settings& take_settings() {
+    if (!changed_.exchange(false)) return current_;
     const ObjectLock lock(transform());
     current_ = set_;
     return current_;

@@ -193,10 +193,7 @@ static void gst_dv_infer_stop(GstDvInferPrivate* priv) {
 
 // Prepares what an upward change of state needs; false if that fails.
 static bool gst_dv_infer_prepare(GstDvInfer* self, GstStateChange transition) {
-  if (transition != GST_STATE_CHANGE_NULL_TO_READY &&
-      transition != GST_STATE_CHANGE_READY_TO_PAUSED) {
-    return true;
-  }
+  if (!dvnn::gst::prepares(transition)) return true;
   if (!dvnn::gst::settings_are_right(GST_ELEMENT(self))) return false;
   return dvnn::gst::guard(self, "the network cannot be loaded", false, [&] {
     // Again on the way to PAUSED, for what was set in READY.

@@ -48,14 +48,16 @@ bool read_item(const GstDvObject& object, const GstDvObjectsMeta* meta,
                const SceneSettings& settings, Item* item) {
   constexpr unsigned kDrawn =
       objects::kPoints | objects::kOutlines | objects::kMasks | objects::kTexts | objects::kNumbers;
+  const std::string label = bounded(object.label);
+  // Of what is not shown the box counts alone, where it is to be obscured.
   objects::Object value;
-  read_object(object, meta, kDrawn, &value);
+  read_object(object, meta, settings.is_shown(label) ? kDrawn : 0, &value);
   const bool has_place = objects::has_box(value) || !value.points.empty() ||
                          !value.outline.empty() || value.mask.there();
   if (!has_place) return false;
   *item = draw::item_of(std::move(value), settings.caption);
   item->color = color_of_object(object, settings);
-  apply_label(bounded(object.label), settings, item);
+  apply_label(label, settings, item);
   return item->shown || item->obscure != draw::Obscure::kNo;
 }
 

@@ -28,7 +28,7 @@ from gi.repository import Gst  # noqa: E402
 DVNET, BUILD, SOURCE = map(os.path.abspath, sys.argv[1:4])
 DATA = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else ""
 PROGRAMS = ("dvnet", "gst-launch-1.0", "c++", "(cat")
-# Tests of their own run these, and compare what is found: tests/tools/tutorial.py, fleet.py, tests/cascades.
+# Tests of their own run these, and compare what is found: tests/tools/tutorial.py, fleet.py, tests/acceptance.
 TUTORIALS = {"your-yolo.md", "fleet.md", "cascades.md"}
 # What stands in for hardware: so many frames at a camera's pace, shown to nobody.
 HARDWARE = {"v4l2src": "videotestsrc is-live=true num-buffers=10", "autovideosink": "fakesink"}

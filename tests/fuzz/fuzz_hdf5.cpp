@@ -2,7 +2,7 @@
 // Our side of reading HDF5: files that libhdf5 itself has written, so that they are sound, of every
 // kind of object that it knows. Damaged bytes are left to the sandbox: libhdf5 1.10 reads and
 // writes out of bounds on them, which is why it runs in one, and would end this target at once
-// (tests/security/test_hostile_hdf5.cpp).
+// (tests/robustness/security/test_hostile_hdf5.cpp).
 #include <hdf5.h>
 
 #include <functional>

@@ -2,7 +2,7 @@
 // Text of a network on its way into C++ sources: names that would become code, and what escapes.
 #include <sstream>
 
-#include "../layers/named_layer.h"
+#include "../../layers/named_layer.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "check_suite.h"

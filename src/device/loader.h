@@ -13,7 +13,8 @@
 
 namespace dvnn::device {
 
-/// The entry points of one library. tests/robustness/faults has a library whose functions fail one by one.
+/// The entry points of one library. tests/robustness/faults has a library whose functions fail one
+/// by one.
 struct Functions {
 #define DVNN_MEMBER(name) decltype(&dmp_dv_##name) name = nullptr;
   DVNN_DEVICE_FUNCTIONS(DVNN_MEMBER, DVNN_MEMBER)

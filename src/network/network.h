@@ -78,6 +78,14 @@ class Network : public std::enable_shared_from_this<Network> {
   std::shared_ptr<device::Device> device_;
 };
 
+/// What a run moves between CPU and device, where their caches are not coherent, in bytes.
+struct HandoverCount {
+  uint64_t to_device = 0, to_cpu = 0;  // handed over
+  uint64_t crossing = 0;   // of these, what one of the two has written and the other reads
+  uint64_t by_layers = 0;  // read and written by CPU layers
+  int calls = 0;           // of the driver
+};
+
 /// One I/O buffer and everything needed to run the network in it. For one thread at a time.
 class Slot {
  public:
@@ -98,6 +106,8 @@ class Slot {
   bool has_finite_outputs() const;
   /// Output i of the model, valid until the next run().
   virtual ConstTensorView output(size_t i) const = 0;
+  /// What a run of a tensor (not pixels) hands over; zeros where nobody knows.
+  virtual HandoverCount handed_over() const { return {}; }
   const std::shared_ptr<Network>& network() const { return network_; }
 
  protected:

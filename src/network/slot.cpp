@@ -9,23 +9,23 @@
 #include "base/guard.h"
 #include "layers/bound_layer.h"
 #include "layers/workspace.h"
+#include "network/handover.h"
 #include "network/model_network.h"
 
 namespace dvnn::network {
 namespace {
 
-// A tensor's bytes in the I/O buffer, to be handed between CPU and device.
-struct ByteRange {
-  uint64_t offset, bytes;
+struct Stage {
+  const Step* first = nullptr;
+  size_t steps = 1;
+  device::CommandList commands;    // a device stage
+  device::CommandList for_pixels;  // the same where it reads pixels; made when there are some
+  layers::BoundLayer layer;        // a CPU stage
 };
 
-struct Stage {
-  const Step* first = nullptr;  // for error messages
-  size_t steps = 1;
-  device::CommandList commands;          // a device stage
-  device::CommandList for_pixels;        // the same where it reads pixels; made when there are some
-  layers::BoundLayer layer;              // a CPU stage
-  std::vector<ByteRange> reads, writes;  // per-frame memory that the CPU touches
+// Nanoseconds of a run so far.
+struct StageTimes {
+  int64_t device_ns = 0, queued_ns = 0, cpu_ns = 0;
 };
 
 class StepSlot final : public Slot {
@@ -39,12 +39,16 @@ class StepSlot final : public Slot {
   Status run(RunTimes* times) override;
   Result<std::string> first_not_finite() override;
   ConstTensorView output(size_t i) const override;
+  HandoverCount handed_over() const override;
 
  private:
   const Model& model() const { return network_->model(); }
   Status run_stages(RunTimes* times);
   Span<int64_t> times_of(const Stage& stage, Span<int64_t> step_ns) const;
-  Status run_layer(Stage& stage);
+  Status hand_over(const Handover& handover, StageTimes* spent) const;
+  Status run_commands(const Stage& stage, Span<int64_t> step_ns, StageTimes* spent) const;
+  Status run_layer(Stage* stage, Span<int64_t> step_ns, StageTimes* spent);
+  Status run_layer_alone(Stage* stage);
   Status run_alone(const Step& step);
   Result<const Step*> trace();
   Status add_device_step(const Step& step);
@@ -62,12 +66,17 @@ class StepSlot final : public Slot {
     return base + info.offset;
   }
   static ByteRange range(const TensorInfo& info) { return {info.offset, info.desc.bytes()}; }
+  ByteRange input_range() const { return range(tensor(model().input.tensor)); }
+  MemoryUse use_of(const Step& step) const;
+  StageUses uses() const;
 
   std::shared_ptr<ModelNetwork> network_;
   device::Memory io_;
   std::vector<Stage> stages_;
   layers::Workspace workspace_;
-  std::vector<ByteRange> results_;  // outputs that the device writes
+  std::vector<Handover> handovers_;  // before each stage, and after all
+  bool device_takes_input_ = false;  // before any layer does
+  bool spoilt_ = false;              // by a run that ended early: caches may hold anything
   InputKind input_kind_ = InputKind::kTensor;
   bool knows_pixels_ = false;  // all lists for pixels are made
 };
@@ -95,11 +104,34 @@ Status StepSlot::build(const Cancellation* cancellation) {
       return s.error().within("layers from '" + stage.first->name + "'");
     }
   }
+  std::vector<ByteRange> results;
   for (const OutputInfo& output : model().outputs) {
     const TensorInfo& info = tensor(output.tensor);
-    if (info.storage == Storage::kIo) results_.push_back(range(info));
+    if (info.storage == Storage::kIo) results.push_back(range(info));
   }
+  const StageUses stage_uses = uses();
+  device_takes_input_ = device_takes(stage_uses, input_range());
+  handovers_ = plan_handovers(stage_uses, input_range(), device_takes_input_, results);
   return {};
+}
+
+MemoryUse StepSlot::use_of(const Step& step) const {
+  MemoryUse use;
+  use.by_device = step.kind == StepKind::kDevice;
+  for (int i : step.inputs) {
+    if (tensor(i).storage == Storage::kIo) use.reads.push_back(range(tensor(i)));
+  }
+  for (int i : step.outputs) use.writes.push_back(range(tensor(i)));
+  return use;
+}
+
+StageUses StepSlot::uses() const {
+  StageUses uses;
+  for (const Stage& stage : stages_) {
+    uses.emplace_back();
+    for (size_t i = 0; i < stage.steps; ++i) uses.back().push_back(use_of(stage.first[i]));
+  }
+  return uses;
 }
 
 Status StepSlot::add_device_step(const Step& step) {
@@ -155,12 +187,10 @@ Status StepSlot::add_cpu_step(const Step& step) {
   for (int i : step.inputs) {
     const TensorInfo& info = tensor(i);
     stage.layer.add_input({info.desc, data(info)});
-    if (info.storage == Storage::kIo) stage.reads.push_back(range(info));
   }
   for (int i : step.outputs) {
     const TensorInfo& info = tensor(i);
     stage.layer.add_output({info.desc, data(info)});
-    stage.writes.push_back(range(info));
   }
   DVNN_TRY(stage.layer.create(*step.layer, network_->library()));
   for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -176,45 +206,68 @@ Span<uint8_t> StepSlot::input() const {
 }
 
 Status StepSlot::run(RunTimes* times) {
-  return guarded("running the network", [&] { return run_stages(times); });
+  if (spoilt_) DVNN_TRY(io_.to_device(0, io_.size()));
+  spoilt_ = true;
+  DVNN_TRY(guarded("running the network", [&] { return run_stages(times); }));
+  spoilt_ = false;
+  return {};
 }
 
 Status StepSlot::run_stages(RunTimes* times) {
-  ByteRange in = range(tensor(model().input.tensor));
-  const bool pixels = input_kind_ == InputKind::kPixels;
-  if (pixels) {
-    DVNN_TRY(make_lists_for_pixels());
-    in.bytes /= sizeof(half_t);
+  if (input_kind_ == InputKind::kPixels) DVNN_TRY(make_lists_for_pixels());
+  if (device_takes_input_) {
+    const ByteRange in = input_range();
+    const bool pixels = input_kind_ == InputKind::kPixels;
+    DVNN_TRY(io_.to_device(in.offset, pixels ? in.bytes / sizeof(half_t) : in.bytes));
   }
-  DVNN_TRY(io_.to_device(in.offset, in.bytes));
-  int64_t device_ns = 0, queued_ns = 0, cpu_ns = 0;
+  StageTimes spent;
   const layers::Workspace::Loan loan(&workspace_);
   const SharedThreads threads(network_->device().share());
-  for (Stage& stage : stages_) {
-    const Span<int64_t> step_ns = times ? times_of(stage, times->step_ns) : Span<int64_t>();
-    const int64_t start = now_ns();
-    Status status;
-    if (stage.layer) {
-      status = run_layer(stage);
-      const int64_t spent = now_ns() - start;
-      cpu_ns += spent;
-      if (!step_ns.empty()) step_ns[0] = spent;
-    } else {
-      const auto& list = pixels && stage.for_pixels ? stage.for_pixels : stage.commands;
-      status = list.run(step_ns);
-      const int64_t took = now_ns() - start, told = list.last_exec_time() * 1000;
-      const int64_t on_device = told > 0 ? std::min(told, took) : took;
-      device_ns += on_device;
-      queued_ns += took - on_device;
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    Stage* const stage = &stages_[i];
+    const Span<int64_t> step_ns = times ? times_of(*stage, times->step_ns) : Span<int64_t>();
+    Status status = hand_over(handovers_[i], &spent);
+    if (status.ok()) {
+      status =
+          stage->layer ? run_layer(stage, step_ns, &spent) : run_commands(*stage, step_ns, &spent);
     }
-    if (!status.ok()) return status.error().within("layer '" + stage.first->name + "'");
+    if (!status.ok()) return status.error().within("layer '" + stage->first->name + "'");
   }
-  for (const ByteRange& r : results_) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
+  DVNN_TRY(hand_over(handovers_.back(), &spent));
   if (times) {
-    times->device_us = device_ns / 1000;
-    times->cpu_us = cpu_ns / 1000;
-    times->queued_us = queued_ns / 1000;
+    times->device_us = spent.device_ns / 1000;
+    times->cpu_us = spent.cpu_ns / 1000;
+    times->queued_us = spent.queued_ns / 1000;
   }
+  return {};
+}
+
+Status StepSlot::run_layer(Stage* stage, Span<int64_t> step_ns, StageTimes* spent) {
+  const int64_t start = now_ns();
+  DVNN_TRY(stage->layer.run());
+  const int64_t took = now_ns() - start;
+  spent->cpu_ns += took;
+  if (!step_ns.empty()) step_ns[0] = took;
+  return {};
+}
+
+Status StepSlot::run_commands(const Stage& stage, Span<int64_t> step_ns, StageTimes* spent) const {
+  const bool pixels = input_kind_ == InputKind::kPixels;
+  const auto& list = pixels && stage.for_pixels ? stage.for_pixels : stage.commands;
+  const int64_t start = now_ns();
+  DVNN_TRY(list.run(step_ns));
+  const int64_t took = now_ns() - start, told = list.last_exec_time() * 1000;
+  const int64_t on_device = told > 0 ? std::min(told, took) : took;
+  spent->device_ns += on_device;
+  spent->queued_ns += took - on_device;
+  return {};
+}
+
+Status StepSlot::hand_over(const Handover& handover, StageTimes* spent) const {
+  const int64_t start = now_ns();
+  for (const ByteRange& r : handover.to_device) DVNN_TRY(io_.to_device(r.offset, r.bytes));
+  for (const ByteRange& r : handover.to_cpu) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
+  spent->cpu_ns += now_ns() - start;
   return {};
 }
 
@@ -224,11 +277,13 @@ Span<int64_t> StepSlot::times_of(const Stage& stage, Span<int64_t> step_ns) cons
                                               : Span<int64_t>(&step_ns[first], stage.steps);
 }
 
-Status StepSlot::run_layer(Stage& stage) {
-  for (const ByteRange& r : stage.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
-  const Status status = stage.layer.run();
-  for (const ByteRange& r : stage.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
-  return status;
+// Hands over all that the layer touches, whoever has it: nobody knows what ran before.
+Status StepSlot::run_layer_alone(Stage* stage) {
+  const MemoryUse use = use_of(*stage->first);
+  for (const ByteRange& r : use.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
+  DVNN_TRY(stage->layer.run());
+  for (const ByteRange& r : use.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
+  return {};
 }
 
 // A device step as a command list of its own, so that its result can be looked at.
@@ -246,7 +301,7 @@ Result<const Step*> StepSlot::trace() {
   for (Stage& stage : stages_) {
     for (size_t i = 0; i < stage.steps; ++i) {
       const Step& step = stage.first[i];
-      DVNN_TRY(stage.layer ? run_layer(stage) : run_alone(step));
+      DVNN_TRY(stage.layer ? run_layer_alone(&stage) : run_alone(step));
       for (int output : step.outputs) {
         const TensorInfo& info = tensor(output);
         if (!all_finite({info.desc, data(info)})) return &step;
@@ -259,12 +314,29 @@ Result<const Step*> StepSlot::trace() {
 Result<std::string> StepSlot::first_not_finite() {
   const Span<uint8_t> bytes = input();
   const std::vector<uint8_t> kept(bytes.begin(), bytes.end());
-  const ByteRange in = range(tensor(model().input.tensor));
-  DVNN_TRY(io_.to_device(in.offset, in.bytes));
+  DVNN_TRY(io_.to_device(0, io_.size()));
+  spoilt_ = true;
   auto found = guarded("running the network step by step", [&] { return trace(); });
   std::copy(kept.begin(), kept.end(), bytes.begin());  // later steps may have used its memory
   if (!found.ok()) return found.error();
   return found.value() ? found.value()->name : std::string();
+}
+
+HandoverCount StepSlot::handed_over() const {
+  HandoverCount count;
+  for (const Handover& handover : handovers_) count_handover(handover, &count);
+  if (device_takes_input_) {
+    count.to_device += input_range().bytes;
+    count.crossing += input_range().bytes;
+    ++count.calls;
+  }
+  for (const Stage& stage : stages_) {
+    if (!stage.layer) continue;
+    const MemoryUse use = use_of(*stage.first);
+    for (const ByteRange& r : use.reads) count.by_layers += r.bytes;
+    for (const ByteRange& r : use.writes) count.by_layers += r.bytes;
+  }
+  return count;
 }
 
 ConstTensorView StepSlot::output(size_t i) const {

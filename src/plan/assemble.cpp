@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "base/budget.h"
@@ -265,6 +266,7 @@ class Assembler {
   // Offsets of all roots from their live ranges, then of every view.
   void place_buffers() {
     std::map<int, PlannedBuffer> io;
+    std::set<int> for_device;  // roots that a command reads or writes
     std::map<int, uint64_t> constants;
     const int last = static_cast<int>(model_.steps.size());
     // Buffers that the CPU touches have their own cache lines.
@@ -278,6 +280,7 @@ class Assembler {
       }
       auto [it, fresh] = io.emplace(root, PlannedBuffer{bytes, step, step, kDeviceAlignment, 0});
       if (by_cpu) it->second.alignment = kCpuAlignment;
+      if (!by_cpu) for_device.insert(root);
       it->second.birth = std::min(it->second.birth, step);
       it->second.death = std::max(it->second.death, step);
     };
@@ -290,15 +293,24 @@ class Assembler {
     }
     for (const auto& output : model_.outputs) touch(output.tensor, last, true);
 
-    std::vector<PlannedBuffer> buffers;
+    // What CPU layers alone use lies apart: memory that a command writes next would have to be
+    // cleaned from their caches first.
     uint64_t sum = 0;
-    for (const auto& [root, buffer] : io) {
-      buffers.push_back(buffer);
-      sum += buffer.size;
+    for (const bool of_device : {true, false}) {
+      std::vector<PlannedBuffer> buffers;
+      for (const auto& [root, buffer] : io) {
+        if ((for_device.count(root) != 0) != of_device) continue;
+        buffers.push_back(buffer);
+        sum += buffer.size;
+      }
+      const uint64_t begin = (model_.io_bytes + kCpuAlignment - 1) / kCpuAlignment * kCpuAlignment;
+      if (!buffers.empty()) model_.io_bytes = begin + plan_memory(&buffers);
+      size_t next = 0;
+      for (auto& [root, buffer] : io) {
+        if ((for_device.count(root) != 0) == of_device)
+          buffer.offset = begin + buffers[next++].offset;
+      }
     }
-    model_.io_bytes = plan_memory(&buffers);
-    size_t next = 0;
-    for (auto& [root, buffer] : io) buffer.offset = buffers[next++].offset;
     for (auto& [root, offset] : constants) {
       offset = model_.constant_bytes;
       const uint64_t bytes = placer_.at(root).desc.bytes();

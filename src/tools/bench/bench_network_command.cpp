@@ -210,6 +210,25 @@ int run_bench(Session* session, const std::string& network,
   return 0;
 }
 
+// What a run moves on a board, where time cannot be measured without one.
+void print_count(const std::string& network, const network::HandoverCount& count, bool json) {
+  if (json) {
+    const Json out = {{"network", base_name(network)},      {"layers_bytes", count.by_layers},
+                      {"to_device_bytes", count.to_device}, {"to_cpu_bytes", count.to_cpu},
+                      {"crossing_bytes", count.crossing},   {"handover_calls", count.calls}};
+    std::printf("%s\n", out.dump_as_given().c_str());
+    return;
+  }
+  const auto mb = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  const double crossing = mb(count.crossing), handed = mb(count.to_device + count.to_cpu);
+  std::printf("%s, counted for one frame\n", base_name(network).c_str());
+  std::printf("  CPU layers read and write  %8.3f MB\n", mb(count.by_layers));
+  std::printf("  handed over to the device  %8.3f MB, back %.3f MB, in %d calls\n",
+              mb(count.to_device), mb(count.to_cpu), count.calls);
+  std::printf("  crossing between them      %8.3f MB (handed over: %.2f x)\n", crossing,
+              crossing > 0 ? handed / crossing : 1);
+}
+
 int bench_network(const Arguments& arguments) {
   const NetworkBenchOptions options = {arguments.number("threads"), arguments.number("iterations"),
                                        arguments.given("json"), arguments.given("layers"),
@@ -227,6 +246,10 @@ int bench_network(const Arguments& arguments) {
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
   auto session = open_session(files[0], arguments);
   if (!session.ok()) return fail(session.error());
+  if (arguments.given("count")) {
+    print_count(files[0], session.value()->slot().handed_over(), options.json);
+    return 0;
+  }
   return run_bench(session.value().get(), files[0], {files.begin() + 1, files.end()}, options);
 }
 
@@ -242,6 +265,8 @@ constexpr Option kBenchNetworkOptions[] = {
     {"threads", 0, Takes::kNumber, "N", "Threads for both", "1"},
     {"iterations", 'n', Takes::kNumber, "N", "Timed runs", "30"},
     {"layers", 0, Takes::kNothing, nullptr, "Print each step's median time too"},
+    {"count", 0, Takes::kNothing, nullptr,
+     "Count instead of timing: bytes that CPU layers move, and that a board's caches hand over"},
     {"plot", 0, Takes::kFile, "FILE.svg", "Draw the times as bars; with --layers each step's, too"},
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"}};
 

@@ -142,6 +142,14 @@ Status CommandList::commit() {
   return library_->error("the device refuses the command list");
 }
 
+Status CommandList::follow(const dvnn_soft_chain& chain) {
+  const InCall in_call;
+  const Functions& fn = library_->fn();
+  if (!fn.soft_follow) return Error{ErrorCode::kDevice, "nothing can follow the device's commands"};
+  if (fn.soft_follow(list(handle_), &chain) == 0) return {};
+  return library_->error("the device does not take what follows a command");
+}
+
 Status CommandList::run(Span<int64_t> command_ns) const {
   const InCall in_call;
   const Functions& fn = library_->fn();
@@ -260,6 +268,10 @@ std::string Device::name() const {
 
 ShareFunction Device::share() const {
   return library_->fn().soft_share;
+}
+
+bool Device::follows() const {
+  return library_->fn().soft_follow && !environment("DVNN_SOFT_UNFUSED");
 }
 
 Result<Memory> Device::allocate(size_t size) {

@@ -18,6 +18,7 @@
 #include "device/command.h"
 
 struct dmp_dv_cmdraw;
+struct dvnn_soft_chain;
 
 namespace dvnn::device {
 
@@ -87,6 +88,9 @@ class CommandList {
   /// the input is 8-bit pixels of three channels, which the device looks up there.
   Status add(const ConvCommand& command, BufferRef input, BufferRef output, BufferRef eltwise,
              const Memory& weights, BufferRef pixel_table = {});
+  /// Has a chain of functions follow the last command (device/soft_extension.h): only for devices
+  /// that follow().
+  Status follow(const dvnn_soft_chain& chain);
   /// Appends a command in the driver's own form.
   Status add_raw(const dmp_dv_cmdraw& command);
   Status commit();
@@ -133,6 +137,9 @@ class Device : public std::enable_shared_from_this<Device> {
   const std::vector<PassedOver>& passed_over() const { return passed_over_; }
   /// Shares work among the device's threads (base/share.h); null if it has none.
   ShareFunction share() const;
+  /// Says whether commands of the device can have functions follow them before results are rounded:
+  /// the software device's, unless DVNN_SOFT_UNFUSED is set.
+  bool follows() const;
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();
   /// Tells whether the device takes pixels, and in which order its table is. No document says, so

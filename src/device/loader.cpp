@@ -47,6 +47,7 @@ Result<std::shared_ptr<const Library>> Library::load(const std::string& path) {
 #undef DVNN_FIND
   fn.soft_run = reinterpret_cast<decltype(fn.soft_run)>(dlsym(handle, "dvnn_soft_run"));
   fn.soft_share = reinterpret_cast<decltype(fn.soft_share)>(dlsym(handle, "dvnn_soft_share"));
+  fn.soft_follow = reinterpret_cast<decltype(fn.soft_follow)>(dlsym(handle, "dvnn_soft_follow"));
   if (!missing.empty()) {
     dlclose(handle);
     return Error{ErrorCode::kDevice,

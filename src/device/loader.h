@@ -22,6 +22,7 @@ struct Functions {
   // The software device alone has them.
   decltype(&dvnn_soft_run) soft_run = nullptr;
   decltype(&dvnn_soft_share) soft_share = nullptr;
+  decltype(&dvnn_soft_follow) soft_follow = nullptr;
 };
 
 /// A loaded library. Stays loaded for the life of the process: its worker threads may outlive the

@@ -1,13 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of the software device beyond the vendor's interface, for callers that wait for each
-// list and have work of their own in between. Both are optional: device.h does without them.
+// list and have work of their own in between. All are optional: device.h does without them.
 #pragma once
 
 #include <cstdint>
 
 #include "dmp_dv.h"
+#include "kernels/curves.h"
+#include "kernels/elementwise.h"
+
+/// Changes when the numbers of functions do.
+#define DVNN_SOFT_FUNCTIONS                                        \
+  ((static_cast<uint32_t>(dvnn::kernels::Curve::kTanh) + 1) * 64 + \
+   static_cast<uint32_t>(dvnn::kernels::Operation::kSub) + 1)
 
 extern "C" {
+
+/// What a chain's functions are computed of.
+struct dvnn_soft_operand {
+  /// DVNN_SOFT_SUMS: the command's results before they are rounded. DVNN_SOFT_TENSOR: `tensor`,
+  /// binary16, as large as the command's output and in its layout. DVNN_SOFT_VALUES: floats.
+  int32_t kind;
+  int32_t count;        // of `values`: 1, or one for each channel
+  const float* values;  // which are copied
+  dmp_dv_buf tensor;
+};
+enum { DVNN_SOFT_SUMS = 0, DVNN_SOFT_TENSOR = 1, DVNN_SOFT_VALUES = 2 };
+
+/// One function of single elements. Operands are numbered: those of the chain, then the results of
+/// earlier steps.
+struct dvnn_soft_step {
+  int32_t combines;  // 0: curve `function` of x, with a and b; 1: operation `function` of x and y
+  int32_t function;  // a kernels::Curve or kernels::Operation
+  float a, b;
+  int32_t x, y;
+};
+
+struct dvnn_soft_chain {
+  uint32_t size;       // of this struct
+  uint32_t functions;  // DVNN_SOFT_FUNCTIONS of the caller: both sides number them alike
+  const dvnn_soft_operand* operands;
+  const dvnn_soft_step* steps;
+  int32_t operand_count, step_count;  // each at least 1, and 24 at most together
+  dmp_dv_buf output;  // of the last step's results, as large as the command's output; overlaps no
+                      // tensor of the chain
+  int32_t keeps_own;  // not 0: the command's output is stored, too
+};
+
+/// Has a chain follow the list's last command, which writes its output in one run: the functions
+/// are computed of its sums while they are floats, and their results are rounded once. Before the
+/// list's commit. Returns 0, or EINVAL, ENOTSUP or ENOMEM with the message set; the list is as
+/// before then.
+int dvnn_soft_follow(dmp_dv_cmdlist list, const dvnn_soft_chain* chain);
 
 /// Does what exec() and wait() do, in the order of submission among all lists, but on the calling
 /// thread: no other thread has to be woken and waited for. Leaves the time of the first `commands`

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot groups its steps into stages when it is created: a stage is one command list (consecutive
-// device steps) or one CPU layer. run() walks the stages; it decides and allocates nothing, but for
-// the command lists of the first run with pixels.
+// A slot groups its acts (slot_plan.h) into stages when it is created: a stage is one command list
+// (consecutive device steps, with what follows them) or one CPU layer. run() walks the stages; it
+// decides and allocates nothing, but for the command lists of the first run with pixels.
 #include <algorithm>
 #include <cstring>
 
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/nth.h"
 #include "layers/bound_layer.h"
 #include "layers/workspace.h"
+#include "network/following.h"
 #include "network/handover.h"
 #include "network/model_network.h"
+#include "network/slot_plan.h"
 
 namespace dvnn::network {
 namespace {
 
 struct Stage {
-  const Step* first = nullptr;
-  size_t steps = 1;
+  std::vector<const Act*> acts;
   device::CommandList commands;    // a device stage
   device::CommandList for_pixels;  // the same where it reads pixels; made when there are some
   layers::BoundLayer layer;        // a CPU stage
+  const Step& first() const { return *acts.front()->step; }  // for error messages
 };
 
 // Nanoseconds of a run so far.
@@ -30,8 +33,8 @@ struct StageTimes {
 
 class StepSlot final : public Slot {
  public:
-  explicit StepSlot(std::shared_ptr<ModelNetwork> network)
-      : Slot(network), network_(std::move(network)) {}
+  StepSlot(std::shared_ptr<ModelNetwork> network, SlotPlan plan)
+      : Slot(network), network_(std::move(network)), plan_(std::move(plan)) {}
   Status build(const Cancellation* cancellation);
   Span<uint8_t> input() const override;
   void expect_tensor() override { input_kind_ = InputKind::kTensor; }
@@ -44,33 +47,39 @@ class StepSlot final : public Slot {
  private:
   const Model& model() const { return network_->model(); }
   Status run_stages(RunTimes* times);
-  Span<int64_t> times_of(const Stage& stage, Span<int64_t> step_ns) const;
-  Status hand_over(const Handover& handover, StageTimes* spent) const;
-  Status run_commands(const Stage& stage, Span<int64_t> step_ns, StageTimes* spent) const;
   Status run_layer(Stage* stage, Span<int64_t> step_ns, StageTimes* spent);
+  Status run_commands(const Stage& stage, Span<int64_t> step_ns, StageTimes* spent);
+  Status run_list(const Stage& stage, const device::CommandList& list, Span<int64_t> step_ns);
+  Status hand_over(const Handover& handover, StageTimes* spent) const;
+  size_t number_of(const Step& step) const {
+    return static_cast<size_t>(&step - model().steps.data());
+  }
   Status run_layer_alone(Stage* stage);
   Status run_alone(const Step& step);
   Result<const Step*> trace();
-  Status add_device_step(const Step& step);
-  Status add_command(const Step& step, InputKind kind, device::CommandList* list);
+  Status add_device_step(const Act& act);
+  Status add_command(const Act& act, InputKind kind, device::CommandList* list);
+  bool is_fused() const {
+    return std::any_of(plan_.acts.begin(), plan_.acts.end(),
+                       [](const Act& act) { return act.follower != nullptr; });
+  }
   bool reads_pixels(const Stage& stage) const {
-    return std::any_of(stage.first, stage.first + stage.steps,
-                       [this](const Step& step) { return network_->reads_input(step); });
+    return std::any_of(stage.acts.begin(), stage.acts.end(),
+                       [this](const Act* act) { return network_->reads_input(*act->step); });
   }
   Status make_lists_for_pixels();
   Status make_for_pixels(Stage* stage);
-  Status add_cpu_step(const Step& step);
+  Status add_cpu_step(const Act& act);
+  Status bind(const Step& step, layers::BoundLayer* layer) const;
   const TensorInfo& tensor(int index) const { return model().tensor(index); }
-  uint8_t* data(const TensorInfo& info) const {
-    uint8_t* base = info.storage == Storage::kIo ? io_.data() : network_->constants();
-    return base + info.offset;
+  uint8_t* data(int index) const {
+    const bool in_io = tensor(index).storage == Storage::kIo;
+    return (in_io ? io_.data() : network_->constants()) + nth(plan_.offsets, index);
   }
-  static ByteRange range(const TensorInfo& info) { return {info.offset, info.desc.bytes()}; }
-  ByteRange input_range() const { return range(tensor(model().input.tensor)); }
-  MemoryUse use_of(const Step& step) const;
-  StageUses uses() const;
+  ByteRange input_range() const { return plan_.range(model(), model().input.tensor); }
 
   std::shared_ptr<ModelNetwork> network_;
+  const SlotPlan plan_;
   device::Memory io_;
   std::vector<Stage> stages_;
   layers::Workspace workspace_;
@@ -78,82 +87,62 @@ class StepSlot final : public Slot {
   bool device_takes_input_ = false;  // before any layer does
   bool spoilt_ = false;              // by a run that ended early: caches may hold anything
   InputKind input_kind_ = InputKind::kTensor;
-  bool knows_pixels_ = false;  // all lists for pixels are made
+  bool knows_pixels_ = false;     // all lists for pixels are made
+  std::vector<int64_t> list_ns_;  // room for the times of a list's commands
 };
 
 Status StepSlot::build(const Cancellation* cancellation) {
-  const uint64_t size = model().io_bytes;
+  const uint64_t size = plan_.io_bytes;
   DVNN_ASSIGN(io_, network_->writable_device().allocate(size));
   // Layers may read bytes that no step writes (alignment gaps): never a previous owner's data.
   std::memset(io_.data(), 0, size);
   DVNN_TRY(io_.to_device(0, size));
-  for (const Step& step : model().steps) {
-    Status status = check_cancelled(cancellation);
-    if (!status.ok()) return status;
-    if (step.kind == StepKind::kDevice) {
-      status = add_device_step(step);
-    } else if (!network_->is_constant(step)) {
-      status = add_cpu_step(step);
+  for (const Act& act : plan_.acts) {
+    DVNN_TRY(check_cancelled(cancellation));
+    const bool on_device = act.step->kind == StepKind::kDevice;
+    if (Status s = on_device ? add_device_step(act) : add_cpu_step(act); !s.ok()) {
+      return s.error().within("layer '" + act.step->name + "'");
     }
-    if (!status.ok()) return status.error().within("layer '" + step.name + "'");
   }
   for (Stage& stage : stages_) {
     if (stage.layer) continue;
     DVNN_TRY(check_cancelled(cancellation));
     if (Status s = stage.commands.commit(); !s.ok()) {
-      return s.error().within("layers from '" + stage.first->name + "'");
+      return s.error().within("layers from '" + stage.first().name + "'");
     }
+    list_ns_.resize(std::max(list_ns_.size(), stage.acts.size()));
   }
-  std::vector<ByteRange> results;
-  for (const OutputInfo& output : model().outputs) {
-    const TensorInfo& info = tensor(output.tensor);
-    if (info.storage == Storage::kIo) results.push_back(range(info));
-  }
-  const StageUses stage_uses = uses();
-  device_takes_input_ = device_takes(stage_uses, input_range());
-  handovers_ = plan_handovers(stage_uses, input_range(), device_takes_input_, results);
+  const StageUses uses = memory_uses(model(), plan_);
+  device_takes_input_ = device_takes(uses, input_range());
+  handovers_ = plan_handovers(uses, input_range(), device_takes_input_, results(model(), plan_));
   return {};
 }
 
-MemoryUse StepSlot::use_of(const Step& step) const {
-  MemoryUse use;
-  use.by_device = step.kind == StepKind::kDevice;
-  for (int i : step.inputs) {
-    if (tensor(i).storage == Storage::kIo) use.reads.push_back(range(tensor(i)));
-  }
-  for (int i : step.outputs) use.writes.push_back(range(tensor(i)));
-  return use;
-}
-
-StageUses StepSlot::uses() const {
-  StageUses uses;
-  for (const Stage& stage : stages_) {
-    uses.emplace_back();
-    for (size_t i = 0; i < stage.steps; ++i) uses.back().push_back(use_of(stage.first[i]));
-  }
-  return uses;
-}
-
-Status StepSlot::add_device_step(const Step& step) {
+Status StepSlot::add_device_step(const Act& act) {
   if (stages_.empty() || stages_.back().layer) {
     Stage stage;
-    stage.first = &step;
-    stage.steps = 0;
     DVNN_ASSIGN(stage.commands, network_->writable_device().create_command_list());
     stages_.push_back(std::move(stage));
   }
-  ++stages_.back().steps;
-  return add_command(step, InputKind::kTensor, &stages_.back().commands);
+  stages_.back().acts.push_back(&act);
+  return add_command(act, InputKind::kTensor, &stages_.back().commands);
 }
 
-Status StepSlot::add_command(const Step& step, InputKind kind, device::CommandList* list) {
-  auto buffer = [&](int index) { return device::BufferRef{&io_, tensor(index).offset}; };
+Status StepSlot::add_command(const Act& act, InputKind kind, device::CommandList* list) {
+  const Step& step = *act.step;
+  auto buffer = [&](int index) { return device::BufferRef{&io_, nth(plan_.offsets, index)}; };
   const device::BufferRef eltwise =
       step.command.eltwise_add ? buffer(step.inputs[1]) : device::BufferRef{};
   const bool pixels = kind == InputKind::kPixels && network_->reads_input(step);
-  return list->add(step.command, buffer(step.inputs[0]), buffer(step.outputs[0]), eltwise,
-                   network_->weights(),
-                   pixels ? device::BufferRef{&network_->pixel_table(), 0} : device::BufferRef{});
+  DVNN_TRY(list->add(
+      step.command, buffer(step.inputs[0]), buffer(step.outputs[0]), eltwise, network_->weights(),
+      pixels ? device::BufferRef{&network_->pixel_table(), 0} : device::BufferRef{}));
+  if (!act.follower) return {};
+  // The layer itself checks what is the layer's to check.
+  layers::BoundLayer layer;
+  Status status = bind(*act.follower, &layer);
+  if (status.ok()) status = follow(network_.get(), plan_, act, io_, list);
+  return status.ok() ? status : status.error().within("layer '" + act.follower->name + "'");
 }
 
 // Only slots that are fed pixels need these command lists, so the first run with pixels makes them:
@@ -163,7 +152,7 @@ Status StepSlot::make_lists_for_pixels() {
   for (Stage& stage : stages_) {
     if (stage.layer || stage.for_pixels || !reads_pixels(stage)) continue;
     if (Status s = make_for_pixels(&stage); !s.ok()) {
-      return s.error().within("layer '" + stage.first->name + "'");
+      return s.error().within("layer '" + stage.first().name + "'");
     }
   }
   knows_pixels_ = true;
@@ -173,26 +162,23 @@ Status StepSlot::make_lists_for_pixels() {
 Status StepSlot::make_for_pixels(Stage* stage) {
   // A list that is not complete must not be found by the next frame.
   DVNN_ASSIGN(auto list, network_->writable_device().create_command_list());
-  for (size_t i = 0; i < stage->steps; ++i) {
-    DVNN_TRY(add_command(stage->first[i], InputKind::kPixels, &list));
-  }
+  for (const Act* act : stage->acts) DVNN_TRY(add_command(*act, InputKind::kPixels, &list));
   DVNN_TRY(list.commit());
   stage->for_pixels = std::move(list);
   return {};
 }
 
-Status StepSlot::add_cpu_step(const Step& step) {
+Status StepSlot::bind(const Step& step, layers::BoundLayer* layer) const {
+  for (int i : step.inputs) layer->add_input({tensor(i).desc, data(i)});
+  for (int i : step.outputs) layer->add_output({tensor(i).desc, data(i)});
+  return layer->create(*step.layer, network_->library());
+}
+
+Status StepSlot::add_cpu_step(const Act& act) {
+  const Step& step = *act.step;
   Stage stage;
-  stage.first = &step;
-  for (int i : step.inputs) {
-    const TensorInfo& info = tensor(i);
-    stage.layer.add_input({info.desc, data(info)});
-  }
-  for (int i : step.outputs) {
-    const TensorInfo& info = tensor(i);
-    stage.layer.add_output({info.desc, data(info)});
-  }
-  DVNN_TRY(stage.layer.create(*step.layer, network_->library()));
+  stage.acts.push_back(&act);
+  DVNN_TRY(bind(step, &stage.layer));
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     if (tensor(step.inputs[i]).storage == Storage::kConstant) stage.layer.input_will_stay(i);
   }
@@ -201,8 +187,8 @@ Status StepSlot::add_cpu_step(const Step& step) {
 }
 
 Span<uint8_t> StepSlot::input() const {
-  const TensorInfo& info = tensor(model().input.tensor);
-  return {data(info), info.desc.bytes()};
+  const int index = model().input.tensor;
+  return {data(index), tensor(index).desc.bytes()};
 }
 
 Status StepSlot::run(RunTimes* times) {
@@ -214,24 +200,24 @@ Status StepSlot::run(RunTimes* times) {
 }
 
 Status StepSlot::run_stages(RunTimes* times) {
-  if (input_kind_ == InputKind::kPixels) DVNN_TRY(make_lists_for_pixels());
+  const bool pixels = input_kind_ == InputKind::kPixels;
+  if (pixels) DVNN_TRY(make_lists_for_pixels());
   if (device_takes_input_) {
     const ByteRange in = input_range();
-    const bool pixels = input_kind_ == InputKind::kPixels;
     DVNN_TRY(io_.to_device(in.offset, pixels ? in.bytes / sizeof(half_t) : in.bytes));
   }
   StageTimes spent;
   const layers::Workspace::Loan loan(&workspace_);
   const SharedThreads threads(network_->device().share());
+  const Span<int64_t> step_ns = times ? times->step_ns : Span<int64_t>();
   for (size_t i = 0; i < stages_.size(); ++i) {
     Stage* const stage = &stages_[i];
-    const Span<int64_t> step_ns = times ? times_of(*stage, times->step_ns) : Span<int64_t>();
     Status status = hand_over(handovers_[i], &spent);
     if (status.ok()) {
       status =
           stage->layer ? run_layer(stage, step_ns, &spent) : run_commands(*stage, step_ns, &spent);
     }
-    if (!status.ok()) return status.error().within("layer '" + stage->first->name + "'");
+    if (!status.ok()) return status.error().within("layer '" + stage->first().name + "'");
   }
   DVNN_TRY(hand_over(handovers_.back(), &spent));
   if (times) {
@@ -247,19 +233,30 @@ Status StepSlot::run_layer(Stage* stage, Span<int64_t> step_ns, StageTimes* spen
   DVNN_TRY(stage->layer.run());
   const int64_t took = now_ns() - start;
   spent->cpu_ns += took;
-  if (!step_ns.empty()) step_ns[0] = took;
+  if (!step_ns.empty()) step_ns[number_of(stage->first())] = took;
   return {};
 }
 
-Status StepSlot::run_commands(const Stage& stage, Span<int64_t> step_ns, StageTimes* spent) const {
+Status StepSlot::run_commands(const Stage& stage, Span<int64_t> step_ns, StageTimes* spent) {
   const bool pixels = input_kind_ == InputKind::kPixels;
   const auto& list = pixels && stage.for_pixels ? stage.for_pixels : stage.commands;
   const int64_t start = now_ns();
-  DVNN_TRY(list.run(step_ns));
+  DVNN_TRY(run_list(stage, list, step_ns));
   const int64_t took = now_ns() - start, told = list.last_exec_time() * 1000;
   const int64_t on_device = told > 0 ? std::min(told, took) : took;
   spent->device_ns += on_device;
   spent->queued_ns += took - on_device;
+  return {};
+}
+
+// Leaves each command's time at its step in `step_ns`, if that has room for all steps.
+Status StepSlot::run_list(const Stage& stage, const device::CommandList& list,
+                          Span<int64_t> step_ns) {
+  if (step_ns.empty()) return list.run();
+  const Span<int64_t> times(list_ns_.data(), stage.acts.size());
+  std::fill(times.begin(), times.end(), 0);
+  DVNN_TRY(list.run(times));
+  for (size_t i = 0; i < times.size(); ++i) step_ns[number_of(*stage.acts[i]->step)] = times[i];
   return {};
 }
 
@@ -271,15 +268,9 @@ Status StepSlot::hand_over(const Handover& handover, StageTimes* spent) const {
   return {};
 }
 
-Span<int64_t> StepSlot::times_of(const Stage& stage, Span<int64_t> step_ns) const {
-  const size_t first = static_cast<size_t>(stage.first - model().steps.data());
-  return step_ns.size() < first + stage.steps ? Span<int64_t>()
-                                              : Span<int64_t>(&step_ns[first], stage.steps);
-}
-
 // Hands over all that the layer touches, whoever has it: nobody knows what ran before.
 Status StepSlot::run_layer_alone(Stage* stage) {
-  const MemoryUse use = use_of(*stage->first);
+  const MemoryUse use = memory_use(model(), plan_, *stage->acts.front());
   for (const ByteRange& r : use.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
   DVNN_TRY(stage->layer.run());
   for (const ByteRange& r : use.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
@@ -289,22 +280,21 @@ Status StepSlot::run_layer_alone(Stage* stage) {
 // A device step as a command list of its own, so that its result can be looked at.
 Status StepSlot::run_alone(const Step& step) {
   DVNN_ASSIGN(device::CommandList commands, network_->writable_device().create_command_list());
-  DVNN_TRY(add_command(step, input_kind_, &commands));
+  DVNN_TRY(add_command({&step}, input_kind_, &commands));
   DVNN_TRY(commands.commit());
   DVNN_TRY(commands.run());
-  const ByteRange made = range(tensor(step.outputs[0]));
+  const ByteRange made = plan_.range(model(), step.outputs[0]);
   return io_.to_cpu(made.offset, made.bytes);
 }
 
 Result<const Step*> StepSlot::trace() {
   const layers::Workspace::Loan loan(&workspace_);
   for (Stage& stage : stages_) {
-    for (size_t i = 0; i < stage.steps; ++i) {
-      const Step& step = stage.first[i];
+    for (const Act* act : stage.acts) {
+      const Step& step = *act->step;
       DVNN_TRY(stage.layer ? run_layer_alone(&stage) : run_alone(step));
       for (int output : step.outputs) {
-        const TensorInfo& info = tensor(output);
-        if (!all_finite({info.desc, data(info)})) return &step;
+        if (!all_finite({tensor(output).desc, data(output)})) return &step;
       }
     }
   }
@@ -313,6 +303,14 @@ Result<const Step*> StepSlot::trace() {
 
 Result<std::string> StepSlot::first_not_finite() {
   const Span<uint8_t> bytes = input();
+  if (is_fused()) {
+    // What is between a command and the layer that follows it does not exist here.
+    StepSlot by_steps(network_, plan_step_by_step(*network_));
+    DVNN_TRY(by_steps.build(nullptr));
+    std::copy(bytes.begin(), bytes.end(), by_steps.input().begin());
+    by_steps.input_kind_ = input_kind_;
+    return by_steps.first_not_finite();
+  }
   const std::vector<uint8_t> kept(bytes.begin(), bytes.end());
   DVNN_TRY(io_.to_device(0, io_.size()));
   spoilt_ = true;
@@ -322,33 +320,40 @@ Result<std::string> StepSlot::first_not_finite() {
   return found.value() ? found.value()->name : std::string();
 }
 
+// As on a board, where no layer runs with a command.
 HandoverCount StepSlot::handed_over() const {
+  const SlotPlan plan = plan_step_by_step(*network_);
+  const StageUses uses = memory_uses(model(), plan);
+  const ByteRange input = plan.range(model(), model().input.tensor);
+  const bool device_first = device_takes(uses, input);
   HandoverCount count;
-  for (const Handover& handover : handovers_) count_handover(handover, &count);
-  if (device_takes_input_) {
-    count.to_device += input_range().bytes;
-    count.crossing += input_range().bytes;
+  for (const auto& handover : plan_handovers(uses, input, device_first, results(model(), plan))) {
+    count_handover(handover, &count);
+  }
+  if (device_first) {
+    count.to_device += input.bytes;
+    count.crossing += input.bytes;
     ++count.calls;
   }
-  for (const Stage& stage : stages_) {
-    if (!stage.layer) continue;
-    const MemoryUse use = use_of(*stage.first);
-    for (const ByteRange& r : use.reads) count.by_layers += r.bytes;
-    for (const ByteRange& r : use.writes) count.by_layers += r.bytes;
+  for (const auto& stage : uses) {
+    if (stage.front().by_device) continue;
+    for (const ByteRange& r : stage.front().reads) count.by_layers += r.bytes;
+    for (const ByteRange& r : stage.front().writes) count.by_layers += r.bytes;
   }
   return count;
 }
 
 ConstTensorView StepSlot::output(size_t i) const {
-  const TensorInfo& info = tensor(model().outputs[i].tensor);
-  return {info.desc, data(info)};
+  const int index = model().outputs[i].tensor;
+  return {tensor(index).desc, data(index)};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Slot>> ModelNetwork::make_slot(const Cancellation* cancellation) {
-  auto slot =
-      std::make_unique<StepSlot>(std::static_pointer_cast<ModelNetwork>(shared_from_this()));
+  SlotPlan plan = device_->follows() ? plan_fused(*this) : plan_step_by_step(*this);
+  auto slot = std::make_unique<StepSlot>(std::static_pointer_cast<ModelNetwork>(shared_from_this()),
+                                         std::move(plan));
   DVNN_TRY(slot->build(cancellation));
   return std::unique_ptr<Slot>(std::move(slot));
 }

@@ -13,6 +13,8 @@ import tempfile
 
 DVNET, DEFAULT, CLIP, DATA = sys.argv[1:5]
 CACHES = os.environ["DVNN_CACHE_DEVICE"]
+# As on a board, where no layer is computed with the command before it, and its input is rounded.
+os.environ["DVNN_SOFT_UNFUSED"] = "1"
 # Bytes handed over, by those that cross between CPU and device.
 MOST = 1.2
 # With many CPU layers, several inputs of layers, none, and with an input that the CPU reads.

@@ -112,6 +112,26 @@ int add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
   return 0;
 }
 
+int follow(dmp_dv_cmdlist list, const dvnn_soft_chain* chain) {
+  if (!list || !chain) {
+    set_error("Invalid argument: %s is NULL", list ? "chain" : "cmdlist");
+    return EINVAL;
+  }
+  if (list->committed || list->plans.empty()) {
+    set_error("A chain follows the last command of a list that is not committed");
+    return EINVAL;
+  }
+  std::vector<dmp_dv_mem> memories;
+  // Before the command holds the chain: nothing may fail after it.
+  list->memories.reserve(list->memories.size() + Chain::kMostValues + 1);
+  if (const int rc = list->plans.back()->follow(*chain, &memories)) return rc;
+  for (dmp_dv_mem mem : memories) {
+    list->memories.push_back(mem);
+    dmp_dv_mem_retain(mem);
+  }
+  return 0;
+}
+
 int commit(dmp_dv_cmdlist list) {
   if (!list) {
     set_error("Invalid argument: cmdlist is NULL");
@@ -162,6 +182,10 @@ int ended(dmp_dv_cmdlist list, int64_t spent) {
 
 DVNN_EXPORT int dmp_dv_cmdlist_add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
   return without_exceptions("the command", ENOMEM, [&] { return add_raw(list, cmd); });
+}
+
+DVNN_EXPORT int dvnn_soft_follow(dmp_dv_cmdlist list, const dvnn_soft_chain* chain) {
+  return without_exceptions("what follows a command", ENOMEM, [&] { return follow(list, chain); });
 }
 
 DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a convolution command: every run reads binary16, computes in float and rounds once.
 #include <algorithm>
+#include <cerrno>
 
 #include "base/grid.h"
 #include "softdv/emulator/conv_command.h"
@@ -27,10 +28,6 @@ const half_t* copy(const half_t* from, size_t count, std::vector<half_t>* to) {
   return made;
 }
 
-bool overlap(const Bytes& a, const Bytes& b) {
-  return a.mem == b.mem && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
-}
-
 constexpr size_t kPictureChannels = 3;  // of 8-bit input
 
 class ConvPlan final : public Plan {
@@ -54,6 +51,10 @@ class ConvPlan final : public Plan {
       if (command_.runs[i].weights.mem && !prepare_run(i)) return false;
     }
     return true;
+  }
+
+  int follow(const dvnn_soft_chain& chain, std::vector<dmp_dv_mem>* memories) override {
+    return decode_chain(chain, command_, &chain_, &chained_, memories);
   }
 
   double estimate_us(const device::Hardware& hardware) const override {
@@ -82,13 +83,13 @@ class ConvPlan final : public Plan {
       const half_t* addend =
           command_.eltwise_add ? halves(command_.eltwise) + n * operand : nullptr;
       // Bands of the output are written while others of the input have yet to be read.
-      if (!command_.table.mem && overlap(command_.input, command_.output)) {
+      if (!command_.table.mem && overwrites(command_.input)) {
         input = copy(input, in, &scratch->snapshot);
       }
-      if (addend && overlap(command_.eltwise, command_.output)) {
+      if (addend && overwrites(command_.eltwise)) {
         addend = copy(addend, operand, &scratch->operand);
       }
-      execute_sample(input, halves(command_.output) + n * out, addend, scratch);
+      execute_sample(input, n * out, addend, scratch);
     }
   }
 
@@ -96,6 +97,11 @@ class ConvPlan final : public Plan {
   struct Prepared {
     uint64_t writes = 0, hash = 0;
   };
+
+  // Says whether a result lies where those bytes do.
+  bool overwrites(const Bytes& bytes) const {
+    return overlap(bytes, command_.output) || (chain_ && overlap(bytes, chained_));
+  }
 
   static half_t* halves(const Bytes& bytes) { return reinterpret_cast<half_t*>(bytes.data()); }
 
@@ -138,14 +144,16 @@ class ConvPlan final : public Plan {
     }
   }
 
-  void execute_sample(const half_t* input, half_t* output, const half_t* operand,
-                      Scratch* scratch) {
+  // `sample`: elements of the result before the sample's.
+  void execute_sample(const half_t* input, size_t sample, const half_t* operand, Scratch* scratch) {
+    half_t* output = halves(command_.output) + sample;
     const half_t* at = input;
     for (size_t i = 0; i < command_.runs.size(); ++i) {
       const SoftRun& run = command_.runs[i];
       const size_t count = elements(run.out);
       half_t* to = run.external ? output : room(&scratch->unified[i & 1], count);
-      const ChunkRun chunks = {run, kernels_[i].get(), command_.hwc};
+      const ChunkRun chunks = {run, kernels_[i].get(), command_.hwc,
+                               run.external ? chain_.get() : nullptr, sample};
       chunks.execute(at, run.external ? operand : nullptr, to, &scratch->team);
       if (run.external) {
         output += count;
@@ -158,11 +166,18 @@ class ConvPlan final : public Plan {
   }
 
   SoftCommand command_;
+  std::unique_ptr<Chain> chain_;  // null: nothing follows
+  Bytes chained_;                 // its result
   std::vector<std::shared_ptr<ConvKernel>> kernels_;
   std::vector<Prepared> prepared_;
 };
 
 }  // namespace
+
+int Plan::follow(const dvnn_soft_chain&, std::vector<dmp_dv_mem>*) {
+  set_error("A chain can follow commands of the convolution block alone");
+  return ENOTSUP;
+}
 
 std::unique_ptr<Plan> make_conv_plan(SoftCommand command) {
   return std::make_unique<ConvPlan>(std::move(command));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/estimate.h"
+#include "device/soft_extension.h"
 #include "dmp_dv.h"
 #include "softdv/engine/aligned_floats.h"
 #include "softdv/engine/team.h"
@@ -26,6 +27,9 @@ class Plan {
   virtual ~Plan() = default;
   /// Decides everything that does not depend on the tensors. False: set_error() was called.
   virtual bool prepare() = 0;
+  /// Has a chain follow the command, before prepare(): what dvnn_soft_follow() does and returns.
+  /// The memories that it reads and writes are left in `memories`.
+  virtual int follow(const dvnn_soft_chain& chain, std::vector<dmp_dv_mem>* memories);
   /// Runs the command. Its memories were bounds-checked when it was added.
   virtual void execute(Scratch* scratch) = 0;
   /// The time that the command would take on that hardware, in microseconds; 0 if no model exists.

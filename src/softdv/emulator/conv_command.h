@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "softdv/emulator/checks.h"
+#include "softdv/engine/finish/chain.h"
 #include "softdv/engine/run.h"
 
 namespace dvnn::softdv {
@@ -28,6 +29,11 @@ struct SoftCommand {
   bool to_bgr = false;
   std::vector<SoftRun> runs;
 };
+
+/// Checks what is to follow a command, and reads it. Returns 0, or an error's code with the message
+/// set. `result` is where the chain writes.
+int decode_chain(const dvnn_soft_chain& raw, const SoftCommand& command,
+                 std::unique_ptr<Chain>* chain, Bytes* result, std::vector<dmp_dv_mem>* memories);
 
 std::unique_ptr<Plan> make_conv_plan(SoftCommand command);
 

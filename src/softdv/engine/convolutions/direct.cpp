@@ -104,7 +104,7 @@ DirectWeights Direct::weights(const Tile& tile, Band panels) const {
 // conversion.
 DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
   constexpr size_t kWorth = 3 * kPixels;
-  constexpr size_t kNear = 8 << 10;  // floats that stay in the first-level cache
+  constexpr size_t kNear = 32 << 10;  // floats that leave the second-level cache to the tile
   DirectWeights by = weights(tile, panels);
   const bool dense = shape_.columns.stride == 1 && pixel_ == kChunk;
   if (!dense || tile.rows * tile.columns < kWorth || by.panel * by.panels > kNear) return by;
@@ -171,13 +171,49 @@ void Direct::run(const half_t* from, Band rows, Band columns, Group group,
   }
 }
 
+void Direct::run_spans(const half_t* from, Band rows, Band columns, Group group,
+                       const Finish& finish) const {
+  constexpr size_t kSpanPixels = 6 * kPixels;  // whole blocks of all kernels
+  const Tile tile = load(from, rows, columns);
+  const Band mine = panels(group);
+  const size_t first = grid_index(columns.first, rows.first, out_columns());
+  const size_t rows_at_once = std::max<size_t>(1, kSpanPixels / tile.columns);
+  for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
+    const Band some = {panel, std::min(panel + kPanelsAtOnce, mine.last)};
+    const Band made = chunks_of(some);
+    const DirectWeights by = near_weights(tile, some);
+    for (size_t r = 0; r < tile.rows; r += rows_at_once) {
+      const size_t band = std::min(rows_at_once, tile.rows - r);
+      for (size_t c = 0; c < tile.columns; c += kSpanPixels) {
+        const size_t across = std::min(kSpanPixels, tile.columns - c), count = band * across;
+        for (size_t k = 0; k < band; ++k) {
+          DirectPixels part = pixels(tile, r + k);
+          part.from += c * part.step;
+          part.count = across;
+          part.floats = tile.results + k * across * kChunk;
+          part.plane = count * kChunk;
+          convolve_pixels(part, by);
+        }
+        for (int chunk = made.first; chunk < made.last; ++chunk) {
+          finish.pixels(chunk, first + r * tile.columns + c, count,
+                        tile.results + Band{made.first, chunk}.count() * count * kChunk);
+        }
+      }
+    }
+  }
+}
+
 void Direct::execute(const half_t* from, const Finish& finish, Team* team) const {
   const auto in_registers = finishes() ? finish.in_registers(false) : std::nullopt;
+  const bool in_spans = finishes() && finish.chains_pixels();
   const bool one_row = is_one_row() && !finish.reduction().on();
   for_each_piece(shares(team->size()), out_columns(), one_row, one_row ? kPixels : 1, finish, team,
                  [&](const Piece& piece) {
                    if (in_registers) {
                      return run(from, piece.rows, piece.columns, piece.group, *in_registers);
+                   }
+                   if (in_spans) {
+                     return run_spans(from, piece.rows, piece.columns, piece.group, finish);
                    }
                    run(from, piece.rows, piece.columns, piece.group,
                        [&](const ChunkResult& result) { finish_piece(finish, piece, result); });

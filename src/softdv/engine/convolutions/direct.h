@@ -59,6 +59,9 @@ class Direct final : public Convolution {
   // run(), all the way to results in memory, if finishes(): `to`, `addend` and `slopes` are of the
   // whole result.
   void run(const half_t* from, Band rows, Band columns, Group group, RegisterFinish finish) const;
+  // The same, a few pixels at a time, whose sums stay in the first-level cache on their way.
+  void run_spans(const half_t* from, Band rows, Band columns, Group group,
+                 const Finish& finish) const;
   bool finishes() const { return out_channels() % kChunk == 0; }
 
   // Some of the source as floats, and the result of it.

@@ -6,17 +6,21 @@
 
 namespace dvnn::softdv {
 
-Finish::Finish(const Run& run, bool hwc, const float* slopes, const half_t* operand, half_t* to)
+Finish::Finish(const Run& run, bool hwc, const float* slopes, const half_t* operand, half_t* to,
+               const Chain* chain, size_t sample)
     : run_(run),
       slopes_(slopes),
       reduction_(run, hwc),
       before_(row_shape(run.conv, hwc)),
       after_(row_shape(run.out, hwc)),
       operand_(operand),
-      to_(to) {}
+      to_(to),
+      chain_(chain),
+      sample_(sample) {}
 
 std::optional<RegisterFinish> Finish::in_registers(bool pools) const {
   using device::Activation;
+  if (chain_) return std::nullopt;
   const Activation activation = run_.run.activation;
   RegisterFinish finish = {};
   finish.to = to_;
@@ -72,7 +76,11 @@ void Finish::store(int chunk, size_t at, size_t pixels, float* values) const {
   const RowShape shape = {1, static_cast<int>(pixels), part(after_, chunk).channels};
   activate(run_.run.activation, run_.run.activation_param,
            slopes_ ? slopes_ + chunk * kChunk : nullptr, run_.absolute, shape, {0, 1}, values);
-  float_to_half(values, to_ + at, shape.size());
+  if (!chain_ || chain_->keeps_own()) float_to_half(values, to_ + at, shape.size());
+  if (!chain_) return;
+  chain_->apply(static_cast<size_t>(chunk) * kChunk, shape.pixel(), sample_ + at, shape.size(),
+                values);
+  float_to_half(values, chain_->to() + sample_ + at, shape.size());
 }
 
 }  // namespace dvnn::softdv

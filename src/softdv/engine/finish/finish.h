@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "softdv/engine/finish/chain.h"
 #include "softdv/engine/finish/reduction.h"
 #include "softdv/engine/finish/register_finish.h"
 #include "softdv/engine/run.h"
@@ -20,8 +21,10 @@ constexpr int kTaskValues = 1 << 14;  // that are worth a piece of their own
 class Finish {
  public:
   /// `hwc`: tensors are kHwc8. `slopes`: PReLU's, for each channel; null where there are none.
-  /// `operand` (null: nothing is added) and `to` are whole tensors.
-  Finish(const Run& run, bool hwc, const float* slopes, const half_t* operand, half_t* to);
+  /// `operand` (null: nothing is added) and `to` are whole tensors. `chain` (null: there is none)
+  /// follows; the result is its element `sample` on.
+  Finish(const Run& run, bool hwc, const float* slopes, const half_t* operand, half_t* to,
+         const Chain* chain = nullptr, size_t sample = 0);
 
   const Reduction& reduction() const { return reduction_; }
   /// The size of the tensor before the reduction and after it, and of one of its chunks alone.
@@ -41,6 +44,8 @@ class Finish {
   /// `pools`: a maximum pooling of 2x2 side by side can, too.
   std::optional<RegisterFinish> in_registers(bool pools) const;
 
+  /// Says whether a chain follows, and nothing that changes the size comes before it.
+  bool chains_pixels() const { return chain_ && !reduction_.on(); }
   /// Adds the operand to `count` values from element `at` on, if it is added before the reduction.
   void add_before(size_t at, size_t count, float* values) const {
     if (reduction_.follows_addition()) add(at, count, values);
@@ -60,6 +65,8 @@ class Finish {
   const RowShape before_, after_;
   const half_t* operand_;
   half_t* to_;
+  const Chain* chain_;
+  size_t sample_;
 };
 
 }  // namespace dvnn::softdv

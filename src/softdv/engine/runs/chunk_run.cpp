@@ -69,12 +69,12 @@ void run_reduction(const half_t* from, const Finish& finish, Team* team) {
 }
 
 void run_without_convolution(const Run& run, const half_t* from, const Finish& finish,
-                             const half_t* operand, half_t* to, Team* team) {
+                             const half_t* operand, half_t* to, const Chain* chain, Team* team) {
   const bool whole_chunks = run.out.c % kChunk == 0;
   const auto in_registers = whole_chunks ? finish.in_registers(false) : std::nullopt;
   if (in_registers) return run_pixels(from, finish.after(), *in_registers, team);
   const bool repeats = run.run.pool == device::PoolKind::kUpsample && !operand &&
-                       run.run.activation == device::Activation::kNone && !run.absolute;
+                       run.run.activation == device::Activation::kNone && !run.absolute && !chain;
   if (repeats && whole_chunks) {
     return run_upsampling(from, finish.before(), finish.after(), to, team);
   }
@@ -119,10 +119,10 @@ void run_normalisation(const half_t* from, const Finish& finish, Team* team) {
 
 void ChunkRun::execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const {
   const float* const slopes = kernel ? kernel->slopes() : nullptr;
-  const Finish finish(run, hwc, slopes, operand, to);
+  const Finish finish(run, hwc, slopes, operand, to, chain, sample);
   if (kernel) return kernel->convolution().execute(from, finish, team);
   if (!finish.reduction().keeps_channels_apart()) return run_normalisation(from, finish, team);
-  run_without_convolution(run, from, finish, operand, to, team);
+  run_without_convolution(run, from, finish, operand, to, chain, team);
 }
 
 }  // namespace dvnn::softdv

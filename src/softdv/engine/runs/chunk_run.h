@@ -11,6 +11,8 @@ struct ChunkRun {
   const Run& run;
   const ConvKernel* kernel;  // null if it has no convolution
   bool hwc;
+  const Chain* chain = nullptr;  // what follows, if anything does
+  size_t sample = 0;             // elements of its result before this one
 
   /// `from`, `operand` (null: nothing is added) and `to` are whole tensors.
   void execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const;

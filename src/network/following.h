@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// An Elementwise layer as what follows a device's command. Private to src/network.
+#pragma once
+
+#include "network/slot_plan.h"
+
+namespace dvnn::network {
+
+/// Has `act`'s follower follow the last command of `list`. `io` is the slot's buffer, where tensors
+/// lie as `plan` says; constants become values of the chain, and may change after it.
+Status follow(ModelNetwork* network, const SlotPlan& plan, const Act& act, const device::Memory& io,
+              device::CommandList* list);
+
+}  // namespace dvnn::network

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/slot_plan.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "base/nth.h"
+#include "layers/attributes.h"
+
+namespace dvnn::network {
+namespace {
+
+using layers::ElementwiseAttributes;
+
+// Bytes begin..end-1 of the I/O buffer.
+struct Range {
+  uint64_t begin, end;
+  bool meets(const Range& o) const { return begin < o.end && o.begin < end; }
+};
+
+// A tensor as a step, or the caller, leaves it in memory. Times count the acts from 1; the input is
+// there at 0, and outputs are read after all.
+struct Value {
+  int tensor;
+  size_t written;
+  std::vector<size_t> read = {};
+};
+
+// Tensors that keep their distances, as some step reads them together, with their place in memory
+// and in time.
+struct Block {
+  Range range;
+  size_t birth, death;
+  uint64_t offset = 0;
+  uint64_t size() const { return range.end - range.begin; }
+  bool lives_with(const Block& o) const { return birth <= o.death && o.birth <= death; }
+};
+
+// Follows the bytes through the steps: who reads what whom wrote.
+class Memory {
+ public:
+  explicit Memory(const ModelNetwork& network, const std::vector<Act>& acts)
+      : model_(network.model()),
+        parents_(model_.tensors.size()),
+        values_of_(model_.tensors.size()) {
+    std::iota(parents_.begin(), parents_.end(), 0);
+    write(model_.input.tensor, 0);
+    for (size_t i = 0; i < acts.size(); ++i) {
+      for (int t : acts[i].step->inputs) read(t, i + 1);
+      for (int t : acts[i].step->outputs) write(t, i + 1);
+    }
+    for (const OutputInfo& output : model_.outputs) read(output.tensor, acts.size() + 1);
+    known_ = known_ && are_apart();
+  }
+
+  // Says whether every byte that is read is one that a step wrote, each tensor in one step.
+  bool known() const { return known_; }
+  // What a step wrote to exactly this tensor; null if there is nothing.
+  Value* value_of(int tensor) {
+    const auto& place = nth(values_of_, tensor);
+    return place ? &values_[*place] : nullptr;
+  }
+  // Places all tensors anew: those values do not exist whose `read` is empty and that are
+  // `dropped`. Returns the size of the buffer.
+  uint64_t place(const std::vector<bool>& dropped, std::vector<uint64_t>* offsets);
+
+ private:
+  Range range_of(int tensor) const {
+    const TensorInfo& info = model_.tensor(tensor);
+    return {info.offset, info.offset + info.desc.bytes()};
+  }
+  bool in_io(int tensor) const { return model_.tensor(tensor).storage == Storage::kIo; }
+  size_t root(int tensor) {
+    auto at = static_cast<size_t>(tensor);
+    while (parents_[at] != at) at = parents_[at] = parents_[parents_[at]];
+    return at;
+  }
+  void write(int tensor, size_t time);
+  void read(int tensor, size_t time);
+  bool are_apart();
+
+  const Model& model_;
+  std::vector<size_t> parents_;
+  std::vector<std::optional<size_t>> values_of_;
+  std::vector<Value> values_;  // in the order of time
+  bool known_ = true;
+};
+
+void Memory::write(int tensor, size_t time) {
+  auto& place = nth(values_of_, tensor);
+  if (!in_io(tensor) || place) {
+    known_ = false;
+    return;
+  }
+  place = values_.size();
+  values_.push_back({tensor, time});
+}
+
+void Memory::read(int tensor, size_t time) {
+  if (!in_io(tensor)) return;
+  std::vector<Range> left = {range_of(tensor)}, rest;
+  for (size_t v = values_.size(); v-- > 0 && !left.empty(); left.swap(rest)) {
+    const Range wrote = range_of(values_[v].tensor);
+    rest.clear();
+    bool holds = false;
+    for (const Range& range : left) {
+      if (!wrote.meets(range)) {
+        rest.push_back(range);
+        continue;
+      }
+      holds = true;
+      if (range.begin < wrote.begin) rest.push_back({range.begin, wrote.begin});
+      if (wrote.end < range.end) rest.push_back({wrote.end, range.end});
+    }
+    if (!holds) continue;
+    values_[v].read.push_back(time);
+    parents_[root(values_[v].tensor)] = root(tensor);
+  }
+  known_ = known_ && left.empty();
+}
+
+// Values that keep their distances and share bytes would have to keep their order, too.
+bool Memory::are_apart() {
+  struct Place {
+    size_t root;
+    Range range;
+  };
+  std::vector<Place> places;
+  for (const Value& value : values_) places.push_back({root(value.tensor), range_of(value.tensor)});
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return a.root != b.root ? a.root < b.root : a.range.begin < b.range.begin;
+  });
+  for (size_t i = 1; i < places.size(); ++i) {
+    if (places[i].root == places[i - 1].root && places[i].range.meets(places[i - 1].range)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The largest blocks first, each at the lowest place that is free while it lives.
+uint64_t place_blocks(std::vector<Block*> blocks) {
+  constexpr uint64_t kAlign = 64;
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [](const Block* a, const Block* b) { return a->size() > b->size(); });
+  std::vector<const Block*> placed;  // in the order of their offsets
+  uint64_t total = 0;
+  for (Block* block : blocks) {
+    uint64_t at = 0;
+    for (const Block* other : placed) {
+      if (!other->lives_with(*block)) continue;
+      if (other->offset >= at + block->size()) break;
+      at = std::max(at, (other->offset + other->size() + kAlign - 1) / kAlign * kAlign);
+    }
+    block->offset = at;
+    total = std::max(total, at + block->size());
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), block,
+                         [](const Block* a, const Block* b) { return a->offset < b->offset; }),
+        block);
+  }
+  return total;
+}
+
+uint64_t Memory::place(const std::vector<bool>& dropped, std::vector<uint64_t>* offsets) {
+  std::vector<std::optional<Block>> blocks(parents_.size());  // by root
+  for (const Value& value : values_) {
+    if (nth(dropped, value.tensor)) continue;
+    const Range range = range_of(value.tensor);
+    auto& block = blocks[root(value.tensor)];
+    if (!block) block = Block{range, value.written, value.written};
+    block->range = {std::min(block->range.begin, range.begin),
+                    std::max(block->range.end, range.end)};
+    block->birth = std::min(block->birth, value.written);
+    block->death = std::max(block->death, value.written);
+    for (size_t time : value.read) block->death = std::max(block->death, time);
+  }
+  std::vector<Block*> all;
+  for (auto& block : blocks) {
+    if (block) all.push_back(&*block);
+  }
+  const uint64_t total = place_blocks(all);
+  for (size_t t = 0; t < offsets->size(); ++t) {
+    const auto& block = blocks[root(static_cast<int>(t))];
+    if (in_io(static_cast<int>(t)) && block) {
+      (*offsets)[t] = block->offset + (*offsets)[t] - block->range.begin;
+    }
+  }
+  return total;
+}
+
+// Finds the commands that layers can follow.
+class Fusion {
+ public:
+  explicit Fusion(const ModelNetwork& network)
+      : model_(network.model()),
+        plan_(plan_step_by_step(network)),
+        memory_(network, plan_.acts),
+        dropped_(model_.tensors.size()) {}
+
+  SlotPlan run() {
+    if (!memory_.known()) return plan_;
+    bool any = false;
+    for (size_t i = 0; i < plan_.acts.size(); ++i) any = try_to_follow(i) || any;
+    if (!any) return plan_;
+    plan_.io_bytes = memory_.place(dropped_, &plan_.offsets);
+    auto& acts = plan_.acts;
+    for (const Act& act : acts) {
+      // Where nothing is stored, the command still names memory.
+      if (act.follower && !act.keeps_own) {
+        nth(plan_.offsets, act.step->outputs[0]) = nth(plan_.offsets, act.follower->outputs[0]);
+      }
+    }
+    acts.erase(std::remove_if(acts.begin(), acts.end(), [](const Act& a) { return !a.step; }),
+               acts.end());
+    return plan_;
+  }
+
+ private:
+  const TensorDesc& desc(int tensor) const { return model_.tensor(tensor).desc; }
+  bool is_operand(int tensor, const TensorDesc& result) const;
+  std::optional<size_t> command_of(const Step& layer);
+  bool try_to_follow(size_t index);
+
+  const Model& model_;
+  SlotPlan plan_;
+  Memory memory_;
+  std::vector<bool> dropped_;  // tensors that nobody reads any more
+};
+
+// A tensor like the result, or constants for channels or for all.
+bool Fusion::is_operand(int tensor, const TensorDesc& result) const {
+  const TensorInfo& info = model_.tensor(tensor);
+  if (info.storage == Storage::kIo) return info.desc == result;
+  const int64_t count = info.desc.shape.elements();
+  return count == 1 || count == result.shape.c();
+}
+
+// The act whose command writes the operand that is there last; nothing if that is another step's,
+// or if the layer cannot follow a command at all.
+std::optional<size_t> Fusion::command_of(const Step& layer) {
+  const TensorDesc& result = desc(layer.outputs[0]);
+  if (result.type != ElementType::kFloat16 || result.shape.rank != 4) return std::nullopt;
+  size_t last = 0;
+  for (int input : layer.inputs) {
+    if (!is_operand(input, result)) return std::nullopt;
+    if (model_.tensor(input).storage != Storage::kIo) continue;
+    const Value* const value = memory_.value_of(input);
+    if (!value) return std::nullopt;
+    last = std::max(last, value->written);
+  }
+  if (last == 0) return std::nullopt;
+  const Act& act = plan_.acts[last - 1];
+  if (!act.step || act.step->kind != StepKind::kDevice || act.follower) return std::nullopt;
+  const auto& command = act.step->command;
+  if (command.topo != uint32_t{1} << (command.runs.size() - 1)) return std::nullopt;
+  const auto& inputs = layer.inputs;
+  const bool reads = std::count(inputs.begin(), inputs.end(), act.step->outputs[0]) > 0;
+  return reads ? std::optional<size_t>(last - 1) : std::nullopt;
+}
+
+bool Fusion::try_to_follow(size_t index) {
+  const Step* const layer = plan_.acts[index].step;
+  if (layer->kind != StepKind::kCpu || !layer->layer->as<ElementwiseAttributes>()) return false;
+  const auto command = command_of(*layer);
+  if (!command) return false;
+  Act& act = plan_.acts[*command];
+  const size_t old_time = index + 1, new_time = *command + 1;
+  for (int input : layer->inputs) {
+    Value* const value = memory_.value_of(input);
+    if (!value) continue;
+    std::replace(value->read.begin(), value->read.end(), old_time, new_time);
+  }
+  memory_.value_of(layer->outputs[0])->written = new_time;
+  const Value& own = *memory_.value_of(act.step->outputs[0]);
+  act.follower = layer;
+  act.keeps_own =
+      std::any_of(own.read.begin(), own.read.end(), [=](size_t time) { return time != new_time; });
+  nth(dropped_, act.step->outputs[0]) = !act.keeps_own;
+  plan_.acts[index].step = nullptr;
+  return true;
+}
+
+}  // namespace
+
+ByteRange SlotPlan::range(const Model& model, int tensor) const {
+  return {nth(offsets, tensor), model.tensor(tensor).desc.bytes()};
+}
+
+MemoryUse memory_use(const Model& model, const SlotPlan& plan, const Act& act) {
+  MemoryUse use;
+  use.by_device = act.step->kind == StepKind::kDevice;
+  const int own = act.step->outputs[0];
+  const auto add_reads = [&](const Step& step) {
+    for (int i : step.inputs) {
+      const bool made_here = &step == act.follower && i == own;
+      if (made_here || model.tensor(i).storage != Storage::kIo) continue;
+      use.reads.push_back(plan.range(model, i));
+    }
+  };
+  const auto add_writes = [&](const Step& step) {
+    for (int i : step.outputs) use.writes.push_back(plan.range(model, i));
+  };
+  add_reads(*act.step);
+  if (act.follower) add_reads(*act.follower);
+  if (act.keeps_own) add_writes(*act.step);
+  if (act.follower) add_writes(*act.follower);
+  return use;
+}
+
+StageUses memory_uses(const Model& model, const SlotPlan& plan) {
+  StageUses uses;
+  for (const Act& act : plan.acts) {
+    MemoryUse use = memory_use(model, plan, act);
+    if (uses.empty() || !use.by_device || !uses.back().front().by_device) uses.emplace_back();
+    uses.back().push_back(std::move(use));
+  }
+  return uses;
+}
+
+std::vector<ByteRange> results(const Model& model, const SlotPlan& plan) {
+  std::vector<ByteRange> results;
+  for (const OutputInfo& output : model.outputs) {
+    if (model.tensor(output.tensor).storage != Storage::kIo) continue;
+    results.push_back(plan.range(model, output.tensor));
+  }
+  return results;
+}
+
+SlotPlan plan_step_by_step(const ModelNetwork& network) {
+  const Model& model = network.model();
+  SlotPlan plan;
+  for (const Step& step : model.steps) {
+    if (!network.is_constant(step)) plan.acts.push_back({&step});
+  }
+  for (const TensorInfo& tensor : model.tensors) plan.offsets.push_back(tensor.offset);
+  plan.io_bytes = model.io_bytes;
+  return plan;
+}
+
+SlotPlan plan_fused(const ModelNetwork& network) {
+  return Fusion(network).run();
+}
+
+}  // namespace dvnn::network

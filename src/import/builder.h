@@ -85,10 +85,15 @@ class GraphBuilder {
   /// Zeros around a picture.
   Result<int> pad(const std::string& name, int in, int64_t left, int64_t right, int64_t top,
                   int64_t bottom);
-  /// add, sub, mul, div, pow, min or max, with NumPy's broadcasting.
-  Result<int> binary(const std::string& name, layers::BinaryOperation operation, int a, int b);
-  /// A function of each element.
-  Result<int> unary(const std::string& name, const layers::UnaryAttributes& function, int in);
+  /// An operation of two values, with NumPy's broadcasting.
+  Result<int> binary(const std::string& name, kernels::Operation operation, int a, int b);
+  /// A function of each element, with its parameters.
+  Result<int> unary(const std::string& name, kernels::Curve curve, int in, float a = 0,
+                    float b = 0);
+  /// Values of one shape, each times its coefficient, combined one after the other. No
+  /// coefficients: all are 1.
+  Result<int> combined(const std::string& name, kernels::Operation operation,
+                       std::vector<float> coefficients, std::vector<int> inputs);
   /// A tensor of numbers.
   Result<int> constant(const std::string& name, const std::vector<int64_t>& dims,
                        std::vector<float> values);

@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 #include "kernels/exp-inl.h"
 #include "kernels/vectors-inl.h"
+#include "tensor/half.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
@@ -83,6 +84,8 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
       });
     case Curve::kTanh:
       return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Tanh(d, x); });
+    default:  // is_vectored() says so
+      return;
   }
 }
 
@@ -96,6 +99,7 @@ namespace dvnn::kernels {
 HWY_EXPORT(ApplyCurve);
 
 void apply(Curve curve, float a, float b, const float* from, float* to, size_t count) {
+  if (!is_vectored(curve)) return plain::apply(curve, a, b, from, to, count);
   HWY_DYNAMIC_DISPATCH(ApplyCurve)(curve, a, b, from, to, count);
 }
 
@@ -146,13 +150,73 @@ float value(Curve curve, float a, float b, float x) {
       return x * plain::sigmoid(a * x);
     case Curve::kTanh:
       return plain::tanh(x);
+    default:
+      return x;  // apply_library() has it
   }
-  return x;
+}
+
+// The curves that are not vectored; the switch is outside of the loop.
+void apply_library(Curve curve, float a, float b, const float* from, float* to, size_t count) {
+  const auto map = [=](auto f) {
+    for (size_t i = 0; i < count; ++i) to[i] = f(from[i]);
+  };
+  switch (curve) {
+    case Curve::kAcos:
+      return map([](float x) { return std::acos(x); });
+    case Curve::kAcosh:
+      return map([](float x) { return std::acosh(x); });
+    case Curve::kAsin:
+      return map([](float x) { return std::asin(x); });
+    case Curve::kAsinh:
+      return map([](float x) { return std::asinh(x); });
+    case Curve::kAtan:
+      return map([](float x) { return std::atan(x); });
+    case Curve::kAtanh:
+      return map([](float x) { return std::atanh(x); });
+    case Curve::kCeil:
+      return map([](float x) { return std::ceil(x); });
+    case Curve::kCelu:
+      return map(
+          [=](float x) { return std::max(x, 0.0f) + std::min(a * std::expm1(x / a), 0.0f); });
+    case Curve::kCos:
+      return map([](float x) { return std::cos(x); });
+    case Curve::kCosh:
+      return map([](float x) { return std::cosh(x); });
+    case Curve::kFloor:
+      return map([](float x) { return std::floor(x); });
+    case Curve::kHalf:
+      return map([](float x) { return half_to_float(float_to_half(x)); });
+    case Curve::kIsNan:
+      return map([](float x) { return std::isnan(x) ? 1.0f : 0.0f; });
+    case Curve::kNot:
+      return map([](float x) { return x == 0 ? 1.0f : 0.0f; });
+    case Curve::kRound:
+      return map([](float x) { return std::nearbyint(x); });
+    case Curve::kSelu:
+      return map([=](float x) { return b * (x > 0 ? x : a * std::expm1(x)); });
+    case Curve::kShrink:
+      return map([=](float x) { return x < -b ? x + a : x > b ? x - a : 0.0f; });
+    case Curve::kSign:
+      return map([](float x) { return static_cast<float>((x > 0) - (x < 0)); });
+    case Curve::kSin:
+      return map([](float x) { return std::sin(x); });
+    case Curve::kSinh:
+      return map([](float x) { return std::sinh(x); });
+    case Curve::kSoftsign:
+      return map([](float x) { return x / (1 + std::fabs(x)); });
+    case Curve::kTan:
+      return map([](float x) { return std::tan(x); });
+    case Curve::kThresholdedRelu:
+      return map([=](float x) { return x > a ? x : 0.0f; });
+    default:
+      return map([](float x) { return std::trunc(x); });
+  }
 }
 
 }  // namespace
 
 void apply(Curve curve, float a, float b, const float* from, float* to, size_t count) {
+  if (!is_vectored(curve)) return apply_library(curve, a, b, from, to, count);
   for (size_t i = 0; i < count; ++i) to[i] = value(curve, a, b, from[i]);
 }
 

@@ -7,7 +7,8 @@
 
 namespace dvnn::kernels {
 
-/// y = f(x), with up to two parameters. NaN gives NaN.
+/// y = f(x), with up to two parameters. NaN gives NaN, but for kIsNan, kNot, kShrink, kSign and
+/// kThresholdedRelu.
 enum class Curve : uint8_t {
   kAbs,          // |x|
   kClip,         // at least a, at most b
@@ -27,8 +28,37 @@ enum class Curve : uint8_t {
   kSoftplus,     // log(1 + e^x)
   kSqrt,         // square root
   kSwish,        // x / (1 + e^-ax)
-  kTanh,         // hyperbolic tangent
+  kTanh,         // hyperbolic tangent; the last that is computed in vectors
+  // By the C library, one float at a time, as ONNX defines them.
+  kAcos,
+  kAcosh,
+  kAsin,
+  kAsinh,
+  kAtan,
+  kAtanh,
+  kCeil,
+  kCelu,  // x above 0, a (e^(x / a) - 1) below
+  kCos,
+  kCosh,
+  kFloor,
+  kHalf,    // rounded to binary16
+  kIsNan,   // 1 of NaN, else 0
+  kNot,     // 1 of 0, else 0
+  kRound,   // halves to even
+  kSelu,    // b x above 0, b a (e^x - 1) below
+  kShrink,  // x + a below -b, x - a above b, else 0
+  kSign,
+  kSin,
+  kSinh,
+  kSoftsign,  // x / (1 + |x|)
+  kTan,
+  kThresholdedRelu,  // x above a, else 0
+  kTrunc,
 };
+
+constexpr bool is_vectored(Curve curve) {
+  return curve <= Curve::kTanh;
+}
 
 /// Writes `curve` of each of `count` floats; `to` may be `from`. What comes of e^x is within 2
 /// units in the last place; the last bits of kGelu and kErf beyond 1 are lost with those of x^2.

@@ -2,6 +2,7 @@
 #include "kernels/elementwise.h"
 
 #include <algorithm>
+#include <cmath>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/elementwise.cpp"
@@ -17,30 +18,6 @@ void Scale(const float* from, float factor, float* to, size_t count) {
   ForEachVector(count, [=](auto d, size_t i) HWY_ATTR {
     hn::StoreU(hn::Mul(hn::Set(d, factor), hn::LoadU(d, from + i)), d, to + i);
   });
-}
-
-// result[i] = f(result[i], factor * from[i])
-template <class F>
-HWY_INLINE void CombineBy(const float* from, float factor, float* result, size_t count, F f) {
-  ForEachVector(count, [=](auto d, size_t i) HWY_ATTR {
-    const auto scaled = hn::Mul(hn::Set(d, factor), hn::LoadU(d, from + i));
-    hn::StoreU(f(hn::LoadU(d, result + i), scaled), d, result + i);
-  });
-}
-
-void Combine(Combination combination, const float* from, float factor, float* result,
-             size_t count) {
-  switch (combination) {
-    case Combination::kSum:
-      return CombineBy(from, factor, result, count,
-                       [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
-    case Combination::kProduct:
-      return CombineBy(from, factor, result, count,
-                       [](auto a, auto b) HWY_ATTR { return hn::Mul(a, b); });
-    case Combination::kMax:
-      return CombineBy(from, factor, result, count,
-                       [](auto a, auto b) HWY_ATTR { return MaxOf(a, b); });
-  }
 }
 
 // to[i] = f(tag, x[i], y[i])
@@ -69,6 +46,8 @@ void Operate(Operation operation, const float* x, const float* y, float* to, siz
       });
     case Operation::kSub:
       return Zip(x, y, to, count, [](auto, auto a, auto b) HWY_ATTR { return hn::Sub(a, b); });
+    default:  // is_vectored() says so
+      return;
   }
 }
 
@@ -80,72 +59,75 @@ HWY_AFTER_NAMESPACE();
 namespace dvnn::kernels {
 
 HWY_EXPORT(Scale);
-HWY_EXPORT(Combine);
 HWY_EXPORT(Operate);
 
 void scale(const float* from, float factor, float* to, size_t count) {
   HWY_DYNAMIC_DISPATCH(Scale)(from, factor, to, count);
 }
 
-void combine(Combination combination, const float* from, float factor, float* result,
-             size_t count) {
-  HWY_DYNAMIC_DISPATCH(Combine)(combination, from, factor, result, count);
-}
-
 void operate(Operation operation, const float* x, const float* y, float* to, size_t count) {
+  if (!is_vectored(operation)) return plain::operate(operation, x, y, to, count);
   HWY_DYNAMIC_DISPATCH(Operate)(operation, x, y, to, count);
 }
 
 namespace plain {
 namespace {
 
-float result_of(Operation operation, float x, float y) {
-  switch (operation) {
-    case Operation::kAdd:
-      return x + y;
-    case Operation::kDiv:
-      return x / y;
-    case Operation::kMax:
-      return std::max(x, y);
-    case Operation::kMin:
-      return std::min(x, y);
-    case Operation::kMul:
-      return x * y;
-    case Operation::kPrelu:
-      return x > 0 ? x : x * y;
-    case Operation::kSub:
-      return x - y;
-  }
-  return x;
+float truth(bool is) {
+  return is ? 1.0f : 0.0f;
 }
 
 }  // namespace
 
 void operate(Operation operation, const float* x, const float* y, float* to, size_t count) {
-  for (size_t i = 0; i < count; ++i) to[i] = result_of(operation, x[i], y[i]);
+  // The switch is outside of the loop.
+  const auto zip = [=](auto f) {
+    for (size_t i = 0; i < count; ++i) to[i] = f(x[i], y[i]);
+  };
+  switch (operation) {
+    case Operation::kAdd:
+      return zip([](float a, float b) { return a + b; });
+    case Operation::kDiv:
+      return zip([](float a, float b) { return a / b; });
+    case Operation::kMax:
+      return zip([](float a, float b) { return std::max(a, b); });
+    case Operation::kMin:
+      return zip([](float a, float b) { return std::min(a, b); });
+    case Operation::kMul:
+      return zip([](float a, float b) { return a * b; });
+    case Operation::kPrelu:
+      return zip([](float a, float b) { return a > 0 ? a : a * b; });
+    case Operation::kSub:
+      return zip([](float a, float b) { return a - b; });
+    case Operation::kAnd:
+      return zip([](float a, float b) { return truth(a != 0 && b != 0); });
+    case Operation::kEqual:
+      return zip([](float a, float b) { return truth(a == b); });
+    case Operation::kFmod:
+      return zip([](float a, float b) { return std::fmod(a, b); });
+    case Operation::kGreater:
+      return zip([](float a, float b) { return truth(a > b); });
+    case Operation::kGreaterOrEqual:
+      return zip([](float a, float b) { return truth(a >= b); });
+    case Operation::kLess:
+      return zip([](float a, float b) { return truth(a < b); });
+    case Operation::kLessOrEqual:
+      return zip([](float a, float b) { return truth(a <= b); });
+    case Operation::kMod:
+      return zip([](float a, float b) { return a - b * std::floor(a / b); });
+    case Operation::kOr:
+      return zip([](float a, float b) { return truth(a != 0 || b != 0); });
+    case Operation::kPow:
+      return zip([](float a, float b) { return std::pow(a, b); });
+    case Operation::kTruncDiv:
+      return zip([](float a, float b) { return std::trunc(a / b); });
+    case Operation::kXor:
+      return zip([](float a, float b) { return truth((a != 0) != (b != 0)); });
+  }
 }
 
 void scale(const float* from, float factor, float* to, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = factor * from[i];
-}
-
-void combine(Combination combination, const float* from, float factor, float* result,
-             size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    const float scaled = factor * from[i];
-    float& r = result[i];
-    switch (combination) {
-      case Combination::kSum:
-        r += scaled;
-        break;
-      case Combination::kProduct:
-        r *= scaled;
-        break;
-      case Combination::kMax:
-        r = std::max(r, scaled);
-        break;
-    }
-  }
 }
 
 }  // namespace plain

@@ -16,7 +16,6 @@
 #include "base/result.h"
 #include "base/span.h"
 #include "layers/any_layer.h"
-#include "layers/attributes/activations.h"
 #include "layers/attributes/arithmetic.h"
 #include "layers/attributes/detection.h"
 #include "layers/attributes/movement.h"
@@ -52,15 +51,13 @@ struct TypeList {
 
 /// Every type in the order of names; the last one stands for all types that are not built in.
 using LayerTypes =
-    TypeList<ArgReduceAttributes, BinaryAttributes, BorderAttributes, ChannelGatherAttributes,
-             ConcatAttributes, ConstantAttributes, ConvolutionAttributes, CumSumAttributes,
-             DetectionOutputAttributes, EluAttributes, ElementwiseAttributes, EltwiseAttributes,
-             GatherAttributes, GridSampleAttributes, LrnAttributes, MatMulAttributes,
-             NormalizeAttributes, PreluAttributes, PadAttributes, PermuteAttributes,
+    TypeList<ArgReduceAttributes, BorderAttributes, ChannelGatherAttributes, ConcatAttributes,
+             ConstantAttributes, ConvolutionAttributes, CumSumAttributes, DetectionOutputAttributes,
+             ElementwiseAttributes, GatherAttributes, GridSampleAttributes, LrnAttributes,
+             MatMulAttributes, NormalizeAttributes, PadAttributes, PermuteAttributes,
              PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes,
-             ReluAttributes, ReshapeAttributes, ResizeAttributes, ScaleAttributes,
-             ScatterAttributes, SigmoidAttributes, SliceAttributes, SoftmaxAttributes,
-             StandardizeAttributes, TanhAttributes, TileAttributes, TopKAttributes, UnaryAttributes,
+             ReshapeAttributes, ResizeAttributes, ScatterAttributes, SliceAttributes,
+             SoftmaxAttributes, StandardizeAttributes, TileAttributes, TopKAttributes,
              WhereAttributes, WindowPoolAttributes, CustomAttributes>;
 
 /// The attributes of a layer of any type. No std::variant, which is compiled once for each type

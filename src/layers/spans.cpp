@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/spans.h"
 
+#include "base/saturate.h"
 #include "layers/strides.h"
 
 namespace dvnn::layers {
 namespace {
+
+constexpr size_t kChunk = 8;  // channels
 
 bool is_in_rows(const TensorDesc& desc) {
   return is_float(desc.type) && plain_layout(desc) == Layout::kNchw;
@@ -56,37 +59,137 @@ void Repeated::fill(const float* from, size_t begin, size_t count, float* to) co
   }
 }
 
-Spans::Spans(Span<const TensorDesc> inputs, const TensorDesc& output)
-    : count_(output.shape.count()), out_in_rows_(is_in_rows(output)), whole_(inputs.size()) {
+Status Spans::check(Span<const TensorDesc> inputs, const TensorDesc& output) {
+  const Shape& out = output.shape;
   for (const TensorDesc& input : inputs) {
-    const bool repeats = input.shape.elements() != output.shape.elements();
-    in_step_ = in_step_ && !repeats && lie_in_step(input, output);
+    const Shape& shape = input.shape;
+    if (shape.elements() == out.elements()) continue;
+    bool fits = shape.rank <= out.rank;
+    for (int i = 0; fits && i < shape.rank; ++i) {
+      const int have = shape[shape.rank - 1 - i];
+      fits = have == 1 || have == out[out.rank - 1 - i];
+    }
+    if (!fits) {
+      return Error{ErrorCode::kMalformed,
+                   "the input " + shape.to_string() + " does not repeat to " + out.to_string()};
+    }
   }
-  if (in_step_) return;
-  for (const TensorDesc& input : inputs) {
-    const bool repeats = input.shape.elements() != output.shape.elements();
-    operands_.push_back({!repeats && is_in_rows(input), repeats,
-                         Repeated(input.shape, output.shape), FloatReader(input)});
+  return {};
+}
+
+Spans::Spans(Span<const TensorDesc> inputs, const TensorDesc& output,
+             Span<const std::vector<float>> constants)
+    : shape_(output.shape), count_(output.shape.count()) {
+  in_memory_ = walks_memory(inputs, constants, output);
+  out_in_step_ = in_memory_ || is_in_rows(output);
+  for (size_t i = 0; i < inputs.size(); ++i) add_operand(i, inputs[i], nullptr);
+  const int axis = channel_axis(shape_);
+  for (const std::vector<float>& values : constants) {
+    Shape shape;  // the channels, and 1 for each dimension behind them
+    shape.rank = values.size() == 1 ? 1 : shape_.rank - axis;
+    std::fill(shape.dims, shape.dims + shape.rank, 1);
+    shape[0] = static_cast<int>(values.size());
+    add_operand(0, plain_float(shape), values.data());
   }
-  if (!is_float(output.type)) return;
+  make_tasks();
+  if (out_in_step_ || !is_float(output.type)) return;
   moves_.emplace(plain_float(output.shape), output);
   moves_->add(whole_part(output.shape));
 }
 
+// Rows are memory's order, too; what is asked is whether another one serves all tensors.
+bool Spans::walks_memory(Span<const TensorDesc> inputs, Span<const std::vector<float>> constants,
+                         const TensorDesc& output) const {
+  const Layout layout = plain_layout(output);
+  if (layout == Layout::kNchw || !is_float(output.type)) return false;
+  // Other layouts have the same chunks where there is but one.
+  const bool in_chunks = lies_in_chunks(layout) || shape_.c() <= static_cast<int>(kChunk);
+  for (const std::vector<float>& values : constants) {
+    if (values.size() != 1 && !in_chunks) return false;
+  }
+  return std::all_of(inputs.begin(), inputs.end(), [&](const TensorDesc& input) {
+    const Shape& shape = input.shape;
+    if (shape.elements() == shape_.elements()) return lie_in_step(input, output);
+    return shape.elements() == 1 || (in_chunks && is_per_channel(shape, shape_));
+  });
+}
+
+void Spans::add_operand(size_t input, const TensorDesc& desc, const float* values) {
+  Operand operand = {Kind::kSingle, input, values, {}, {}};
+  if (!values && desc.shape.elements() == shape_.elements()) {
+    operand.kind = in_memory_ || is_in_rows(desc) ? Kind::kInStep : Kind::kRows;
+  } else if (desc.shape.elements() != 1) {
+    operand.kind = in_memory_ ? Kind::kChannels : Kind::kRepeated;
+    if (!in_memory_) operand.places.emplace(desc.shape, shape_);
+  }
+  if (!values && operand.kind != Kind::kInStep) operand.reader.emplace(desc);
+  operands_.push_back(std::move(operand));
+}
+
+void Spans::make_tasks() {
+  const bool chunked = std::any_of(operands_.begin(), operands_.end(),
+                                   [](const Operand& o) { return o.kind == Kind::kChannels; });
+  if (!chunked) return add_tasks(0, count_, 0, 1);
+  const size_t all = shape_.channels();
+  size_t at = 0;
+  for (int n = 0; n < shape_.n(); ++n) {
+    for (size_t c = 0; c < all; c += kChunk) {
+      const size_t channels = std::min(kChunk, all - c);
+      add_tasks(at, shape_.pixels() * channels, c, channels);
+      at += shape_.pixels() * channels;
+    }
+  }
+}
+
+void Spans::add_tasks(size_t begin, size_t count, size_t first_channel, size_t channels) {
+  constexpr size_t kTask = 16 * kElements;  // what is worth a thread's while
+  for (size_t done = 0; done < count; done += kTask) {
+    tasks_.push_back({begin + done, std::min(kTask, count - done), first_channel, channels});
+  }
+}
+
 bool Spans::begin(Span<const ConstTensorView> inputs, const TensorView& output) {
-  bool apart = !in_step_ && !out_in_rows_;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const ConstTensorView& input = inputs[k];
-    if (!in_step_ && !operands_[k].in_rows) whole_[k] = operands_[k].reader.read(input);
+  bool apart = !out_in_step_;
+  for (Operand& operand : operands_) {
+    if (operand.reader) operand.values = operand.reader->read(inputs[operand.input]);
+    if (operand.values && !operand.reader) continue;  // a constant
     // A span may be written where the same span has been read, but no other.
-    const bool same = in_step_ && input.data == output.data && input.desc == output.desc;
+    const ConstTensorView& input = inputs[operand.input];
+    const bool same = operand.kind == Kind::kInStep && input.data == output.data &&
+                      element_size(input.desc.type) == element_size(output.desc.type);
     apart = apart || (!same && share_memory(input, output));
   }
   return apart;
 }
 
+// The operand's elements, in `room` unless they lie in memory as they are needed. What is the same
+// in all spans of a task is written once.
+const float* Spans::read(const Operand& operand, const Task& task, size_t first, size_t count,
+                         Span<const ConstTensorView> inputs, float* room) const {
+  const float* const values = operand.values;
+  const size_t most = first == task.begin ? std::min(kElements, task.count) : 0;
+  switch (operand.kind) {
+    case Kind::kInStep:
+      return span_of(inputs[operand.input], first, count, room);
+    case Kind::kRows:
+      return values + first;
+    case Kind::kSingle:
+      std::fill(room, room + most, values[0]);
+      break;
+    case Kind::kChannels:
+      for (size_t k = 0; k < most; k += task.channels) {
+        std::copy_n(values + task.first_channel, task.channels, room + k);
+      }
+      break;
+    case Kind::kRepeated:
+      operand.places->fill(values, first, count, room);
+      break;
+  }
+  return room;
+}
+
 void Spans::write(const float* made, const TensorView& view) const {
-  if (in_step_) {
+  if (out_in_step_) {
     put_span(made, view, 0, count_);
   } else if (moves_) {
     moves_->run(reinterpret_cast<const uint8_t*>(made), view.data);
@@ -96,8 +199,39 @@ void Spans::write(const float* made, const TensorView& view) const {
 }
 
 Cost spans_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
-  // The result, where it must not lie where an input does.
-  return one_look(inputs, outputs).borrow_floats(elements_of(outputs));
+  Cost cost = one_look(inputs, outputs);
+  // Floats of all tensors, also of those that are, where they do not lie in one order.
+  cost.shared_bytes = 0;
+  return cost.borrow_floats(saturating_sum(elements_of(inputs), elements_of(outputs)));
+}
+
+int channel_axis(const Shape& shape) {
+  return std::min(1, shape.rank - 1);
+}
+
+bool is_per_channel(const Shape& shape, const Shape& whole) {
+  const int axis = channel_axis(whole);
+  if (shape.rank > whole.rank || shape.elements() != whole[axis]) return false;
+  const int at = axis - (whole.rank - shape.rank);
+  return at >= 0 && shape[at] == whole[axis];
+}
+
+DimsResult broadcast_dims(Span<const Shape> inputs) {
+  std::vector<int64_t> dims;
+  for (const Shape& shape : inputs) {
+    const size_t rank = shape.axes();
+    if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
+    for (size_t i = 0; i < rank; ++i) {
+      int64_t& d = dims[dims.size() - rank + i];
+      const int64_t own = shape[static_cast<int>(i)];
+      if (own != d && own != 1 && d != 1) {
+        return Error{ErrorCode::kUnsupported,
+                     inputs[0].to_string() + " and " + shape.to_string() + " do not go together"};
+      }
+      d = std::max(d, own);
+    }
+  }
+  return dims;
 }
 
 }  // namespace dvnn::layers

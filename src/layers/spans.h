@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "base/share.h"
@@ -33,123 +32,97 @@ class Repeated {
 
 class Spans {
  public:
-  static constexpr size_t kMostTogether = 3;
+  /// Operands, and what a layer makes of them on its way.
+  static constexpr size_t kMostValues = 24;
+  /// Elements of a span: whole pixels of any chunk, which has 1 to 8 channels. As many values'
+  /// spans as there can be fit the first-level cache or miss it by little.
+  static constexpr size_t kElements = 840;
+  using Room = float[kElements];
 
-  /// Inputs repeat to the output's shape, or have as many elements, which correspond in row-major
-  /// order.
-  Spans(Span<const TensorDesc> inputs, const TensorDesc& output);
+  /// Checks that inputs repeat to the output's shape, or have as many elements, which correspond in
+  /// row-major order.
+  static Status check(Span<const TensorDesc> inputs, const TensorDesc& output);
 
-  /// Calls compute(in, result, count) for spans of up to kMostTogether inputs; in[k] is the k-th
-  /// one's. With a single input `result` may be in[0].
+  /// Operands are the inputs, then `constants`, which stay the caller's: a value for each channel,
+  /// or one.
+  Spans(Span<const TensorDesc> inputs, const TensorDesc& output,
+        Span<const std::vector<float>> constants = {});
+
+  /// Calls compute(at, rooms, result, count) for each span; at[k] has the k-th operand's elements,
+  /// and rooms behind those of the operands are free. What is computed last goes to `result`, which
+  /// may be an at[k].
   template <typename Compute>
   void run(Span<const ConstTensorView> inputs, const TensorView& output, Compute compute) {
-    constexpr size_t kSpan = 1024;  // of each input and the result
-    make<kSpan>(inputs, output, [&](size_t at, size_t count, float* result) {
-      alignas(64) float rooms[kMostTogether][kSpan];
-      const float* in[kMostTogether] = {};
-      for (size_t k = 0; k < inputs.size(); ++k) in[k] = read(k, inputs[k], at, count, rooms[k]);
-      compute(static_cast<const float* const*>(in), result, count);
-    });
-  }
-
-  /// Calls fold(k, in, result, count) for spans of any number of inputs, k = 0, 1, ... for the same
-  /// `result`: with k = 0 it fills it, later it adds to it.
-  template <typename Fold>
-  void fold(Span<const ConstTensorView> inputs, const TensorView& output, Fold fold) {
-    constexpr size_t kSpan = 2048;  // of one input and the result
-    make<kSpan>(inputs, output, [&](size_t at, size_t count, float* result) {
-      alignas(64) float room[kSpan];
-      for (size_t k = 0; k < inputs.size(); ++k) {
-        fold(k, read(k, inputs[k], at, count, room), result, count);
-      }
-    });
-  }
-
- private:
-  // Of an operand where tensors are walked in rows.
-  struct Operand {
-    bool in_rows;  // its memory has the result's elements in their order
-    bool repeats;
-    Repeated places;
-    FloatReader reader;
-  };
-
-  // Calls fill(at, count, result) for the spans of the output.
-  template <size_t kSpan, typename Fill>
-  void make(Span<const ConstTensorView> inputs, const TensorView& output, Fill fill) {
-    constexpr size_t kTask = 8 * kSpan;
     const bool apart = begin(inputs, output);
     float* const made = apart ? Workspace::current().floats(count_) : nullptr;
-    const bool in_place = !apart && inputs.size() == 1 && output.desc.type == ElementType::kFloat32;
-    share(static_cast<int>((count_ + kTask - 1) / kTask), [&](size_t i) {
-      alignas(64) float result[kSpan];
-      const size_t first = i * kTask, end = std::min(count_, first + kTask);
-      for (size_t at = first; at < end; at += kSpan) {
-        const size_t count = std::min(kSpan, end - at);
-        float* const to = apart      ? made + at
-                          : in_place ? reinterpret_cast<float*>(output.data) + at
-                                     : result;
-        fill(at, count, to);
-        if (!apart && !in_place) put_span(result, output, at, count);
+    const bool direct = !apart && output.desc.type == ElementType::kFloat32;
+    float* const whole = direct ? reinterpret_cast<float*>(output.data) : made;
+    share(static_cast<int>(tasks_.size()), [&](size_t i) {
+      alignas(64) Room rooms[kMostValues];
+      alignas(64) Room result;
+      const float* at[kMostValues];
+      const Task& task = tasks_[i];
+      for (size_t done = 0; done < task.count; done += kElements) {
+        const size_t first = task.begin + done, count = std::min(kElements, task.count - done);
+        for (size_t k = 0; k < operands_.size(); ++k) {
+          at[k] = read(operands_[k], task, first, count, inputs, rooms[k]);
+        }
+        compute(at, rooms, whole ? whole + first : result, count);
+        if (!whole) put_span(result, output, first, count);
       }
     });
     if (apart) write(made, output);
   }
 
+ private:
+  // A part of the tensor in the order of its memory. In the device's layouts its pixels have
+  // `channels` channels side by side, from `first_channel` on, where operands have one value for
+  // each; else there is one channel of all elements.
+  struct Task {
+    size_t begin, count, first_channel, channels;
+  };
+  enum class Kind {
+    kInStep,    // lies in memory in the order of the walk
+    kRows,      // floats, made of what lies in another order
+    kSingle,    // one value
+    kChannels,  // a value for each channel, while pixels of the device's layouts are walked
+    kRepeated,  // dimensions of 1 repeat, while rows are walked
+  };
+  struct Operand {
+    Kind kind;
+    size_t input;         // unless it is a constant
+    const float* values;  // of a constant; else what the run reads for kinds but kInStep
+    std::optional<FloatReader> reader;
+    std::optional<Repeated> places;
+  };
+
+  void add_operand(size_t input, const TensorDesc& desc, const float* values);
+  bool walks_memory(Span<const TensorDesc> inputs, Span<const std::vector<float>> constants,
+                    const TensorDesc& output) const;
+  void make_tasks();
+  void add_tasks(size_t begin, size_t count, size_t first_channel, size_t channels);
   // Reads what has to be floats as a whole. Returns whether the result must be, too.
   bool begin(Span<const ConstTensorView> inputs, const TensorView& output);
-  // Elements at..at+count-1 of the k-th input, in `room` unless they lie in memory as needed.
-  const float* read(size_t k, const ConstTensorView& view, size_t at, size_t count,
-                    float* room) const {
-    if (!whole_[k]) return span_of(view, at, count, room);
-    if (!operands_[k].repeats) return whole_[k] + at;
-    operands_[k].places.fill(whole_[k], at, count, room);
-    return room;
-  }
+  const float* read(const Operand& operand, const Task& task, size_t first, size_t count,
+                    Span<const ConstTensorView> inputs, float* room) const;
   void write(const float* made, const TensorView& view) const;
 
+  Shape shape_;
   size_t count_;
-  bool in_step_ = true;              // tensors are walked in the order of their memory
-  bool out_in_rows_;                 // the result's memory is row-major
-  std::vector<Operand> operands_;    // none if in_step_
-  std::vector<const float*> whole_;  // by input: its floats, where they are needed as a whole
-  std::optional<Moves> moves_;       // from row-major floats to the output
+  bool in_memory_;    // tensors are walked in the order of their memory, else in rows
+  bool out_in_step_;  // which is the result's, too
+  std::vector<Operand> operands_;
+  std::vector<Task> tasks_;
+  std::optional<Moves> moves_;  // from row-major floats to the output
 };
 
 /// The cost of a layer that makes its result so.
 Cost spans_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs);
-
-/// A layer of up to Spans::kMostTogether inputs: compute(in, result, count), as Spans::run() has
-/// it.
-template <typename Compute>
-class SpanLayer final : public CpuLayer {
- public:
-  SpanLayer(Span<const TensorDesc> inputs, const TensorDesc& output, Compute compute)
-      : compute_(std::move(compute)), spans_(inputs, output) {}
-  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
-    spans_.run(inputs, outputs[0], compute_);
-    return {};
-  }
-
- private:
-  Compute compute_;
-  Spans spans_;
-};
-
-/// The layer of one input: function(in, result, count).
-template <typename Function>
-LayerResult make_function_layer(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
-                                Function function) {
-  DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
-  DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  auto compute = [function = std::move(function)](const float* const* in, float* result,
-                                                  size_t count) { function(in[0], result, count); };
-  return std::unique_ptr<CpuLayer>(
-      new SpanLayer<decltype(compute)>(inputs, outputs[0], std::move(compute)));
-}
-
-/// The layer of a curve (kernels/curves.h) with its parameters.
-LayerResult make_curve_layer(const CurveOf& by, Span<const TensorDesc> inputs,
-                             Span<const TensorDesc> outputs);
+/// The axis of channels: the second, or the only one.
+int channel_axis(const Shape& shape);
+/// Returns whether an operand of this shape has one element for each channel of `whole`.
+bool is_per_channel(const Shape& shape, const Shape& whole);
+/// The dimensions of results whose operands' dimensions of 1 repeat.
+DimsResult broadcast_dims(Span<const Shape> inputs);
 
 }  // namespace dvnn::layers

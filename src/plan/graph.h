@@ -40,6 +40,8 @@ struct Node {
   std::vector<float> weights, bias, slopes;  // kAffine: `weights` is the scale
   bool adds = false;  // kConvolution, kPooling: adds inputs[1] (before pooling)
   Attributes attributes;
+  bool in_chunks =
+      false;  // kCpu: an Elementwise that reads and writes the device's layout as it is
   std::vector<int> shape_inputs;  // kCpu: inputs of which only the shape is read
   int saved = -1;                 // index among the nodes that a network file keeps; saved_graph.h
   std::vector<Node> parts;        // kBranches: the runs of one command, in order

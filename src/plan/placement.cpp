@@ -49,8 +49,7 @@ void Placer::find_readers() {
 
 // Layers that read and write the device's layout as it is.
 bool Placer::works_in_chunks(const Node& node) const {
-  return node.layer<layers::ElementwiseAttributes>() ||
-         node.layer<layers::ChannelGatherAttributes>();
+  return node.in_chunks || node.layer<layers::ChannelGatherAttributes>();
 }
 
 // Elements stay where they are, and are rounded to what a command will read anyway.

@@ -15,8 +15,8 @@ DVNN_FUZZ_JSON("conv", "depthwise", "max", "average", "upsample", "cpu", "device
                "tanh", "leaky_relu", "sigmoid", "elu", "relu6", "add", "sub", "mul", "concat",
                "conv", "fully_connected", "pooling", "activation", "float16", "float32", "uint8",
                "int8", "nchw", "nhwc", "whc8", "hwc8", "constant", "io", "scratch", "Softmax",
-               "Binary", "Unary", "Pooling", "Permute", "Reshape", "Slice", "Concat", "Eltwise",
-               "Normalize", "PriorBox", "DetectionOutput", "Convolution", "PerChannel",
+               "Elementwise", "Where", "Pooling", "Permute", "Reshape", "Slice", "Concat",
+               "Constant", "Normalize", "PriorBox", "DetectionOutput", "Convolution", "PerChannel",
                "Activation", "detection-output", "ssd", "classification", "params", "type", "axis",
                "order", "shape", "shape_inputs", "eltwise", "run", "weights", "quantised", "graph",
                "decoder", "labels", "kernel", "stride", "pad", "dilation")

@@ -34,6 +34,10 @@ std::vector<float> numbers(unsigned seed) {
   return values;
 }
 
+const Json kSum = {
+    {"inputs", 3},
+    {"steps", {{{"function", "add"}, {"of", {0, 1}}}, {{"function", "add"}, {"of", {3, 2}}}}}};
+
 struct Memory {
   TensorDesc desc;
   std::vector<uint8_t> bytes;
@@ -49,8 +53,8 @@ struct Memory {
 };
 
 // Runs a layer; the output lies in the memory of input `shared`, or in its own if that is -1.
-std::vector<float> run(const char* type, const Json& params, std::vector<Memory> inputs,
-                       const TensorDesc& form, int shared) {
+std::vector<float> run(const Json& params, std::vector<Memory> inputs, const TensorDesc& form,
+                       int shared) {
   Memory own(form, std::vector<float>(static_cast<size_t>(kShape.elements())));
   Memory& output = shared < 0 ? own : inputs[static_cast<size_t>(shared)];
   std::vector<TensorDesc> descs;
@@ -59,7 +63,7 @@ std::vector<float> run(const char* type, const Json& params, std::vector<Memory>
     descs.push_back(input.desc);
     views.push_back({input.desc, input.bytes.data()});
   }
-  auto layer = test::create_layer(type, params, descs, {&output.desc, 1});
+  auto layer = test::create_layer("Elementwise", params, descs, {&output.desc, 1});
   ck_assert(layer.ok());
   const TensorView view = {output.desc, output.bytes.data()};
   ck_assert(layer.value()->run(views, {&view, 1}).ok());
@@ -75,10 +79,7 @@ START_TEST(any_types_and_layouts_go_together) {
   for (const TensorDesc& first : forms()) {
     for (const TensorDesc& second : forms()) {
       for (const TensorDesc& output : forms()) {
-        for (const char* type : {"Eltwise", "Binary"}) {
-          ck_assert(run(type, {{"operation", "max"}}, {{first, a}, {second, b}}, output, -1) ==
-                    most);
-        }
+        ck_assert(run(operation_of("max"), {{first, a}, {second, b}}, output, -1) == most);
       }
     }
   }
@@ -96,7 +97,7 @@ START_TEST(the_output_may_lie_where_any_input_lies) {
         std::vector<Memory> inputs = {{other, a}, {other, b}, {other, c}};
         const std::vector<float>* values[] = {&a, &b, &c};
         inputs[static_cast<size_t>(shared)] = Memory(form, *values[shared]);
-        ck_assert(run("Eltwise", {{"operation", "sum"}}, inputs, form, shared) == sum);
+        ck_assert(run(kSum, inputs, form, shared) == sum);
       }
     }
   }
@@ -108,9 +109,9 @@ START_TEST(functions_of_one_input_run_in_place) {
   std::vector<float> relu(a.size());
   for (size_t i = 0; i < a.size(); ++i) relu[i] = std::max(a[i], 0.0f);
   for (const TensorDesc& form : forms()) {
-    ck_assert(run("ReLU", Json::object(), {{form, a}}, form, 0) == relu);
+    ck_assert(run(function_of("relu"), {{form, a}}, form, 0) == relu);
     for (const TensorDesc& output : forms()) {
-      ck_assert(run("ReLU", Json::object(), {{form, a}}, output, -1) == relu);
+      ck_assert(run(function_of("relu"), {{form, a}}, output, -1) == relu);
     }
   }
 }
@@ -126,7 +127,7 @@ START_TEST(other_elements_may_lie_where_results_go) {
     write_nchw(a.data(), {from, bytes.data()});
     const ConstTensorView input = {from, bytes.data()};
     const TensorView output = {to, bytes.data()};
-    auto layer = test::create_layer("ReLU", Json::object(), {&from, 1}, {&to, 1});
+    auto layer = test::create_layer("Elementwise", function_of("relu"), {&from, 1}, {&to, 1});
     ck_assert(layer.value()->run({&input, 1}, {&output, 1}).ok());
     std::vector<float> made(a.size());
     read_nchw({to, bytes.data()}, made.data());
@@ -140,8 +141,7 @@ START_TEST(results_are_rounded_once) {
   const std::vector<float> one(static_cast<size_t>(kShape.elements()), 1.0f);
   const std::vector<float> large(one.size(), 2048.0f), sum(one.size(), 2050.0f);
   const TensorDesc half = {ElementType::kFloat16, Layout::kWhc8, kShape};
-  ck_assert(run("Eltwise", {{"operation", "sum"}}, {{half, large}, {half, one}, {half, one}}, half,
-                -1) == sum);
+  ck_assert(run(kSum, {{half, large}, {half, one}, {half, one}}, half, -1) == sum);
 }
 END_TEST
 

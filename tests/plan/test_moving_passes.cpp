@@ -9,8 +9,8 @@ namespace dvnn::test::moving_passes_tests {
 
 using namespace dvnn::plan;
 using device::Activation;
-using layers::BinaryOperation;
-using layers::UnaryFunction;
+using kernels::Curve;
+using kernels::Operation;
 
 namespace {
 
@@ -22,14 +22,17 @@ int count_layers(const Graph& graph) {
 }
 
 int count_chains(const Graph& graph) {
-  return count_layers<layers::ElementwiseAttributes>(graph);
+  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                                        [](const Node& n) { return !n.dead && n.in_chunks; }));
 }
 
 struct MovingMaker : Maker {
   using Maker::Maker;
-  int times(int a, int b) { return sure(binary(name(), BinaryOperation::kMul, a, b)); }
+  int times(int a, int b) { return sure(binary(name(), Operation::kMul, a, b)); }
   int plus(int a, int b) { return sure(sum(name(), a, b)); }
-  int function(UnaryFunction f, int in) { return sure(unary(name(), {f, {}, {}}, in)); }
+  int function(Curve f, int in, float a = 0, float b = 0) {
+    return sure(unary(name(), f, in, a, b));
+  }
   int silu(int in) { return times(in, active(in, Activation::kSigmoid)); }
   // Some channels of a picture.
   int channels(int in, int first, int last, int step = 1) {
@@ -89,7 +92,7 @@ START_TEST(what_a_convolution_does_for_nothing_stays_its) {
   MovingMaker m;
   const int conv = m.active(m.conv(m.graph.input, 8), Activation::kRelu);
   const int gate = sure(m.global_pooling("gate", conv, true));
-  const int gated = m.times(conv, m.function(UnaryFunction::kHardSigmoid, gate));
+  const int gated = m.times(conv, m.function(Curve::kHardSigmoid, gate, 0.2f, 0.5f));
   const int sum = m.plus(gated, m.conv(gated, 8));
   const Graph joined = after("gate", m.done({sum}), fuse_elementwise);
   ck_assert_int_eq(count(joined, Op::kActivation), 1);
@@ -102,12 +105,12 @@ START_TEST(constants_and_every_function_join) {
   MovingMaker m;
   int x = m.conv(m.graph.input, 6);
   x = m.times(x, sure(m.constant("per channel", {1, 6, 1, 1}, numbers(6, 0.5f, 2))));
-  x = sure(m.binary("off", BinaryOperation::kSub, x, sure(m.constant("one", {1}, {0.25f}))));
-  x = sure(m.binary("by", BinaryOperation::kDiv, sure(m.constant("two", {1}, {2})),
-                    m.function(UnaryFunction::kExp, x)));
-  x = m.function(UnaryFunction::kTanh, m.function(UnaryFunction::kNeg, x));
-  x = sure(m.binary("most", BinaryOperation::kMax, x, m.active(x, Activation::kPrelu)));
-  x = sure(m.binary("least", BinaryOperation::kMin, x, m.active(x, Activation::kElu)));
+  x = sure(m.binary("off", Operation::kSub, x, sure(m.constant("one", {1}, {0.25f}))));
+  x = sure(m.binary("by", Operation::kDiv, sure(m.constant("two", {1}, {2})),
+                    m.function(Curve::kExp, x)));
+  x = m.function(Curve::kTanh, m.function(Curve::kLine, x, -1));
+  x = sure(m.binary("most", Operation::kMax, x, m.active(x, Activation::kPrelu)));
+  x = sure(m.binary("least", Operation::kMin, x, m.active(x, Activation::kElu)));
   const Graph joined = after("functions", m.done({m.conv(x, 4)}), [](Graph* g) {
     fuse_elementwise(g);
     remove_unused(g);
@@ -120,8 +123,7 @@ END_TEST
 START_TEST(long_chains_become_several_steps) {
   MovingMaker m;
   int x = m.conv(m.graph.input, 4);
-  for (int i = 0; i < 60; ++i)
-    x = m.function(i % 2 ? UnaryFunction::kTanh : UnaryFunction::kNeg, x);
+  for (int i = 0; i < 60; ++i) x = m.function(i % 2 ? Curve::kTanh : Curve::kLine, x, -1);
   const Graph joined = after("long", m.done({x}), fuse_elementwise);
   ck_assert_int_ge(count_chains(joined), 60 / 16);
   ck_assert_int_le(static_cast<int>(joined.nodes.size()), 8);
@@ -130,9 +132,9 @@ END_TEST
 
 START_TEST(outputs_and_shared_values_are_kept) {
   MovingMaker m;
-  const int sigmoid = m.function(UnaryFunction::kSigmoid, m.conv(m.graph.input, 4));
+  const int sigmoid = m.function(Curve::kSigmoid, m.conv(m.graph.input, 4));
   const int squared = m.times(sigmoid, sigmoid);
-  const Graph graph = m.done({sigmoid, m.function(UnaryFunction::kSqrt, squared), squared});
+  const Graph graph = m.done({sigmoid, m.function(Curve::kSqrt, squared), squared});
   ck_assert_int_eq(count_chains(after("outputs", graph, fuse_elementwise)), 3);
 }
 END_TEST

@@ -11,7 +11,7 @@
 namespace dvnn::test::precision_tests {
 
 using namespace dvnn::plan;
-using layers::BinaryOperation;
+using kernels::Operation;
 
 namespace {
 
@@ -29,7 +29,7 @@ struct Heat : Maker {
     spec.left = spec.right = spec.top = spec.bottom = 1;
     return sure(pooling(name(), in, spec));
   }
-  int equal(int a, int b) { return sure(binary(name(), BinaryOperation::kEqual, a, b)); }
+  int equal(int a, int b) { return sure(binary(name(), Operation::kEqual, a, b)); }
 };
 
 // How many results of the network are the reference's, of all.
@@ -99,8 +99,8 @@ START_TEST(a_map_that_the_device_reads_too_is_rounded_for_all) {
   const PlanOptions options;
   ck_assert(run_passes(sized_passes(), {&planned, nullptr, &options}).ok());
   const auto rounds = std::count_if(planned.nodes.begin(), planned.nodes.end(), [](const Node& n) {
-    const auto* unary = n.layer<layers::UnaryAttributes>();
-    return unary && unary->function == layers::UnaryFunction::kHalf;
+    const auto* layer = n.layer<layers::ElementwiseAttributes>();
+    return layer && layer->steps[0].curve == kernels::Curve::kHalf;
   });
   ck_assert_int_eq(static_cast<int>(rounds), 1);
 }
@@ -110,8 +110,7 @@ START_TEST(a_value_without_its_sign_is_compared_as_it_is) {
   source.seed(10);
   Heat m;
   const int map = m.map();
-  const int positive =
-      sure(m.unary(m.name(), {layers::UnaryFunction::kAbs, {}, {}}, m.turned(map, {0, 3, 1, 2})));
+  const int positive = sure(m.unary(m.name(), kernels::Curve::kAbs, m.turned(map, {0, 3, 1, 2})));
   const int read = m.conv(positive, 8, 3);  // so it is in 16 bits
   const Graph graph = m.done({m.equal(map, m.turned(positive, {0, 2, 3, 1})), read});
   const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);

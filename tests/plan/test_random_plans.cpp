@@ -18,8 +18,8 @@ namespace dvnn::test::random_plans_tests {
 
 using namespace dvnn::plan;
 using device::Activation;
-using layers::BinaryOperation;
-using layers::UnaryFunction;
+using kernels::Curve;
+using kernels::Operation;
 
 namespace {
 
@@ -115,7 +115,7 @@ class Wanderer : public Maker {
         add(upsample2(name(), in));
         break;
       case 11:  // a gate, SiLU, or a product
-        add(binary(name(), BinaryOperation::kMul, in,
+        add(binary(name(), Operation::kMul, in,
                    below(2) ? active(in, Activation::kSigmoid) : partner(in)));
         break;
       case 12:
@@ -142,8 +142,7 @@ class Wanderer : public Maker {
         add(any_function(in));
         break;
       case 18:
-        add(binary(name(), below(2) ? BinaryOperation::kMax : BinaryOperation::kAdd, in,
-                   constant_like(in)));
+        add(binary(name(), below(2) ? Operation::kMax : Operation::kAdd, in, constant_like(in)));
         break;
       default:
         step_of_array(kind, in);
@@ -184,8 +183,7 @@ class Wanderer : public Maker {
         break;
       }
       default:
-        add(binary(name(), below(2) ? BinaryOperation::kMul : BinaryOperation::kMin, in,
-                   partner(in)));
+        add(binary(name(), below(2) ? Operation::kMul : Operation::kMin, in, partner(in)));
     }
   }
 
@@ -288,13 +286,15 @@ class Wanderer : public Maker {
   }
 
   Result<int> any_function(int in) {
-    static constexpr UnaryFunction kFunctions[] = {
-        UnaryFunction::kAbs,  UnaryFunction::kNeg,       UnaryFunction::kSigmoid,
-        UnaryFunction::kTanh, UnaryFunction::kHardSwish, UnaryFunction::kSwish,
-        UnaryFunction::kGelu, UnaryFunction::kClip,      UnaryFunction::kHardSigmoid};
-    const UnaryFunction function = one_of(kFunctions);
-    if (function == UnaryFunction::kClip) return unary(name(), {function, -0.5f, 0.75f}, in);
-    return unary(name(), {function, {}, {}}, in);
+    static constexpr struct {
+      Curve curve;
+      float a, b;
+    } kFunctions[] = {
+        {Curve::kAbs, 0, 0},  {Curve::kLine, -1, 0},        {Curve::kSigmoid, 0, 0},
+        {Curve::kTanh, 0, 0}, {Curve::kHardSwish, 0, 0},    {Curve::kSwish, 1, 0},
+        {Curve::kGelu, 0, 0}, {Curve::kClip, -0.5f, 0.75f}, {Curve::kHardSigmoid, 0.2f, 0.5f}};
+    const auto& function = one_of(kFunctions);
+    return unary(name(), function.curve, in, function.a, function.b);
   }
 
   // Channels of groups taken in turns.
@@ -310,7 +310,7 @@ class Wanderer : public Maker {
   Result<int> gated(int in) {
     const int mean = sure(global_pooling(name(), in, true));
     const int gate = active(conv(mean, shape_of(in).c(), 1, 0), Activation::kSigmoid);
-    return binary(name(), BinaryOperation::kMul, in, gate);
+    return binary(name(), Operation::kMul, in, gate);
   }
 
   // Four phases of a picture beside one another.
@@ -373,7 +373,7 @@ Graph in_half(const Graph& graph) {
     round.name = node.name + "_half";
     round.inputs = {node.output};
     round.output = half.add_value(round.name, Shape(half.shape_of(node.output)));
-    round.set_layer(layers::UnaryAttributes{UnaryFunction::kHalf, {}, {}});
+    round.set_layer(layers::ElementwiseAttributes::of(Curve::kHalf));
     nth(now, node.output) = round.output;
     half.nodes.push_back(std::move(node));
     half.nodes.push_back(std::move(round));

@@ -100,11 +100,13 @@ Status import_eltwise(CaffeImporter* importer, const caffe::LayerParameter& laye
     }
     return importer->done(layer, sum);
   }
-  layers::EltwiseAttributes attributes;
-  if (p.operation() == P::PROD) attributes.operation = layers::EltwiseOperation::kProduct;
-  if (p.operation() == P::MAX) attributes.operation = layers::EltwiseOperation::kMax;
-  attributes.coeff.assign(p.coeff().begin(), p.coeff().end());
-  return add_cpu(importer, layer, std::move(attributes), std::move(inputs));
+  using kernels::Operation;
+  const Operation operation = p.operation() == P::PROD  ? Operation::kMul
+                              : p.operation() == P::MAX ? Operation::kMax
+                                                        : Operation::kAdd;
+  return importer->done(
+      layer, importer->builder.combined(layer.name(), operation,
+                                        {p.coeff().begin(), p.coeff().end()}, std::move(inputs)));
 }
 
 Status import_softmax(CaffeImporter* importer, const caffe::LayerParameter& layer) {

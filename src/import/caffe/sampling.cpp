@@ -8,7 +8,7 @@
 namespace dvnn::import {
 namespace {
 
-using layers::BinaryOperation;
+using kernels::Operation;
 
 // The size of an interpolated side. Source: the Interp layer of DeepLab and PSPNet.
 int64_t interpolated(int64_t size, int64_t wanted, const caffe::InterpParameter& p) {
@@ -21,8 +21,7 @@ int64_t interpolated(int64_t size, int64_t wanted, const caffe::InterpParameter&
 
 Status import_abs(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
-  return importer->done(
-      layer, importer->builder.unary(layer.name(), {layers::UnaryFunction::kAbs, {}, {}}, in));
+  return importer->done(layer, importer->builder.unary(layer.name(), kernels::Curve::kAbs, in));
 }
 
 // The first input, a number per channel, times the second, plus the third.
@@ -35,8 +34,7 @@ Status import_axpy(CaffeImporter* importer, const caffe::LayerParameter& layer) 
     const Shape shape = b.shape_of(scale);
     DVNN_ASSIGN(scale, b.reshape(layer.name() + "_scale", scale, {shape[0], shape[1], 1, 1}));
   }
-  DVNN_ASSIGN(const int scaled,
-              b.binary(layer.name() + "_scaled", BinaryOperation::kMul, x, scale));
+  DVNN_ASSIGN(const int scaled, b.binary(layer.name() + "_scaled", Operation::kMul, x, scale));
   return importer->done(layer, b.sum(layer.name(), scaled, y));
 }
 

@@ -12,7 +12,7 @@ namespace dvnn::import {
 namespace {
 
 using device::Activation;
-using layers::UnaryFunction;
+using kernels::Curve;
 
 bool graph_has(const Graph& graph, const std::string& name) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
@@ -46,8 +46,7 @@ Result<KerasTensor> import_elu(KerasImporter* importer, const KerasLayer& layer)
   if (alpha == 1) {
     DVNN_ASSIGN(out, b.activation(layer.name, in.value, Activation::kElu));
   } else {
-    DVNN_ASSIGN(
-        out, b.unary(layer.name, {UnaryFunction::kElu, static_cast<float>(alpha), {}}, in.value));
+    DVNN_ASSIGN(out, b.unary(layer.name, Curve::kElu, in.value, static_cast<float>(alpha)));
   }
   return in.with(out);
 }
@@ -109,9 +108,9 @@ Result<KerasTensor> import_prelu(KerasImporter* importer, const KerasLayer& laye
   DVNN_ASSIGN(const int factors, slopes_beside(importer, layer, in));
   DVNN_ASSIGN(const int above, b.activation(layer.name + "_above", in.value, Activation::kRelu));
   DVNN_ASSIGN(const int below,
-              b.unary(layer.name + "_below", {UnaryFunction::kClip, kLowest, 0.0f}, in.value));
+              b.unary(layer.name + "_below", Curve::kClip, in.value, kLowest, 0.0f));
   DVNN_ASSIGN(const int scaled,
-              b.binary(layer.name + "_scaled", layers::BinaryOperation::kMul, below, factors));
+              b.binary(layer.name + "_scaled", kernels::Operation::kMul, below, factors));
   DVNN_ASSIGN(const int out, b.sum(layer.name, above, scaled));
   return in.with(out);
 }
@@ -137,7 +136,7 @@ Result<KerasTensor> import_relu(KerasImporter* importer, const KerasLayer& layer
   GraphBuilder& b = importer->builder;
   const bool bounded = most.is_number();
   if (threshold == 0 && slope == 0 && bounded && bound != 6) {
-    DVNN_ASSIGN(const int out, b.unary(layer.name, {UnaryFunction::kClip, 0.0f, bound}, in.value));
+    DVNN_ASSIGN(const int out, b.unary(layer.name, Curve::kClip, in.value, 0.0f, bound));
     return in.with(out);
   }
   if (threshold == 0 && slope == 0) {
@@ -152,10 +151,10 @@ Result<KerasTensor> import_relu(KerasImporter* importer, const KerasLayer& layer
   } else {
     // ONNX' ThresholdedRelu is 0 at its threshold, Keras' ReLU is not.
     const float below = std::nextafter(threshold, kLowest);
-    DVNN_ASSIGN(out, b.unary(name, {UnaryFunction::kThresholdedRelu, below, {}}, in.value));
+    DVNN_ASSIGN(out, b.unary(name, Curve::kThresholdedRelu, in.value, below));
   }
   if (!bounded) return in.with(out);
-  DVNN_ASSIGN(out, b.unary(layer.name, {UnaryFunction::kClip, kLowest, bound}, out));
+  DVNN_ASSIGN(out, b.unary(layer.name, Curve::kClip, out, kLowest, bound));
   return in.with(out);
 }
 
@@ -163,18 +162,16 @@ namespace {
 
 struct NamedFunction {
   const char* name;
-  layers::UnaryAttributes function;
+  Curve curve;
+  float a, b;
 };
 
 // Those that the device has are among the names in keras_activation().
-const NamedFunction kFunctions[] = {{"exponential", {UnaryFunction::kExp, {}, {}}},
-                                    {"softplus", {UnaryFunction::kSoftplus, {}, {}}},
-                                    {"softsign", {UnaryFunction::kSoftsign, {}, {}}},
-                                    {"selu", {UnaryFunction::kSelu, 1.67326324f, 1.05070098f}},
-                                    {"gelu", {UnaryFunction::kGelu, {}, {}}},
-                                    {"mish", {UnaryFunction::kMish, {}, {}}},
-                                    {"hard_silu", {UnaryFunction::kHardSwish, {}, {}}},
-                                    {"hard_swish", {UnaryFunction::kHardSwish, {}, {}}}};
+const NamedFunction kFunctions[] = {
+    {"exponential", Curve::kExp, 0, 0},     {"softplus", Curve::kSoftplus, 0, 0},
+    {"softsign", Curve::kSoftsign, 0, 0},   {"selu", Curve::kSelu, 1.67326324f, 1.05070098f},
+    {"gelu", Curve::kGelu, 0, 0},           {"mish", Curve::kMish, 0, 0},
+    {"hard_silu", Curve::kHardSwish, 0, 0}, {"hard_swish", Curve::kHardSwish, 0, 0}};
 
 }  // namespace
 
@@ -191,17 +188,15 @@ Result<int> keras_activation(KerasImporter* importer, const std::string& name,
   if (activation == "tanh") return b.activation(own, in, Activation::kTanh);
   if (activation == "leaky_relu") return b.activation(own, in, Activation::kRelu, 0.2f);
   if (activation == "hard_sigmoid") {  // Keras 3 has another slope than those before
-    return b.unary(
-        own, {UnaryFunction::kHardSigmoid, importer->version >= 3 ? 1.0f / 6 : 0.2f, 0.5f}, in);
+    return b.unary(own, Curve::kHardSigmoid, in, importer->version >= 3 ? 1.0f / 6 : 0.2f, 0.5f);
   }
   for (const NamedFunction& known : kFunctions) {
-    if (activation == known.name) return b.unary(own, known.function, in);
+    if (activation == known.name) return b.unary(own, known.curve, in, known.a, known.b);
   }
   if (activation == "softmax") return b.softmax(own, in, b.shape_of(in).rank == 4 ? 1 : -1);
   if (activation == "swish" || activation == "silu") {
     DVNN_ASSIGN(const int gate, b.activation(own + "_gate", in, Activation::kSigmoid));
-    return b.cpu(own, layers::EltwiseAttributes{layers::EltwiseOperation::kProduct, {}},
-                 {in, gate});
+    return b.binary(own, kernels::Operation::kMul, in, gate);
   }
   return Error{ErrorCode::kUnsupported, "activation " + shown(activation) + " is not supported"};
 }

@@ -9,7 +9,7 @@
 namespace dvnn::import {
 namespace {
 
-using layers::BinaryOperation;
+using kernels::Operation;
 
 // Brings inputs of one rank to one form.
 Status align_forms(KerasImporter* importer, const KerasLayer& layer,
@@ -82,19 +82,23 @@ Result<KerasTensor> concatenated(KerasImporter* importer, const KerasLayer& laye
   return inputs[0].with(out);
 }
 
+Operation operation_of(const std::string& mode) {
+  return mode == "mul"   ? Operation::kMul
+         : mode == "max" ? Operation::kMax
+         : mode == "sub" ? Operation::kSub
+                         : Operation::kAdd;
+}
+
 // One after the other, with NumPy's broadcasting.
 Result<int> folded(KerasImporter* importer, const KerasLayer& layer, const std::string& mode,
                    const std::vector<int>& values) {
   GraphBuilder& b = importer->builder;
-  const BinaryOperation operation = mode == "mul"   ? BinaryOperation::kMul
-                                    : mode == "max" ? BinaryOperation::kMax
-                                    : mode == "sub" ? BinaryOperation::kSub
-                                                    : BinaryOperation::kAdd;
+  const Operation operation = operation_of(mode);
   int out = values[0];
   for (size_t i = 1; i < values.size(); ++i) {
     const bool last = i + 1 == values.size() && mode != "ave";
     const std::string name = last ? layer.name : layer.name + "_" + std::to_string(i);
-    if (operation == BinaryOperation::kAdd) {
+    if (operation == Operation::kAdd) {
       DVNN_ASSIGN(out, b.sum(name, out, values[i]));
     } else {
       DVNN_ASSIGN(out, b.binary(name, operation, out, values[i]));
@@ -129,13 +133,11 @@ Result<KerasTensor> merged(KerasImporter* importer, const KerasLayer& layer,
     DVNN_ASSIGN(const int out, folded(importer, layer, mode, values));
     return inputs[0].with(out);
   }
-  layers::EltwiseAttributes attributes;
-  if (mode == "mul") attributes.operation = layers::EltwiseOperation::kProduct;
-  if (mode == "max") attributes.operation = layers::EltwiseOperation::kMax;
-  if (mode == "ave")
-    attributes.coeff.assign(values.size(), 1.0f / static_cast<float>(values.size()));
-  if (mode == "sub") attributes.coeff = {1.0f, -1.0f};
-  DVNN_ASSIGN(const int out, b.cpu(layer.name, std::move(attributes), values));
+  std::vector<float> coefficients;
+  if (mode == "ave") coefficients.assign(values.size(), 1.0f / static_cast<float>(values.size()));
+  if (mode == "sub") coefficients = {1.0f, -1.0f};
+  const Operation operation = coefficients.empty() ? operation_of(mode) : Operation::kAdd;
+  DVNN_ASSIGN(const int out, b.combined(layer.name, operation, coefficients, values));
   return inputs[0].with(out);
 }
 

@@ -68,10 +68,9 @@ Result<int> KerasImporter::affine_along(const std::string& name, int in, int axi
   dims[static_cast<size_t>(axis)] = static_cast<int64_t>(scale.size());
   DVNN_ASSIGN(const int factors, builder.constant(name + "_scale", dims, std::move(scale)));
   DVNN_ASSIGN(const int terms, builder.constant(name + "_bias", dims, std::move(bias)));
-  using layers::BinaryOperation;
-  DVNN_ASSIGN(const int product,
-              builder.binary(name + "_scaled", BinaryOperation::kMul, in, factors));
-  return builder.binary(name, BinaryOperation::kAdd, product, terms);
+  using kernels::Operation;
+  DVNN_ASSIGN(const int product, builder.binary(name + "_scaled", Operation::kMul, in, factors));
+  return builder.binary(name, Operation::kAdd, product, terms);
 }
 
 Result<int> keras_axis(const KerasImporter& importer, const KerasLayer& layer,

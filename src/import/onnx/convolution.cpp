@@ -141,7 +141,7 @@ Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>&
   DVNN_ASSIGN(const int product,
               b.cpu(name + "_product", layers::MatMulAttributes(), {in, second}));
   DVNN_ASSIGN(const int added, b.constant(name + "_bias", {n}, std::move(bias)));
-  return b.binary(name, layers::BinaryOperation::kAdd, product, added);
+  return b.binary(name, kernels::Operation::kAdd, product, added);
 }
 
 // A matrix, turned where the attribute says so.
@@ -154,7 +154,7 @@ Result<int> maybe_transposed(const OnnxNode& node, int input, const char* attrib
 Result<int> scaled(const OnnxNode& node, const std::string& name, int value, float factor) {
   if (factor == 1) return value;
   DVNN_ASSIGN(const int by, node.builder().constant(name + "_factor", {1}, {factor}));
-  return node.builder().binary(name, layers::BinaryOperation::kMul, value, by);
+  return node.builder().binary(name, kernels::Operation::kMul, value, by);
 }
 
 // alpha A B + beta C of computed matrices.

@@ -11,8 +11,8 @@ namespace dvnn::import {
 namespace {
 
 using device::Activation;
-using layers::BinaryOperation;
-using layers::UnaryFunction;
+using kernels::Curve;
+using kernels::Operation;
 
 // One number per channel of `in`, if the constant is that or a single number; else empty. Exporters
 // also spread the numbers over rows and columns.
@@ -76,14 +76,10 @@ Result<int> aligned(const OnnxNode& node, int first, int second) {
 }
 
 // a (operation) b, as the device does it where it can.
-Result<int> combined(const OnnxNode& node, const std::string& name, BinaryOperation operation,
-                     int first, int second) {
+Result<int> combined(const OnnxNode& node, const std::string& name, Operation operation, int first,
+                     int second) {
   GraphBuilder& b = node.builder();
-  if (operation == BinaryOperation::kAdd) return b.sum(name, first, second);
-  if (operation == BinaryOperation::kMul && b.shape_of(first) == b.shape_of(second)) {
-    return b.cpu(name, layers::EltwiseAttributes{layers::EltwiseOperation::kProduct, {}},
-                 {first, second});
-  }
+  if (operation == Operation::kAdd) return b.sum(name, first, second);
   return b.binary(name, operation, first, second);
 }
 
@@ -143,9 +139,9 @@ static Status import_prelu(const OnnxNode& node, int in) {
   const std::string& name = node.name();
   const float most = std::numeric_limits<float>::max();
   DVNN_ASSIGN(const int slopes, node.value(1));
-  DVNN_ASSIGN(const int above, b.unary(name + "_above", {UnaryFunction::kClip, 0.0f, most}, in));
-  DVNN_ASSIGN(const int below, b.unary(name + "_below", {UnaryFunction::kClip, -most, 0.0f}, in));
-  DVNN_ASSIGN(const int slanted, b.binary(name + "_slanted", BinaryOperation::kMul, below, slopes));
+  DVNN_ASSIGN(const int above, b.unary(name + "_above", Curve::kClip, in, 0.0f, most));
+  DVNN_ASSIGN(const int below, b.unary(name + "_below", Curve::kClip, in, -most, 0.0f));
+  DVNN_ASSIGN(const int slanted, b.binary(name + "_slanted", Operation::kMul, below, slopes));
   return node.done(b.sum(name, above, slanted));
 }
 
@@ -162,7 +158,7 @@ Status import_onnx_activation(const OnnxNode& node) {
   if (type == "Elu") {
     const float alpha = node.number("alpha", 1);
     if (alpha == 1) return node.done(b.activation(node.name(), in, Activation::kElu));
-    return node.done(b.unary(node.name(), {UnaryFunction::kElu, alpha, {}}, in));
+    return node.done(b.unary(node.name(), Curve::kElu, in, alpha));
   }
   return import_prelu(node, in);
 }
@@ -178,38 +174,41 @@ Status import_onnx_clip(const OnnxNode& node) {
   if (least == 0 && most == std::numeric_limits<float>::max()) {
     return node.done(node.builder().activation(node.name(), in, Activation::kRelu));
   }
-  return node.done(node.builder().unary(node.name(), {UnaryFunction::kClip, least, most}, in));
+  return node.done(node.builder().unary(node.name(), Curve::kClip, in, least, most));
 }
 
 Status import_onnx_unary(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
-  layers::UnaryAttributes attributes;
+  // As a sum of -x and 0, which leaves no negative zero.
+  if (node.type() == "Neg")
+    return node.done(node.builder().unary(node.name(), Curve::kLine, in, -1));
   const bool smooth = node.type() == "Gelu" && node.text("approximate", "none") == "tanh";
-  DVNN_ASSIGN(attributes.function,
-              layers::parse_unary_function(smooth ? "gelutanh" : lower_case(node.type())));
-  switch (attributes.function) {
-    case UnaryFunction::kHardSigmoid:
-      attributes.a = node.number("alpha", 0.2f);
-      attributes.b = node.number("beta", 0.5f);
+  DVNN_ASSIGN(const Curve curve,
+              layers::parse_curve(smooth ? "gelutanh" : lower_case(node.type())));
+  float a = 0, b = 0;
+  switch (curve) {
+    case Curve::kHardSigmoid:
+      a = node.number("alpha", 0.2f);
+      b = node.number("beta", 0.5f);
       break;
-    case UnaryFunction::kSelu:
+    case Curve::kSelu:
       // The defaults of opset 1 have fewer digits.
-      attributes.a = node.number("alpha", node.opset() < 6 ? 1.6732f : 1.6732632f);
-      attributes.b = node.number("gamma", node.opset() < 6 ? 1.0507f : 1.0507010f);
+      a = node.number("alpha", node.opset() < 6 ? 1.6732f : 1.6732632f);
+      b = node.number("gamma", node.opset() < 6 ? 1.0507f : 1.0507010f);
       break;
-    case UnaryFunction::kShrink:
-      attributes.a = node.number("bias", 0);
-      attributes.b = node.number("lambd", 0.5f);
+    case Curve::kShrink:
+      a = node.number("bias", 0);
+      b = node.number("lambd", 0.5f);
       break;
-    case UnaryFunction::kCelu:
-    case UnaryFunction::kSwish:
-    case UnaryFunction::kThresholdedRelu:
-      attributes.a = node.number("alpha", 1);
+    case Curve::kCelu:
+    case Curve::kSwish:
+    case Curve::kThresholdedRelu:
+      a = node.number("alpha", 1);
       break;
     default:
       break;
   }
-  return node.done(node.builder().unary(node.name(), attributes, in));
+  return node.done(node.builder().unary(node.name(), curve, in, a, b));
 }
 
 Status import_onnx_cast(const OnnxNode& node) {
@@ -220,11 +219,11 @@ Status import_onnx_cast(const OnnxNode& node) {
   const int64_t to = like ? kOnnxFloat : node.integer("to", kOnnxFloat);
   const bool whole = like ? node.is_integral(1) : is_onnx_integer(to);
   if (to == kOnnxBool) {
-    DVNN_ASSIGN(const int zero, b.unary(node.name() + "_zero", {UnaryFunction::kNot, {}, {}}, in));
-    return node.done(b.unary(node.name(), {UnaryFunction::kNot, {}, {}}, zero));
+    DVNN_ASSIGN(const int zero, b.unary(node.name() + "_zero", Curve::kNot, in));
+    return node.done(b.unary(node.name(), Curve::kNot, zero));
   }
   if (!whole || node.is_integral(0)) return node.done(in);
-  return node.done(b.unary(node.name(), {UnaryFunction::kTrunc, {}, {}}, in));
+  return node.done(b.unary(node.name(), Curve::kTrunc, in));
 }
 
 Status import_onnx_binary(const OnnxNode& node) {
@@ -235,7 +234,7 @@ Status import_onnx_binary(const OnnxNode& node) {
   if (name == "mod" && node.integer("fmod", 0) != 0) name = "fmod";
   const bool mean = name == "mean";
   if (name == "sum" || mean) name = "add";
-  DVNN_ASSIGN(const auto operation, layers::parse_binary_operation(name));
+  DVNN_ASSIGN(const auto operation, layers::parse_operation(name));
   DVNN_ASSIGN(int result, node.value(0));
   for (int i = 1; i < node.inputs(); ++i) {
     DVNN_ASSIGN(const int given, node.value(i));
@@ -247,7 +246,7 @@ Status import_onnx_binary(const OnnxNode& node) {
   if (!mean) return node.done(result);
   const auto count = static_cast<float>(node.inputs());
   DVNN_ASSIGN(const int divisor, node.builder().constant(node.name() + "_count", {1}, {count}));
-  return node.done(node.builder().binary(node.name(), BinaryOperation::kDiv, result, divisor));
+  return node.done(node.builder().binary(node.name(), Operation::kDiv, result, divisor));
 }
 
 Status import_onnx_where(const OnnxNode& node) {

@@ -12,7 +12,7 @@
 namespace dvnn::import {
 namespace {
 
-using layers::BinaryOperation;
+using kernels::Operation;
 using layers::Reduction;
 
 // x scale + bias, of shapes that repeat; either may be absent.
@@ -27,12 +27,12 @@ Result<int> scaled_and_moved(const OnnxNode& node, int x, int scale_input, int b
   if (node.has(scale_input)) {
     DVNN_ASSIGN(const int scale, operand(scale_input));
     const bool last = !node.has(bias_input);
-    DVNN_ASSIGN(
-        x, b.binary(last ? node.name() : node.name() + "_scaled", BinaryOperation::kMul, x, scale));
+    DVNN_ASSIGN(x,
+                b.binary(last ? node.name() : node.name() + "_scaled", Operation::kMul, x, scale));
   }
   if (!node.has(bias_input)) return x;
   DVNN_ASSIGN(const int bias, operand(bias_input));
-  return b.binary(node.name(), BinaryOperation::kAdd, x, bias);
+  return b.binary(node.name(), Operation::kAdd, x, bias);
 }
 
 std::vector<int> axes_from(int64_t first, int rank) {
@@ -73,9 +73,9 @@ Status import_training_batch_norm(const OnnxNode& node, int in, float epsilon) {
   DVNN_TRY(node.done(scaled_and_moved(node, standard, 1, 2, channel_dims(shape))));
   if (node.outputs() == 1) return {};
   DVNN_ASSIGN(const int mean, reduced(node, "_mean", in, Reduction::kMean, axes));
-  DVNN_ASSIGN(const int from_mean, b.binary(name + "_from_mean", BinaryOperation::kSub, in, mean));
+  DVNN_ASSIGN(const int from_mean, b.binary(name + "_from_mean", Operation::kSub, in, mean));
   DVNN_ASSIGN(const int squares,
-              b.binary(name + "_squares", BinaryOperation::kMul, from_mean, from_mean));
+              b.binary(name + "_squares", Operation::kMul, from_mean, from_mean));
   DVNN_ASSIGN(const int variance, reduced(node, "_variance", squares, Reduction::kMean, axes));
   const float momentum = node.number("momentum", 0.9f);
   const int statistics[] = {mean, variance};
@@ -83,10 +83,8 @@ Status import_training_batch_norm(const OnnxNode& node, int in, float epsilon) {
     const std::string own = name + (i == 0 ? "_running_mean" : "_running_variance");
     DVNN_ASSIGN(const int flat, b.reshape(own + "_now", statistics[i], {shape[1]}));
     DVNN_ASSIGN(const int before, node.value(3 + i));
-    DVNN_ASSIGN(const int result, b.cpu(own,
-                                        layers::EltwiseAttributes{layers::EltwiseOperation::kSum,
-                                                                  {momentum, 1 - momentum}},
-                                        {before, flat}));
+    DVNN_ASSIGN(const int result,
+                b.combined(own, Operation::kAdd, {momentum, 1 - momentum}, {before, flat}));
     DVNN_TRY(node.done_at(1 + i, result));
   }
   return {};
@@ -178,16 +176,14 @@ Status import_onnx_layer_norm(const OnnxNode& node) {
   DVNN_TRY(node.done_at(1, mean));
   if (node.outputs() == 2) return {};
   // 1 / sqrt(variance + epsilon)
-  DVNN_ASSIGN(const int from_mean, b.binary(name + "_from_mean", BinaryOperation::kSub, in, mean));
+  DVNN_ASSIGN(const int from_mean, b.binary(name + "_from_mean", Operation::kSub, in, mean));
   DVNN_ASSIGN(const int squares,
-              b.binary(name + "_squares", BinaryOperation::kMul, from_mean, from_mean));
+              b.binary(name + "_squares", Operation::kMul, from_mean, from_mean));
   DVNN_ASSIGN(const int variance, reduced(node, "_variance", squares, Reduction::kMean, axes));
   DVNN_ASSIGN(const int least, b.constant(name + "_epsilon", {1}, {epsilon}));
-  DVNN_ASSIGN(const int above, b.binary(name + "_above", BinaryOperation::kAdd, variance, least));
-  DVNN_ASSIGN(const int root,
-              b.unary(name + "_deviation", {layers::UnaryFunction::kSqrt, {}, {}}, above));
-  return node.done_at(
-      2, b.unary(name + "_inverse", {layers::UnaryFunction::kReciprocal, {}, {}}, root));
+  DVNN_ASSIGN(const int above, b.binary(name + "_above", Operation::kAdd, variance, least));
+  DVNN_ASSIGN(const int root, b.unary(name + "_deviation", kernels::Curve::kSqrt, above));
+  return node.done_at(2, b.unary(name + "_inverse", kernels::Curve::kReciprocal, root));
 }
 
 Status import_onnx_mean_variance(const OnnxNode& node) {
@@ -229,11 +225,9 @@ Status import_onnx_lp_norm(const OnnxNode& node) {
   DVNN_ASSIGN(const int length, reduced(node, "_length", in, norm, {static_cast<int>(axis)}));
   // What has no length stays so, as ONNX Runtime has it, and does not become NaN.
   constexpr float kLeast = 1e-30f;
-  DVNN_ASSIGN(
-      const int divisor,
-      b.unary(node.name() + "_norm",
-              {layers::UnaryFunction::kClip, kLeast, std::numeric_limits<float>::max()}, length));
-  return node.done(b.binary(node.name(), BinaryOperation::kDiv, in, divisor));
+  DVNN_ASSIGN(const int divisor, b.unary(node.name() + "_norm", kernels::Curve::kClip, length,
+                                         kLeast, std::numeric_limits<float>::max()));
+  return node.done(b.binary(node.name(), Operation::kDiv, in, divisor));
 }
 
 // Softmax, LogSoftmax and Hardmax.
@@ -264,7 +258,7 @@ Status import_onnx_softmax(const OnnxNode& node) {
   } else if (node.type() == "LogSoftmax") {
     DVNN_ASSIGN(const int log_sum,
                 reduced(node, "_log_sum", value, Reduction::kLogSumExp, {along}));
-    DVNN_ASSIGN(value, b.binary(name, BinaryOperation::kSub, value, log_sum));
+    DVNN_ASSIGN(value, b.binary(name, Operation::kSub, value, log_sum));
   } else {
     const int64_t count = b.shape_of(value)[along];
     std::vector<float> numbers(b.shape_of(value).extent(along));
@@ -274,7 +268,7 @@ Status import_onnx_softmax(const OnnxNode& node) {
     DVNN_ASSIGN(const int places, b.constant(name + "_places", shape, std::move(numbers)));
     DVNN_ASSIGN(const int best,
                 b.cpu(name + "_best", layers::ArgReduceAttributes{false, along}, {value}));
-    DVNN_ASSIGN(value, b.binary(name, BinaryOperation::kEqual, best, places));
+    DVNN_ASSIGN(value, b.binary(name, Operation::kEqual, best, places));
   }
   if (!flat) return node.done(value);
   return node.done(b.reshape(node.name(), value, dims));

@@ -12,7 +12,7 @@
 namespace dvnn::import {
 namespace {
 
-using layers::BinaryOperation;
+using kernels::Operation;
 using Dims = std::vector<int64_t>;
 
 // Places are floats, whose whole numbers end there.
@@ -45,7 +45,7 @@ Result<int> constant_of(const OnnxNode& node, const char* suffix, const Dims& di
 }
 
 // x (operation) numbers, which repeat as they do in NumPy.
-Result<int> with_numbers(const OnnxNode& node, const char* suffix, BinaryOperation operation, int x,
+Result<int> with_numbers(const OnnxNode& node, const char* suffix, Operation operation, int x,
                          const Dims& dims, const Dims& values) {
   const std::string name = node.name() + suffix;
   DVNN_ASSIGN(const int numbers,
@@ -69,10 +69,10 @@ Result<int> places_along(const OnnxNode& node, int indices, const Dims& data, si
   }
   // Negative ones count from the end.
   DVNN_ASSIGN(const int whole,
-              with_numbers(node, "_index", BinaryOperation::kMod, indices, {1}, {data[axis]}));
+              with_numbers(node, "_index", Operation::kMod, indices, {1}, {data[axis]}));
   DVNN_ASSIGN(const int far,
-              with_numbers(node, "_stride", BinaryOperation::kMul, whole, {1}, {strides[axis]}));
-  return with_numbers(node, "_place", BinaryOperation::kAdd, far, dims, base);
+              with_numbers(node, "_stride", Operation::kMul, whole, {1}, {strides[axis]}));
+  return with_numbers(node, "_place", Operation::kAdd, far, dims, base);
 }
 
 // Returns how many axes of the data indices of these dimensions name.
@@ -99,10 +99,8 @@ Result<int> places_of_rows(const OnnxNode& node, int indices, const Dims& data, 
   const Dims sizes(rows.begin() + static_cast<ptrdiff_t>(batch), rows.end());
   const Dims own(strides.begin() + static_cast<ptrdiff_t>(batch), strides.end());
   const Dims last = {dims.back()};
-  DVNN_ASSIGN(const int whole,
-              with_numbers(node, "_index", BinaryOperation::kMod, indices, last, sizes));
-  DVNN_ASSIGN(const int far,
-              with_numbers(node, "_stride", BinaryOperation::kMul, whole, last, own));
+  DVNN_ASSIGN(const int whole, with_numbers(node, "_index", Operation::kMod, indices, last, sizes));
+  DVNN_ASSIGN(const int far, with_numbers(node, "_stride", Operation::kMul, whole, last, own));
   const int axis = static_cast<int>(dims.size()) - 1;
   DVNN_ASSIGN(int places,
               b.cpu(node.name() + "_place",
@@ -113,7 +111,7 @@ Result<int> places_of_rows(const OnnxNode& node, int indices, const Dims& data, 
   for (size_t i = 0; i < batch; ++i) base_dims[i] = dims[i];
   const int64_t step = batch > 0 ? strides[batch - 1] : 0;
   for (int64_t i = 0; i < product(base_dims); ++i) base.push_back(i * step);
-  return with_numbers(node, "_batch", BinaryOperation::kAdd, places, base_dims, base);
+  return with_numbers(node, "_batch", Operation::kAdd, places, base_dims, base);
 }
 
 Result<int> flat(const OnnxNode& node, const char* suffix, int value, const Dims& dims) {
@@ -259,10 +257,10 @@ Status import_onnx_one_hot(const OnnxNode& node) {
     from_end.push_back(i - classes);
   }
   DVNN_ASSIGN(const int first,
-              with_numbers(node, "_first", BinaryOperation::kEqual, in, along, from_start));
+              with_numbers(node, "_first", Operation::kEqual, in, along, from_start));
   DVNN_ASSIGN(const int second,
-              with_numbers(node, "_second", BinaryOperation::kEqual, in, along, from_end));
-  DVNN_ASSIGN(const int hot, b.binary(name + "_hot", BinaryOperation::kOr, first, second));
+              with_numbers(node, "_second", Operation::kEqual, in, along, from_end));
+  DVNN_ASSIGN(const int hot, b.binary(name + "_hot", Operation::kOr, first, second));
   DVNN_ASSIGN(const int off, b.constant(name + "_off", {1}, {values->floats()[0]}));
   DVNN_ASSIGN(const int on, b.constant(name + "_on", {1}, {values->floats()[1]}));
   return node.done(b.cpu(name, layers::WhereAttributes(), {hot, on, off}));

@@ -7,8 +7,8 @@
 namespace dvnn::import {
 namespace {
 
-using layers::BinaryOperation;
-using layers::UnaryFunction;
+using kernels::Curve;
+using kernels::Operation;
 
 struct Scaling {
   int scale = 0;
@@ -43,15 +43,15 @@ Result<Scaling> read_scaling(const OnnxNode& node, int in) {
 }
 
 // The least and the largest number of the type that is made.
-Result<layers::UnaryAttributes> limits_of(const OnnxNode& node) {
+Result<std::pair<float, float>> limits_of(const OnnxNode& node) {
   constexpr int64_t kUint8 = 2, kInt8 = 3;
   int64_t type = node.integer("output_dtype", 0);
   if (type == 0 && node.is_constant(2)) {
     DVNN_ASSIGN(const auto zero, node.constant(2));
     type = zero->type;
   }
-  if (type == 0 || type == kUint8) return layers::UnaryAttributes{UnaryFunction::kClip, 0, 255};
-  if (type == kInt8) return layers::UnaryAttributes{UnaryFunction::kClip, -128, 127};
+  if (type == 0 || type == kUint8) return std::pair(0.0f, 255.0f);
+  if (type == kInt8) return std::pair(-128.0f, 127.0f);
   return Error{ErrorCode::kUnsupported,
                format("numbers of type %lld are not supported, those of 8 bits are",
                       static_cast<long long>(type))};
@@ -64,9 +64,9 @@ Status import_onnx_dequantize(const OnnxNode& node) {
   DVNN_ASSIGN(int at, node.value(0));
   DVNN_ASSIGN(const Scaling scaling, read_scaling(node, at));
   if (scaling.zero >= 0) {
-    DVNN_ASSIGN(at, b.binary(node.name() + "_zero", BinaryOperation::kSub, at, scaling.zero));
+    DVNN_ASSIGN(at, b.binary(node.name() + "_zero", Operation::kSub, at, scaling.zero));
   }
-  return node.done(b.binary(node.name(), BinaryOperation::kMul, at, scaling.scale));
+  return node.done(b.binary(node.name(), Operation::kMul, at, scaling.scale));
 }
 
 Status import_onnx_quantize(const OnnxNode& node) {
@@ -75,12 +75,12 @@ Status import_onnx_quantize(const OnnxNode& node) {
   DVNN_ASSIGN(const auto limits, limits_of(node));
   DVNN_ASSIGN(int at, node.value(0));
   DVNN_ASSIGN(const Scaling scaling, read_scaling(node, at));
-  DVNN_ASSIGN(at, b.binary(name + "_scaled", BinaryOperation::kDiv, at, scaling.scale));
-  DVNN_ASSIGN(at, b.unary(name + "_rounded", {UnaryFunction::kRound, {}, {}}, at));
+  DVNN_ASSIGN(at, b.binary(name + "_scaled", Operation::kDiv, at, scaling.scale));
+  DVNN_ASSIGN(at, b.unary(name + "_rounded", Curve::kRound, at));
   if (scaling.zero >= 0) {
-    DVNN_ASSIGN(at, b.binary(name + "_zero", BinaryOperation::kAdd, at, scaling.zero));
+    DVNN_ASSIGN(at, b.binary(name + "_zero", Operation::kAdd, at, scaling.zero));
   }
-  return node.done(b.unary(name, limits, at));
+  return node.done(b.unary(name, Curve::kClip, at, limits.first, limits.second));
 }
 
 }  // namespace dvnn::import

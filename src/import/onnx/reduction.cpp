@@ -8,8 +8,8 @@
 namespace dvnn::import {
 namespace {
 
+using kernels::Curve;
 using layers::Reduction;
-using layers::UnaryFunction;
 
 // Axes are an input from some opset on, and an attribute before. Nothing: all, or none.
 Result<std::vector<int>> reduced_axes(const OnnxNode& node, size_t rank) {
@@ -34,11 +34,11 @@ Result<int> reduced_alone(const OnnxNode& node, Reduction operation, int in) {
   switch (operation) {
     case Reduction::kL1:
     case Reduction::kL2:
-      return b.unary(node.name(), {UnaryFunction::kAbs, {}, {}}, in);
+      return b.unary(node.name(), Curve::kAbs, in);
     case Reduction::kLogSum:
-      return b.unary(node.name(), {UnaryFunction::kLog, {}, {}}, in);
+      return b.unary(node.name(), Curve::kLog, in);
     case Reduction::kSumSquare:
-      return b.binary(node.name(), layers::BinaryOperation::kMul, in, in);
+      return b.binary(node.name(), kernels::Operation::kMul, in, in);
     default:
       return in;
   }
@@ -72,7 +72,7 @@ Status import_onnx_reduce(const OnnxNode& node) {
     const std::string name = node.name() + "_exact";
     DVNN_ASSIGN(const int exact,
                 b.cpu(name, layers::ReduceAttributes{operation, axes, keep}, {in}));
-    return node.done(b.unary(node.name(), {UnaryFunction::kTrunc, {}, {}}, exact));
+    return node.done(b.unary(node.name(), Curve::kTrunc, exact));
   }
   const bool pools = operation == Reduction::kMean || operation == Reduction::kMax;
   if (!pools || shape.rank != 4 || shape.n() != 1 || axes != std::vector<int>{2, 3}) {

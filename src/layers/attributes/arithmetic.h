@@ -21,36 +21,6 @@ struct ArgReduceAttributes {
   bool keep = true, last = false;
 };
 
-enum class BinaryOperation : uint8_t {
-  kAdd,
-  kAnd,
-  kDiv,
-  kEqual,
-  kFmod,
-  kGreater,
-  kGreaterOrEqual,
-  kLess,
-  kLessOrEqual,
-  kMax,
-  kMin,
-  kMod,
-  kMul,
-  kOr,
-  kPow,
-  kSub,
-  kTruncDiv,
-  kXor
-};
-Result<BinaryOperation> parse_binary_operation(const std::string& name);
-
-/// {operation: add|sub|mul|div|pow|min|max|mod (the divisor's sign)|fmod (the dividend's)|truncdiv
-/// (of integers)|equal|less|lessorequal|greater|greaterorequal|and|or|xor} of two inputs; truth is
-/// 1; dimensions of 1 repeat, as in NumPy.
-struct BinaryAttributes {
-  DVNN_LAYER_TYPE(BinaryAttributes, "Binary");
-  BinaryOperation operation = BinaryOperation::kAdd;
-};
-
 /// {values: [...]}, row-major; no input, so it is made once.
 struct ConstantAttributes {
   DVNN_LAYER_TYPE(ConstantAttributes, "Constant");
@@ -65,11 +35,12 @@ struct CumSumAttributes {
   bool exclusive = false, reverse = false;
 };
 
-/// A chain of functions of single elements, in one pass: {constants: [[...]] a value per channel or
-/// one for all, steps: [{function: a curve (parameters a, b) or an operation, of: [...] its one or
-/// two operands}]}. Operands are numbered: the inputs, the constants, the results of earlier steps.
-/// The last step's result is the layer's. It has the first input's shape; the others have that, or
-/// one element for each channel, or one.
+/// Functions of single elements, one after the other in one pass: {inputs: how many, constants:
+/// [[...]] a value per channel or one for all, steps: [{function: a curve (parameters a, b) or an
+/// operation, of: [...] its one or two operands}]}. Operands are numbered: the inputs, the
+/// constants, the results of earlier steps. The last step's result is the layer's. Inputs'
+/// dimensions of 1 repeat, as in NumPy; channels are the second axis, or the only one. {wide} says
+/// that results exceed binary16, so that nothing may keep them as that.
 struct ElementwiseAttributes {
   DVNN_LAYER_TYPE(ElementwiseAttributes, "Elementwise");
   static constexpr size_t kMostInputs = 8, kMostConstants = 16, kMostSteps = 16;
@@ -80,20 +51,31 @@ struct ElementwiseAttributes {
     float a = 0, b = 0;  // the curve's parameters
     kernels::Operation operation = kernels::Operation::kAdd;
     int x = 0, y = 0;  // operands
+
+    static Step of(kernels::Curve curve, float a, float b, int x) {
+      return {false, curve, a, b, kernels::Operation::kAdd, x, x};
+    }
+    static Step of(kernels::Operation operation, int x, int y) {
+      return {true, kernels::Curve::kLine, 0, 0, operation, x, y};
+    }
   };
   int inputs = 1;
   std::vector<std::vector<float>> constants;
   std::vector<Step> steps;
+  bool wide = false;
+
+  /// The layer that is one function of one input, or of two.
+  static ElementwiseAttributes of(kernels::Curve curve, float a = 0, float b = 0) {
+    return {1, {}, {Step::of(curve, a, b, 0)}};
+  }
+  static ElementwiseAttributes of(kernels::Operation operation) {
+    return {2, {}, {Step::of(operation, 0, 1)}};
+  }
 };
 
-using EltwiseOperation = kernels::Combination;  // sum, prod, max
-
-/// Element by element: {operation: sum|prod|max, coeff: [one per input, sum only]}.
-struct EltwiseAttributes {
-  DVNN_LAYER_TYPE(EltwiseAttributes, "Eltwise");
-  EltwiseOperation operation = EltwiseOperation::kSum;
-  std::vector<float> coeff;
-};
+/// The function of that name in steps, which is ONNX's in lower case.
+Result<kernels::Curve> parse_curve(const std::string& name);
+Result<kernels::Operation> parse_operation(const std::string& name);
 
 /// Each element over (bias + alpha / size * the sum of squares of {size} channels about it) ^ beta.
 /// Source: Krizhevsky et al. (2012), as Caffe and ONNX have it.
@@ -140,14 +122,6 @@ struct ReduceAttributes {
   bool keep = true;
 };
 
-/// y = x * scale + bias along {axis} (default 1): {scale: [...], bias: [...]}, either may be
-/// absent.
-struct ScaleAttributes {
-  DVNN_LAYER_TYPE(ScaleAttributes, "Scale");
-  std::optional<int> axis;
-  std::vector<float> scale, bias;
-};
-
 /// Softmax along {axis} (default 1).
 struct SoftmaxAttributes {
   DVNN_LAYER_TYPE(SoftmaxAttributes, "Softmax");
@@ -171,68 +145,8 @@ struct TopKAttributes {
   bool smallest = false, places = false;
 };
 
-enum class UnaryFunction : uint8_t {
-  kAbs,
-  kAcos,
-  kAcosh,
-  kAsin,
-  kAsinh,
-  kAtan,
-  kAtanh,
-  kCeil,
-  kCelu,
-  kClip,
-  kCos,
-  kCosh,
-  kElu,
-  kErf,
-  kExp,
-  kFloor,
-  kGelu,
-  kGeluTanh,
-  kHalf,  // rounds to binary16
-  kHardSigmoid,
-  kHardSwish,
-  kIsNan,
-  kLog,
-  kMish,
-  kNeg,
-  kNot,
-  kReciprocal,
-  kRound,
-  kSelu,
-  kShrink,
-  kSigmoid,
-  kSign,
-  kSin,
-  kSinh,
-  kSoftplus,
-  kSoftsign,
-  kSqrt,
-  kSwish,
-  kTan,
-  kTanh,
-  kThresholdedRelu,
-  kTrunc
-};
-Result<UnaryFunction> parse_unary_function(const std::string& name);
-
-/// y = f(x) for {function: the rows of unary.cpp, with up to two parameters}, as ONNX defines them.
-struct UnaryAttributes {
-  DVNN_LAYER_TYPE(UnaryAttributes, "Unary");
-  UnaryFunction function = UnaryFunction::kAbs;
-  std::optional<float> a, b;  // the function's parameters, in the order above; absent: its defaults
-};
-
-/// The curve that computes a function (kernels/curves.h), with its parameters; null: there is none.
-struct CurveOf {
-  kernels::Curve curve;
-  float a, b;
-};
-std::optional<CurveOf> curve_of(const UnaryAttributes& unary);
-
 /// The second input's elements where the first's are not 0, else the third's; dimensions of 1
-/// repeat.
+/// repeat. Apart from Elementwise, whose steps have no more than two operands.
 struct WhereAttributes {
   DVNN_LAYER_TYPE(WhereAttributes, "Where");
 };

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/nth.h"
+#include "layers/spans.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
 
@@ -24,51 +25,8 @@ struct Operand {
   int index;
 };
 
-// The axis along which operands may have an element each.
-int channel_axis(const Shape& shape) {
-  return std::min(1, shape.rank - 1);
-}
-
-// Returns whether an operand of this shape has one element for each channel of `whole`.
-bool is_per_channel(const Shape& shape, const Shape& whole) {
-  const int axis = channel_axis(whole);
-  if (shape.rank > whole.rank || shape.elements() != whole[axis]) return false;
-  const int at = axis - (whole.rank - shape.rank);
-  return at >= 0 && shape[at] == whole[axis];
-}
-
 bool fits(const Shape& shape, const Shape& whole) {
-  return shape == whole || shape.elements() == 1 || is_per_channel(shape, whole);
-}
-
-std::optional<Operation> operation_of(layers::BinaryOperation operation) {
-  switch (operation) {
-    case layers::BinaryOperation::kAdd:
-      return Operation::kAdd;
-    case layers::BinaryOperation::kDiv:
-      return Operation::kDiv;
-    case layers::BinaryOperation::kMax:
-      return Operation::kMax;
-    case layers::BinaryOperation::kMin:
-      return Operation::kMin;
-    case layers::BinaryOperation::kMul:
-      return Operation::kMul;
-    case layers::BinaryOperation::kSub:
-      return Operation::kSub;
-    default:
-      return std::nullopt;
-  }
-}
-
-Operation operation_of(layers::EltwiseOperation operation) {
-  switch (operation) {
-    case layers::EltwiseOperation::kProduct:
-      return Operation::kMul;
-    case layers::EltwiseOperation::kMax:
-      return Operation::kMax;
-    default:
-      return Operation::kAdd;
-  }
+  return shape == whole || shape.elements() == 1 || layers::is_per_channel(shape, whole);
 }
 
 // Builds a chain node by node.
@@ -77,7 +35,7 @@ class Chain {
   explicit Chain(const Rewriter* rewriter, const Graph& graph, int output)
       : rewriter_(*rewriter), graph_(graph), whole_(graph.shape_of(output)) {}
 
-  void add(const Node& node) { results_.push_back({node.output, result_of(node)}); }
+  void add(const Node& node) { results_.emplace_back(node.output, result_of(node)); }
   std::vector<int> inputs() const { return inputs_; }
 
   // Null if the chain is longer than a layer takes.
@@ -93,7 +51,7 @@ class Chain {
     ElementwiseAttributes made;
     made.inputs = static_cast<int>(inputs_.size());
     made.constants = constants_;
-    for (const Step& step : steps_) {
+    for (const Made& step : steps_) {
       made.steps.push_back(step.step);
       made.steps.back().x = number_of(step.x);
       made.steps.back().y = number_of(step.y);
@@ -102,13 +60,10 @@ class Chain {
   }
 
  private:
-  struct Step {
-    ElementwiseAttributes::Step step;
-    Operand x, y;
-  };
+  using Step = ElementwiseAttributes::Step;
   struct Made {
-    int value;
-    Operand operand;
+    Step step;
+    Operand x, y;
   };
 
   int number_of(Operand operand) const {
@@ -135,15 +90,15 @@ class Chain {
       if (operand->kind != Operand::kInput) return;
       operand->index = operand->index == 0 ? index : operand->index == index ? 0 : operand->index;
     };
-    for (Step& step : steps_) {
+    for (Made& step : steps_) {
       renumber(&step.x);
       renumber(&step.y);
     }
   }
 
   Operand operand(int value) {
-    for (const Made& made : results_) {
-      if (made.value == value) return made.operand;
+    for (const auto& [made, result] : results_) {
+      if (made == value) return result;
     }
     if (const auto* constant = constant_of(value)) return constant_operand(constant->values);
     const auto known = std::find(inputs_.begin(), inputs_.end(), value);
@@ -164,21 +119,14 @@ class Chain {
   }
 
   Operand curve(Curve curve, float a, float b, Operand x) {
-    Step step{{}, x, x};
-    step.step.curve = curve;
-    step.step.a = a;
-    step.step.b = b;
-    return done(step);
+    return add({Step::of(curve, a, b, 0), x, x});
   }
 
   Operand combine(Operation operation, Operand x, Operand y) {
-    Step step{{}, x, y};
-    step.step.combines = true;
-    step.step.operation = operation;
-    return done(step);
+    return add({Step::of(operation, 0, 0), x, y});
   }
 
-  Operand done(const Step& step) {
+  Operand add(const Made& step) {
     steps_.push_back(step);
     return {Operand::kResult, static_cast<int>(steps_.size()) - 1};
   }
@@ -197,53 +145,28 @@ class Chain {
     return x;
   }
 
-  Operand activation(const Node& node, Operand x) {
-    using device::Activation;
-    switch (node.run.activation) {
-      case Activation::kTanh:
-        return curve(Curve::kTanh, 0, 0, x);
-      case Activation::kRelu:
-        return curve(Curve::kRelu, node.run.activation_param, 0, x);
-      case Activation::kSigmoid:
-        return curve(Curve::kSigmoid, 0, 0, x);
-      case Activation::kPrelu:
-        return combine(Operation::kPrelu, x, constant_operand(node.slopes));
-      case Activation::kElu:
-        return curve(Curve::kElu, 1, 0, x);
-      case Activation::kRelu6:
-        return curve(Curve::kClip, 0, 6, x);
-      case Activation::kNone:
-        break;
+  // The layer's steps, with the chain's operands.
+  Operand steps_of(const ElementwiseAttributes& layer, const std::vector<int>& inputs) {
+    std::vector<Operand> operands;
+    for (int value : inputs) operands.push_back(operand(value));
+    for (const auto& values : layer.constants) operands.push_back(constant_operand(values));
+    for (const Step& step : layer.steps) {
+      operands.push_back(add({step, nth(operands, step.x), nth(operands, step.y)}));
     }
-    return curve(Curve::kLine, 1, 0, x);
-  }
-
-  Operand sum_of(const Node& node, const layers::EltwiseAttributes& layer) {
-    auto term = [&](size_t i) {
-      const Operand x = operand(node.inputs[i]);
-      const float coeff = layer.coeff.empty() ? 1 : layer.coeff[i];
-      return coeff == 1 ? x : curve(Curve::kLine, coeff, 0, x);
-    };
-    Operand result = term(0);
-    for (size_t i = 1; i < node.inputs.size(); ++i) {
-      result = combine(operation_of(layer.operation), result, term(i));
-    }
-    return result;
+    return operands.back();
   }
 
   Operand result_of(const Node& node) {
-    const Operand x = operand(node.inputs[0]);
-    if (node.op == Op::kAffine) return affine(node.weights, node.bias, x);
-    if (node.op == Op::kActivation) return activation(node, x);
-    if (node.op == Op::kAdd) return combine(Operation::kAdd, x, operand(node.inputs[1]));
-    if (const auto* layer = node.layer<layers::EltwiseAttributes>()) return sum_of(node, *layer);
-    if (const auto* layer = node.layer<layers::BinaryAttributes>()) {
-      return combine(*operation_of(layer->operation), x, operand(node.inputs[1]));
+    switch (node.op) {
+      case Op::kAffine:
+        return affine(node.weights, node.bias, operand(node.inputs[0]));
+      case Op::kActivation:
+        return steps_of(activation_layer(node), node.inputs);
+      case Op::kAdd:
+        return steps_of(ElementwiseAttributes::of(Operation::kAdd), node.inputs);
+      default:
+        return steps_of(*node.layer<ElementwiseAttributes>(), node.inputs);
     }
-    const auto* unary = node.layer<layers::UnaryAttributes>();
-    if (unary->function == layers::UnaryFunction::kNeg) return curve(Curve::kLine, -1, 0, x);
-    const auto known = *layers::curve_of(*unary);
-    return curve(known.curve, known.a, known.b, x);
   }
 
   const Rewriter& rewriter_;
@@ -251,8 +174,8 @@ class Chain {
   Shape whole_;
   std::vector<int> inputs_;  // values
   std::vector<std::vector<float>> constants_;
-  std::vector<Step> steps_;
-  std::vector<Made> results_;
+  std::vector<Made> steps_;
+  std::vector<std::pair<int, Operand>> results_;  // by value
 };
 
 class ChainFinder {
@@ -281,13 +204,11 @@ class ChainFinder {
     for (int value : node.inputs) {
       if (!fits(graph_.shape_of(value), whole)) return false;
     }
-    if (const auto* layer = node.layer<layers::BinaryAttributes>()) {
-      return operation_of(layer->operation).has_value();
-    }
-    if (const auto* layer = node.layer<layers::UnaryAttributes>()) {
-      return layer->function == layers::UnaryFunction::kNeg || layers::curve_of(*layer);
-    }
-    return node.layer<layers::EltwiseAttributes>() != nullptr;
+    const auto* layer = node.layer<ElementwiseAttributes>();
+    return layer && !layer->wide &&
+           std::all_of(layer->steps.begin(), layer->steps.end(), [](const auto& step) {
+             return step.combines ? is_vectored(step.operation) : is_vectored(step.curve);
+           });
   }
 
   bool is_elementwise(const Node& node) const {
@@ -375,6 +296,7 @@ class ChainFinder {
       if (member != last) rewriter_.take(member);
     }
     made.set_layer(std::move(*layer));
+    made.in_chunks = true;
     rewriter_.replace(last, std::move(made));
   }
 

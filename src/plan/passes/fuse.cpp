@@ -114,7 +114,7 @@ class Fuser {
       node->op = Op::kCpu;
       node->adds = false;
       node->why = "a sum of more elements than the device takes";
-      node->set_layer(layers::EltwiseAttributes());
+      node->set_layer(layers::ElementwiseAttributes::of(kernels::Operation::kAdd));
     }
   }
 
@@ -175,6 +175,28 @@ void fuse_commands(Graph* graph, const device::Limits& limits) {
   Fuser(graph, limits).run();
 }
 
+layers::ElementwiseAttributes activation_layer(const Node& node) {
+  using kernels::Curve;
+  using Layer = layers::ElementwiseAttributes;
+  switch (node.run.activation) {
+    case Activation::kTanh:
+      return Layer::of(Curve::kTanh);
+    case Activation::kRelu:
+      return Layer::of(Curve::kRelu, node.run.activation_param);
+    case Activation::kSigmoid:
+      return Layer::of(Curve::kSigmoid);
+    case Activation::kPrelu:
+      return {1, {node.slopes}, {Layer::Step::of(kernels::Operation::kPrelu, 0, 1)}};
+    case Activation::kElu:
+      return Layer::of(Curve::kElu, 1);
+    case Activation::kRelu6:
+      return Layer::of(Curve::kClip, 0, 6);
+    case Activation::kNone:
+      break;
+  }
+  return Layer::of(Curve::kRelu, 1);  // y = x
+}
+
 namespace {
 
 // A function of single values is worth a command on a picture that the device has. What comes from
@@ -185,26 +207,6 @@ bool suits_device(Rewriter* rewriter, const Node& node) {
   const bool from_cpu = op == Op::kCpu || op == Op::kReshape;
   const Shape& shape = rewriter->graph().shape_of(node.output);
   return shape.rank == 4 && shape.n() == 1 && !from_cpu;
-}
-
-layers::LayerAttributes activation_layer(const Node& node) {
-  switch (node.run.activation) {
-    case Activation::kTanh:
-      return layers::TanhAttributes();
-    case Activation::kRelu:
-      return layers::ReluAttributes{node.run.activation_param};
-    case Activation::kSigmoid:
-      return layers::SigmoidAttributes();
-    case Activation::kPrelu:
-      return layers::PreluAttributes{node.slopes};
-    case Activation::kElu:
-      return layers::EluAttributes();
-    case Activation::kRelu6:
-      return layers::UnaryAttributes{layers::UnaryFunction::kClip, 0.0f, 6.0f};
-    case Activation::kNone:
-      break;
-  }
-  return layers::ReluAttributes{1};  // y = x
 }
 
 // Makes the node a depthwise convolution; its weights and bias are set, one per channel. False if
@@ -257,7 +259,11 @@ Status lower_rest_to_cpu(Graph* graph, const device::Limits& limits) {
                           : "its input is no picture, or comes from the CPU";
     }
     if (node.op == Op::kAffine) {
-      node.set_layer(layers::ScaleAttributes{1, node.weights, node.bias});
+      using Step = layers::ElementwiseAttributes::Step;
+      node.set_layer(layers::ElementwiseAttributes{
+          1,
+          {node.weights, node.bias},
+          {Step::of(kernels::Operation::kMul, 0, 1), Step::of(kernels::Operation::kAdd, 3, 2)}});
     } else {
       node.set_layer(activation_layer(node));
     }

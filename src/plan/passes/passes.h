@@ -33,6 +33,9 @@ void lower_affines(Graph* graph, const device::Limits& limits);
 /// does not suit the device becomes CPU layers.
 Status lower_rest_to_cpu(Graph* graph, const device::Limits& limits);
 
+/// The CPU layer that an activation is where no command takes it.
+layers::ElementwiseAttributes activation_layer(const Node& node);
+
 /// Grouped convolutions: one group per channel is the device's depthwise kind; groups of whole
 /// chunks of 8 channels become a convolution each; others one dense convolution, with zeros between
 /// the groups.

@@ -13,7 +13,9 @@
 namespace dvnn::plan {
 namespace {
 
-using layers::BinaryOperation;
+using kernels::Operation;
+using layers::ElementwiseAttributes;
+using Step = ElementwiseAttributes::Step;
 
 bool is_device_maximum(const Node& node) {
   return node.op == Op::kPooling && !node.adds && node.run.conv == device::ConvKind::kNone &&
@@ -48,30 +50,27 @@ bool keeps_magnitude(kernels::Curve curve, float a, float b) {
   }
 }
 
-// A chain that chooses between its inputs, or changes their signs.
-bool chooses_elements(const layers::ElementwiseAttributes& chain) {
-  return std::all_of(chain.steps.begin(), chain.steps.end(), [](const auto& step) {
-    if (!step.combines) return keeps_magnitude(step.curve, step.a, step.b);
-    return step.operation == kernels::Operation::kMax || step.operation == kernels::Operation::kMin;
-  });
+bool compares(const Step& step) {
+  switch (step.combines ? step.operation : Operation::kAdd) {
+    case Operation::kEqual:
+    case Operation::kGreater:
+    case Operation::kGreaterOrEqual:
+    case Operation::kLess:
+    case Operation::kLessOrEqual:
+    case Operation::kSub:
+      return true;
+    default:
+      return false;
+  }
 }
 
-// Functions of single elements whose results are their operands, perhaps without the sign.
+// Functions of single elements that choose between their operands, or change their signs.
 bool passes_elements(const Node& node) {
-  if (const auto* binary = node.layer<layers::BinaryAttributes>()) {
-    return binary->operation == BinaryOperation::kMax || binary->operation == BinaryOperation::kMin;
-  }
-  if (const auto* eltwise = node.layer<layers::EltwiseAttributes>()) {
-    return eltwise->operation == layers::EltwiseOperation::kMax;
-  }
-  if (const auto* unary = node.layer<layers::UnaryAttributes>()) {
-    const auto curve = layers::curve_of(*unary);
-    return unary->function == layers::UnaryFunction::kNeg ||
-           (curve && keeps_magnitude(curve->curve, curve->a, curve->b));
-  }
-  if (const auto* relu = node.layer<layers::ReluAttributes>()) return relu->slope == 0;
-  const auto* chain = node.layer<layers::ElementwiseAttributes>();
-  return chain && chooses_elements(*chain);
+  const auto* layer = node.layer<ElementwiseAttributes>();
+  return layer && std::all_of(layer->steps.begin(), layer->steps.end(), [](const Step& step) {
+           if (!step.combines) return keeps_magnitude(step.curve, step.a, step.b);
+           return step.operation == Operation::kMax || step.operation == Operation::kMin;
+         });
 }
 
 // The inputs of which a node's result has elements as they are.
@@ -153,9 +152,9 @@ class PrecisionKeeper {
   bool is_rounded(int value) const {
     if (is_half(value)) return true;
     const int index = nth(producers_, value);
-    const auto* unary =
-        index < 0 ? nullptr : nth(graph_.nodes, index).layer<layers::UnaryAttributes>();
-    return unary && unary->function == layers::UnaryFunction::kHalf;
+    const auto* layer =
+        index < 0 ? nullptr : nth(graph_.nodes, index).layer<ElementwiseAttributes>();
+    return layer && layer->steps.back().curve == kernels::Curve::kHalf;
   }
 
   void to_cpu(Node* node) {
@@ -171,7 +170,7 @@ class PrecisionKeeper {
     node.why = "what is compared is rounded where the device reads it";
     node.inputs = {value};
     node.output = graph_.add_value(node.name, Shape(graph_.shape_of(value)));
-    node.set_layer(layers::UnaryAttributes{layers::UnaryFunction::kHalf, {}, {}});
+    node.set_layer(ElementwiseAttributes::of(kernels::Curve::kHalf));
     for (Node& reader : graph_.nodes) {
       std::replace(reader.inputs.begin(), reader.inputs.end(), value, node.output);
     }
@@ -190,23 +189,8 @@ class PrecisionKeeper {
 }  // namespace
 
 bool chooses(const Node& node) {
-  if (const auto* layer = node.layer<layers::BinaryAttributes>()) {
-    switch (layer->operation) {
-      case BinaryOperation::kEqual:
-      case BinaryOperation::kGreater:
-      case BinaryOperation::kGreaterOrEqual:
-      case BinaryOperation::kLess:
-      case BinaryOperation::kLessOrEqual:
-      case BinaryOperation::kSub:
-        return true;
-      default:
-        return false;
-    }
-  }
-  if (const auto* layer = node.layer<layers::ElementwiseAttributes>()) {
-    return std::any_of(layer->steps.begin(), layer->steps.end(), [](const auto& step) {
-      return step.combines && step.operation == kernels::Operation::kSub;
-    });
+  if (const auto* layer = node.layer<ElementwiseAttributes>()) {
+    return std::any_of(layer->steps.begin(), layer->steps.end(), compares);
   }
   return node.layer<layers::ArgReduceAttributes>() || node.layer<layers::TopKAttributes>();
 }

@@ -24,22 +24,31 @@ bool changes_power(const Node& node) {
 }
 
 bool keeps_power(const layers::LayerAttributes& layer) {
-  if (const auto* sum = layer.as<layers::EltwiseAttributes>()) {
-    return sum->operation != layers::EltwiseOperation::kProduct;
-  }
   if (const auto* border = layer.as<layers::BorderAttributes>()) return border->value == 0;
   if (const auto* pool = layer.as<layers::WindowPoolAttributes>()) {
     return pool->operation != layers::WindowPoolAttributes::Operation::kPlace;
   }
   return layer.as<layers::ConcatAttributes>() || layer.as<layers::PadAttributes>() ||
-         layer.as<layers::PermuteAttributes>() || layer.as<layers::PreluAttributes>() ||
-         layer.as<layers::ReluAttributes>() || layer.as<layers::ReshapeAttributes>() ||
+         layer.as<layers::PermuteAttributes>() || layer.as<layers::ReshapeAttributes>() ||
          layer.as<layers::ResizeAttributes>() || layer.as<layers::SliceAttributes>() ||
          layer.as<layers::TileAttributes>();
 }
 
+// Sums of values of one shape, perhaps with coefficients.
+bool is_sum(const Graph& graph, const Node& node) {
+  const auto* layer = node.layer<layers::ElementwiseAttributes>();
+  return layer && node.inputs.size() > 1 &&
+         std::all_of(
+             node.inputs.begin(), node.inputs.end(),
+             [&](int value) { return graph.shape_of(value) == graph.shape_of(node.output); }) &&
+         std::all_of(layer->steps.begin(), layer->steps.end(), [](const auto& step) {
+           return step.combines ? step.operation == kernels::Operation::kAdd
+                                : step.curve == kernels::Curve::kLine && step.b == 0;
+         });
+}
+
 // Returns whether the result has the power of all inputs.
-bool keeps_power(const Node& node) {
+bool keeps_power(const Graph& graph, const Node& node) {
   switch (node.op) {
     case Op::kAdd:
     case Op::kConcat:
@@ -51,8 +60,9 @@ bool keeps_power(const Node& node) {
              node.run.activation == device::Activation::kRelu ||
              node.run.activation == device::Activation::kPrelu;
     case Op::kCpu:
-      return !node.inputs.empty() &&
-             keeps_power(std::get<layers::LayerAttributes>(node.attributes));
+      return is_sum(graph, node) ||
+             (!node.inputs.empty() &&
+              keeps_power(std::get<layers::LayerAttributes>(node.attributes)));
     default:
       return false;
   }
@@ -64,7 +74,7 @@ class Powers {
   explicit Powers(const Graph& graph) : parents_(graph.values.size()), powers_(parents_.size(), 0) {
     std::iota(parents_.begin(), parents_.end(), 0);
     for (const Node& node : graph.nodes) {
-      if (!keeps_power(node)) continue;
+      if (!keeps_power(graph, node)) continue;
       for (int value : node.inputs) join(value, node.output);
     }
   }
@@ -79,7 +89,7 @@ class Powers {
     // The input is what it is, and so is what neither weights nor these rules made.
     pin(graph.input);
     for (const Node& node : graph.nodes) {
-      if (!changes_power(node) && !keeps_power(node)) pin(node.output);
+      if (!changes_power(node) && !keeps_power(graph, node)) pin(node.output);
     }
   }
 
@@ -94,7 +104,7 @@ class Powers {
     std::vector<bool> beyond(graph.values.size(), false);
     if (largest.size() != beyond.size()) return beyond;  // nothing was measured
     for (const Node& node : graph.nodes) {
-      const bool function = !changes_power(node) && !keeps_power(node);
+      const bool function = !changes_power(node) && !keeps_power(graph, node);
       nth(beyond, node.output) = (function && nth(largest, node.output) > kMostMeant) ||
                                  std::any_of(node.inputs.begin(), node.inputs.end(),
                                              [&](int value) { return nth(beyond, value); });
@@ -132,15 +142,15 @@ class Restorer {
     const auto [it, fresh] = restored_.emplace(value, -1);
     if (!fresh) return it->second;
     const Value& from = nth(graph_->values, value);
-    const int axis = from.shape.rank > 1 ? 1 : 0;
     Node node;
     node.op = Op::kCpu;
     node.name = from.name + "_restored";
     node.layers = {node.name};
     node.inputs = {value};
     node.why = "values beyond 16 bits are kept as a power of two of what they are";
-    node.set_layer(layers::ScaleAttributes{
-        axis, std::vector<float>(from.shape.extent(axis), std::ldexp(1.0f, power)), {}});
+    auto layer = layers::ElementwiseAttributes::of(kernels::Curve::kLine, std::ldexp(1.0f, power));
+    layer.wide = true;
+    node.set_layer(std::move(layer));
     node.output = graph_->add_value(node.name, Shape(from.shape));
     it->second = node.output;
     nodes->push_back(std::move(node));
@@ -169,7 +179,7 @@ int rescale(Graph* graph, const std::vector<float>& largest) {
       const int out = powers.of(node.output);
       scale(&node.weights, powers.of(node.inputs[0]) - out);
       scale(&node.bias, -out);
-    } else if (!keeps_power(node)) {
+    } else if (!keeps_power(*graph, node)) {
       for (int& value : node.inputs) value = restorer.restored(value, &nodes);
     }
     nodes.push_back(std::move(node));

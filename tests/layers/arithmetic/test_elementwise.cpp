@@ -1,24 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary and Where.
+// Elementwise and Where, step by step; test_elementwise_chain.cpp has chains.
+#include <cmath>
+
 #include "../layer_run.h"
 
-namespace dvnn::test::binary_tests {
+namespace dvnn::test::elementwise_layer_tests {
 
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
+START_TEST(functions_of_one_element_compute) {
+  const Tensor in = {plain({1, 1, 1, 3}), {-1.5f, 0, 2.5f}};
+  auto apply = [&](const char* name, float a = 0, float b = 0) {
+    return run("Elementwise", function_of(name, a, b), {in}, {1, 1, 1, 3});
+  };
+  expect(apply("abs"), {1.5f, 0, 2.5f});
+  expect(apply("round"), {-2, 0, 2});  // to even
+  expect(apply("clip", -1, 2), {-1, 0, 2});
+  expect(apply("exp"), {std::exp(-1.5f), 1, std::exp(2.5f)});
+  expect(apply("relu", 0.5f), {-0.75f, 0, 2.5f});
+}
+END_TEST
+
+START_TEST(channels_have_constants_of_their_own) {
+  const Tensor two = {plain({1, 2, 1, 2}), {1, -1, 2, -2}};
+  json layer = {{"inputs", 1},
+                {"constants", {{0.5, 0.25}}},
+                {"steps", {{{"function", "prelu"}, {"of", {0, 1}}}}}};
+  expect(run("Elementwise", layer, {two}, {1, 2, 1, 2}), {1, -0.5f, 2, -0.5f});
+  layer["constants"] = {{2, 3}, {1, 0}};
+  layer["steps"] = {{{"function", "mul"}, {"of", {0, 1}}}, {{"function", "add"}, {"of", {3, 2}}}};
+  expect(run("Elementwise", layer, {two}, {1, 2, 1, 2}), {3, -1, 6, -6});
+}
+END_TEST
+
 START_TEST(operands_of_one_element_repeat) {
   const Tensor a = {plain({1, 2, 1, 2}), {1, 2, 3, 4}}, channel = {plain({2, 1, 1}), {10, 20}};
-  expect(run("Binary", {{"operation", "add"}}, {a, channel}, {1, 2, 1, 2}), {11, 12, 23, 24});
-  expect(run("Binary", {{"operation", "less"}}, {a, {plain({1}), {3}}}, {1, 2, 1, 2}),
+  expect(run("Elementwise", operation_of("add"), {a, channel}, {1, 2, 1, 2}), {11, 12, 23, 24});
+  expect(run("Elementwise", operation_of("less"), {a, {plain({1}), {3}}}, {1, 2, 1, 2}),
          {1, 1, 0, 0});
 }
 END_TEST
 
 START_TEST(remainders_have_the_sign_that_is_asked_for) {
   const Tensor a = {plain({1, 1, 1, 2}), {-5, 5}}, b = {plain({1, 1, 1, 2}), {3, -3}};
-  expect(run("Binary", {{"operation", "mod"}}, {a, b}, {1, 1, 1, 2}), {1, -1});
-  expect(run("Binary", {{"operation", "fmod"}}, {a, b}, {1, 1, 1, 2}), {-2, 2});
+  expect(run("Elementwise", operation_of("mod"), {a, b}, {1, 1, 1, 2}), {1, -1});
+  expect(run("Elementwise", operation_of("fmod"), {a, b}, {1, 1, 1, 2}), {-2, 2});
 }
 END_TEST
 
@@ -58,8 +85,8 @@ START_TEST(operands_repeat_along_any_axes) {
     for (int64_t i = 0; i < shape.elements(); ++i) {
       part.values.push_back(static_cast<float>(i * 5 % 32));
     }
-    const auto sums = run("Binary", {{"operation", "sub"}}, {whole, part}, out);
-    const auto more = run("Binary", {{"operation", "greater"}}, {part, whole}, out);
+    const auto sums = run("Elementwise", operation_of("sub"), {whole, part}, out);
+    const auto more = run("Elementwise", operation_of("greater"), {part, whole}, out);
     const auto chosen = run("Where", json::object(), {part, whole, part}, out);
     for (size_t i = 0; i < sums.size(); ++i) {
       const float x = whole.values[i], y = part.values[place_of(i, shape, out)];
@@ -80,7 +107,7 @@ START_TEST(a_result_may_have_the_memory_of_an_operand_that_repeats) {
   write_nchw(numbers.data(), {all, first.data()});
   write_nchw(numbers.data(), {row, memory.data()});
   const std::vector<TensorDesc> descs = {all, row};
-  auto layer = create_layer("Binary", {{"operation", "add"}}, descs, {&all, 1});
+  auto layer = create_layer("Elementwise", operation_of("add"), descs, {&all, 1});
   ck_assert(layer.ok());
   const std::vector<ConstTensorView> in = {{all, first.data()}, {row, memory.data()}};
   const TensorView out = {all, memory.data()};
@@ -91,8 +118,8 @@ START_TEST(a_result_may_have_the_memory_of_an_operand_that_repeats) {
 }
 END_TEST
 
-DVNN_SUITE(layers, operands_of_one_element_repeat, operands_repeat_along_any_axes,
+DVNN_SUITE(layers, functions_of_one_element_compute, channels_have_constants_of_their_own, operands_of_one_element_repeat, operands_repeat_along_any_axes,
            a_result_may_have_the_memory_of_an_operand_that_repeats,
            remainders_have_the_sign_that_is_asked_for, where_chooses_between_two)
 
-}  // namespace dvnn::test::binary_tests
+}  // namespace dvnn::test::elementwise_layer_tests

@@ -507,15 +507,16 @@ Result<int> GraphBuilder::custom(const std::string& name, const std::string& typ
   Node node;
   node.op = Op::kCpu;
   node.inputs = std::move(inputs);
+  std::vector<int> shape_inputs;
   if (type == layers::PriorBoxAttributes::kName && first.rank == 4) {
     // Its boxes depend only on the size of its input, so they are computed once.
     taken["layer_w"] = first.w();
     taken["layer_h"] = first.h();
-    node.shape_inputs = {node.inputs[0]};
+    shape_inputs = {node.inputs[0]};
     node.inputs.clear();
   }
   DVNN_ASSIGN(auto attributes, layers::parse_layer(type, taken));
-  node.set_layer(std::move(attributes));
+  node.set_layer(std::move(attributes), std::move(shape_inputs));
   return append(name, std::move(node), dims);
 }
 
@@ -523,9 +524,8 @@ Result<int> GraphBuilder::cpu(const std::string& name, layers::LayerAttributes a
                               std::vector<int> inputs, std::vector<int> shape_inputs) {
   Node node;
   node.op = Op::kCpu;
-  node.set_layer(std::move(attributes));
+  node.set_layer(std::move(attributes), std::move(shape_inputs));
   node.inputs = std::move(inputs);
-  node.shape_inputs = std::move(shape_inputs);
   return append(name, std::move(node));
 }
 

@@ -104,15 +104,15 @@ class Assembler {
     const device::Extent same = {0, 0};
     step.inputs = {device_tensor_of(node.inputs[0], flat, node.fold)};
     step.outputs = {device_tensor_of(node.output, false, by_pixel ? node.fold : same)};
-    if (node.adds) step.inputs.push_back(device_tensor_of(node.inputs[1], false, node.fold));
+    if (node.adds()) step.inputs.push_back(device_tensor_of(node.inputs[1], false, node.fold));
     const Shape in = model_.tensor(step.inputs[0]).desc.shape;
     step.command.w = in.w();
     step.command.h = in.h();
     step.command.c = in.c();
     step.command.hwc = options_.hwc;
-    step.command.eltwise_add = node.adds;
-    if (node.op == Op::kBranches) {
-      DVNN_TRY(add_branches(node, {in.w(), in.h(), in.c()}, &step.command));
+    step.command.eltwise_add = node.adds();
+    if (const auto* branches = node.as<Branches>()) {
+      DVNN_TRY(add_branches(*branches, {in.w(), in.h(), in.c()}, &step.command));
     } else {
       DVNN_TRY(add_run(node, {in.w(), in.h(), in.c()}, &step.command));
     }
@@ -130,10 +130,10 @@ class Assembler {
     return {};
   }
 
-  Status add_branches(const Node& node, device::Dims in, device::ConvCommand* command) {
-    command->topo = node.topo;
-    device::RunWalk walk(in, node.topo);
-    for (const Node& part : node.parts) {
+  Status add_branches(const Branches& branches, device::Dims in, device::ConvCommand* command) {
+    command->topo = branches.topo;
+    device::RunWalk walk(in, branches.topo);
+    for (const Node& part : branches.parts) {
       DVNN_TRY(add_run(part, walk.in(), command));
       walk.pass(command->runs.back());
     }
@@ -198,7 +198,7 @@ class Assembler {
     run->weight_format = quantised ? device::WeightFormat::kQuantised : device::WeightFormat::kHalf;
     run->weight_offset = model_.weights.size();
     if (node.saved >= 0) {
-      const auto* flat = std::get_if<FlatInput>(&node.attributes);
+      const auto* flat = node.as<FlatInput>();
       packed_[node.saved] = {run->weight_offset, run->weight_format, geometry.prelu};
       model_.saved.weights[node.saved] = {run->weight_offset, quantised, geometry.prelu,
                                           geometry.dilated, flat && flat->reordered};
@@ -221,7 +221,7 @@ class Assembler {
   }
 
   Status add_cpu_step(const Node& node) {
-    const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes);
+    const auto* layer = node.as<CpuLayer>();
     if (!layer) {
       return Error{ErrorCode::kInternal, "layer '" + node.name + "' is no layer of the CPU's"};
     }
@@ -229,7 +229,7 @@ class Assembler {
     step.kind = StepKind::kCpu;
     step.name = node.name;
     step.layers = node.layers;
-    step.layer = std::make_shared<layers::LayerAttributes>(*layer);
+    step.layer = std::make_shared<layers::LayerAttributes>(layer->attributes);
     for (int value : node.inputs) step.inputs.push_back(tensor_of(value));
     step.outputs = {tensor_of(node.output)};
     model_.steps.push_back(std::move(step));
@@ -247,7 +247,9 @@ class Assembler {
 
   // How a command came about that is not simply the layer's.
   static std::string why_device(const Node& node) {
-    if (!node.parts.empty()) return format("one command of %zu runs", node.parts.size());
+    if (const auto* branches = node.as<Branches>()) {
+      return format("one command of %zu runs", branches->parts.size());
+    }
     if (node.why.empty()) return "";
     if (node.fold.x == 0) return "a strip: " + node.why;
     return format("its pixels counted as %d x %d: %s", node.fold.x, node.fold.y, node.why.c_str());

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes of a graph's node, beside the numbers of the device's command.
+// What only some operations' nodes have, beside the numbers of the device's command.
 #pragma once
 
 #include <variant>
+#include <vector>
 
 #include "layers/attributes.h"
 
 namespace dvnn::plan {
+
+struct Node;
 
 /// A fully connected layer as a convolution over one pixel, whose channels are the whole input.
 struct FlatInput {
@@ -25,9 +28,21 @@ struct FullConnection {
   int64_t inputs = 0;
 };
 
-/// A node has none if its run describes it completely. kCpu, kConcat and kReshape have those of a
-/// CPU layer.
+/// kCpu, kConcat and kReshape: a CPU layer.
+struct CpuLayer {
+  layers::LayerAttributes attributes;
+  std::vector<int> shape_inputs;  // values of which only the shape is read
+  bool in_chunks = false;  // an Elementwise that reads and writes the device's layout as it is
+};
+
+/// kBranches: the runs of one command, in order.
+struct Branches {
+  std::vector<Node> parts;
+  uint32_t topo = 0;  // bit i: part i is a branch's last; device/command.h
+};
+
+/// A node has none if its run describes it completely.
 using Attributes =
-    std::variant<std::monostate, FlatInput, PoolingRule, FullConnection, layers::LayerAttributes>;
+    std::variant<std::monostate, FlatInput, PoolingRule, FullConnection, CpuLayer, Branches>;
 
 }  // namespace dvnn::plan

@@ -24,57 +24,64 @@ enum class Op {
   kInnerProduct,  // weights (m, inputs), bias; reads its input flattened
   kReshape,       // the same elements, row-major, in another shape
   kCpu,           // a CPU layer
-  kBranches,      // several convolutions and poolings of one input, `parts`, concatenated along
-                  // channels
+  kBranches,      // several convolutions and poolings of one input, concatenated along channels
 };
 
-/// One operation with one result.
+/// One operation with one result. What a command computes stands beside its run, as passes turn one
+/// command into another (an activation into a convolution, which takes a sum and a pooling in);
+/// what belongs to one kind of node alone is in its attributes.
 struct Node {
   Op op = Op::kCpu;
   std::string name;                 // of the (last) source layer
   std::vector<std::string> layers;  // every source layer in it, in order
-  std::vector<int> inputs;          // values
+  std::vector<int> inputs;          // values; kConvolution and kPooling add the second, if there is
+                                    // one (before pooling)
   int output = -1;                  // value
+  Attributes attributes;
+  int saved = -1;     // index among the nodes that a network file keeps; saved_graph.h
+  std::string why;    // why it is not one command of the device, where a pass decided so
+  bool dead = false;  // removed by a pass
+
+  // Of commands, and what becomes one.
   device::ConvRun run;
   int groups = 1;
   std::vector<float> weights, bias, slopes;  // kAffine: `weights` is the scale
-  bool adds = false;  // kConvolution, kPooling: adds inputs[1] (before pooling)
-  Attributes attributes;
-  bool in_chunks =
-      false;  // kCpu: an Elementwise that reads and writes the device's layout as it is
-  std::vector<int> shape_inputs;  // kCpu: inputs of which only the shape is read
-  int saved = -1;                 // index among the nodes that a network file keeps; saved_graph.h
-  std::vector<Node> parts;        // kBranches: the runs of one command, in order
-  uint32_t topo = 1;              // kBranches: bit i: part i is a branch's last; device/command.h
+  bool half_weights = false;  // weights keep 16 bits where others get 8; weight_bits.h
   // The width and height in which a command counts its input's pixels, where the input's own exceed
   // the device's limits; 0: the input's own.
   device::Extent fold = {0, 0};
-  std::string why;            // why it is not one command of the device, where a pass decided so
-  bool half_weights = false;  // weights keep 16 bits where others get 8; weight_bits.h
-  bool dead = false;          // removed by a pass
 
+  bool adds() const { return (op == Op::kConvolution || op == Op::kPooling) && inputs.size() > 1; }
+  /// Attributes of that kind; null if it has others.
+  template <typename Kind>
+  const Kind* as() const {
+    return std::get_if<Kind>(&attributes);
+  }
+  template <typename Kind>
+  Kind* as() {
+    return std::get_if<Kind>(&attributes);
+  }
   /// The attributes of a CPU layer of that type, if it is one; else null.
   template <typename Layer>
   const Layer* layer() const {
-    const auto* any = std::get_if<layers::LayerAttributes>(&attributes);
-    return any ? any->as<Layer>() : nullptr;
+    const auto* any = as<CpuLayer>();
+    return any ? any->attributes.as<Layer>() : nullptr;
   }
-  void set_layer(layers::LayerAttributes layer) { attributes = std::move(layer); }
+  void set_layer(layers::LayerAttributes layer, std::vector<int> shape_inputs = {}) {
+    attributes = CpuLayer{std::move(layer), std::move(shape_inputs)};
+  }
   /// The name of the CPU layer's type; empty if it is none.
   std::string layer_type() const {
-    const auto* any = std::get_if<layers::LayerAttributes>(&attributes);
-    return any ? layers::type_of(*any) : "";
+    const auto* any = as<CpuLayer>();
+    return any ? layers::type_of(any->attributes) : "";
   }
   /// The input as the node's command counts it.
   device::Dims input_dims(const Shape& in) const {
     if (fold.x > 0) return {fold.x, fold.y, in.c()};
     return {in.w(), in.h(), in.c()};
   }
-  bool flattens() const { return std::holds_alternative<FlatInput>(attributes); }
-  PoolingRule pooling() const {
-    const auto* rule = std::get_if<PoolingRule>(&attributes);
-    return rule ? *rule : PoolingRule();
-  }
+  bool flattens() const { return as<FlatInput>() != nullptr; }
+  PoolingRule pooling() const { return as<PoolingRule>() ? *as<PoolingRule>() : PoolingRule(); }
 };
 
 /// Returns whether frames can become it: one picture of one or three channels. All else comes as

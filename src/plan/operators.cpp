@@ -70,7 +70,7 @@ Result<Dims> dims_of_sum(const Graph& graph, Node* node) {
 
 Result<Dims> dims_of_inner_product(const Graph& graph, Node* node) {
   const Shape& in = input_of(graph, *node);
-  const auto* connection = std::get_if<FullConnection>(&node->attributes);
+  const auto* connection = node->as<FullConnection>();
   const int64_t inputs = connection ? connection->inputs : 0;
   if (in.elements() == inputs) return Dims{1, node->run.m};
   return misfit(format("is fully connected: it takes %lld numbers, not %s",
@@ -78,9 +78,10 @@ Result<Dims> dims_of_inner_product(const Graph& graph, Node* node) {
 }
 
 // Boxes on the grid of one value's pixels over the picture of another's.
-Status follow_shapes(const Graph& graph, const Node& node, layers::PriorBoxAttributes* box) {
-  for (size_t i = 0; i < node.shape_inputs.size(); ++i) {
-    const Shape& shape = graph.shape_of(node.shape_inputs[i]);
+Status follow_shapes(const Graph& graph, const std::vector<int>& values,
+                     layers::PriorBoxAttributes* box) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Shape& shape = graph.shape_of(values[i]);
     if (shape.rank != 4) return misfit("needs pictures");
     if (i == 0) {
       box->prior.layer_w = shape.w();
@@ -95,14 +96,14 @@ Status follow_shapes(const Graph& graph, const Node& node, layers::PriorBoxAttri
 }
 
 Result<Dims> dims_of_layer(const Graph& graph, Node* node) {
-  auto* layer = std::get_if<layers::LayerAttributes>(&node->attributes);
+  auto* layer = node->as<CpuLayer>();
   if (!layer) return Error{ErrorCode::kInternal, "is a CPU layer without attributes"};
-  if (auto* box = layer->as<layers::PriorBoxAttributes>()) {
-    DVNN_TRY(follow_shapes(graph, *node, box));
+  if (auto* box = layer->attributes.as<layers::PriorBoxAttributes>()) {
+    DVNN_TRY(follow_shapes(graph, layer->shape_inputs, box));
   }
   std::vector<Shape> inputs;
   for (int value : node->inputs) inputs.push_back(graph.shape_of(value));
-  return layers::dims_after(*layer, inputs);
+  return layers::dims_after(layer->attributes, inputs);
 }
 
 // One row per Op, in its order.

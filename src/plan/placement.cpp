@@ -49,7 +49,8 @@ void Placer::find_readers() {
 
 // Layers that read and write the device's layout as it is.
 bool Placer::works_in_chunks(const Node& node) const {
-  return node.in_chunks || node.layer<layers::ChannelGatherAttributes>();
+  const auto* layer = node.as<CpuLayer>();
+  return (layer && layer->in_chunks) || node.layer<layers::ChannelGatherAttributes>();
 }
 
 // Elements stay where they are, and are rounded to what a command will read anyway.

@@ -140,8 +140,9 @@ std::vector<float> run_command(const Node& node, const Picture& in, const std::v
 std::vector<float> run_branches(const Node& node, const Picture& in) {
   std::vector<float> joined, before;
   Picture at = in;
-  device::RunWalk walk({in.w, in.h, in.c}, node.topo);
-  for (const Node& part : node.parts) {
+  const auto& branches = std::get<Branches>(node.attributes);
+  device::RunWalk walk({in.w, in.h, in.c}, branches.topo);
+  for (const Node& part : branches.parts) {
     const device::Dims out = device::run_output(part.run, walk.in());
     std::vector<float> made = run_command(part, at, nullptr, shape_of(out));
     if (walk.writes_memory()) {
@@ -169,7 +170,7 @@ Result<std::unique_ptr<Reference>> Reference::create(Graph graph,
     layers::BoundLayer& layer = self->layers_.back();
     for (int value : node.inputs) layer.add_input({plain(g.shape_of(value)), nullptr});
     layer.add_output({plain(g.shape_of(node.output)), nullptr});
-    const auto& attributes = std::get<layers::LayerAttributes>(node.attributes);
+    const auto& attributes = std::get<CpuLayer>(node.attributes).attributes;
     if (Status s = layer.create(attributes, library); !s.ok()) {
       return s.error().within("layer '" + node.name + "'");
     }
@@ -195,7 +196,7 @@ Status Reference::run_node(size_t index) {
       const Shape& from = graph_.shape_of(node.inputs[0]);
       const Shape flat = {1, static_cast<int>(from.elements()), 1, 1};
       out = run_command(node, planes(in(node), node.flattens() ? flat : from),
-                        node.adds ? &in(node, 1) : nullptr, shape);
+                        node.adds() ? &in(node, 1) : nullptr, shape);
       return {};
     }
     case Op::kBranches:

@@ -95,9 +95,9 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
     for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
       DVNN_TRY(check_cancelled(cancellation));
       const Node& node = graph.nodes[i];
-      const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes);
-      if (layer && !node.shape_inputs.empty()) {
-        saved.graph["nodes"][i]["params"] = layers::params_of(*layer);
+      const auto* layer = node.as<CpuLayer>();
+      if (layer && !layer->shape_inputs.empty()) {
+        saved.graph["nodes"][i]["params"] = layers::params_of(layer->attributes);
       }
     }
     return plan_sized(std::move(graph), options, model.input.picture, std::move(saved), report);

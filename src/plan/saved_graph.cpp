@@ -21,13 +21,13 @@ namespace {
 
 bool can_be_kept(const Node& node) {
   const auto& size = node.run.pool_size;
-  return operator_of(node.op).name && !node.adds && node.parts.empty() &&
+  return operator_of(node.op).name && !node.adds() &&
          (node.pooling().global || std::max(size.x, size.y) <= device::kMaxStride);
 }
 
 Json params_to_json(const Node& node) {
-  if (const auto* layer = std::get_if<layers::LayerAttributes>(&node.attributes)) {
-    return layers::params_of(*layer);
+  if (const auto* layer = node.as<CpuLayer>()) {
+    return layers::params_of(layer->attributes);
   }
   const PoolingRule rule = node.pooling();
   Json out = Json::object();
@@ -39,7 +39,7 @@ Json params_to_json(const Node& node) {
 
 // Sizes that no input says, beside the parameters.
 Json shape_to_json(const Node& node) {
-  if (const auto* connection = std::get_if<FullConnection>(&node.attributes)) {
+  if (const auto* connection = node.as<FullConnection>()) {
     return std::vector<int64_t>{connection->inputs};
   }
   const auto* constant = node.layer<layers::ConstantAttributes>();
@@ -64,7 +64,8 @@ Json node_to_json(const Node& node) {
   if (!node.slopes.empty()) out["slopes"] = node.slopes;
   if (node.op == Op::kCpu || node.op == Op::kConcat) out["type"] = node.layer_type();
   if (Json params = params_to_json(node); !params.empty()) out["params"] = std::move(params);
-  if (!node.shape_inputs.empty()) out["shape_inputs"] = node.shape_inputs;
+  const auto* layer = node.as<CpuLayer>();
+  if (layer && !layer->shape_inputs.empty()) out["shape_inputs"] = layer->shape_inputs;
   if (Json shape = shape_to_json(node); !shape.is_null()) out["shape"] = std::move(shape);
   return out;
 }
@@ -89,7 +90,7 @@ Result<PoolingRule> read_pooling_rule(const Json& params) {
 }
 
 Result<Attributes> read_attributes(Op op, const std::string& type, const Json& params,
-                                   const Shape& shape) {
+                                   const Shape& shape, std::vector<int> shape_inputs) {
   switch (op) {
     case Op::kPooling: {
       DVNN_TRY(check_known(params, "pooling", {"ceil", "global", "counts_pads"}));
@@ -104,7 +105,7 @@ Result<Attributes> read_attributes(Op op, const std::string& type, const Json& p
       const char* const own = op == Op::kConcat ? "Concat" : op == Op::kReshape ? "Reshape" : "";
       DVNN_ASSIGN(auto layer, layers::parse_layer(*own ? own : type, params));
       if (auto* constant = layer.as<layers::ConstantAttributes>()) constant->shape = shape;
-      return Attributes(std::move(layer));
+      return Attributes(CpuLayer{std::move(layer), std::move(shape_inputs)});
     }
     default:
       DVNN_TRY(check_known(params, operator_of(op).name, {}));
@@ -190,7 +191,8 @@ class Loader {
     node.name = in.text("name");
     node.layers = texts(&in, "layers");
     node.inputs = values(&in, "inputs");
-    node.shape_inputs = values(&in, "shape_inputs");
+    std::vector<int> shape_inputs = values(&in, "shape_inputs");
+    if (shape_inputs.size() > 2) in.fail("shape_inputs", "has more than 2 values");
     node.output = value(&in, "output");
     node.groups = static_cast<int>(in.integer("groups", 1, device::kMaxChannels, 1));
     const std::string type = in.text("type", "");
@@ -207,8 +209,8 @@ class Loader {
     DVNN_TRY(in.status());
     if (!dims.empty()) DVNN_TRY(check_shape(shape));
     DVNN_TRY(network::check_name(type));
-    DVNN_ASSIGN(node.attributes,
-                read_attributes(node.op, type, params ? *params : kNoParams, shape));
+    DVNN_ASSIGN(node.attributes, read_attributes(node.op, type, params ? *params : kNoParams, shape,
+                                                 std::move(shape_inputs)));
     if (operator_of(node.op).is(kHasRun)) {
       const Json* run = in.member("run");
       if (!run) return Error{ErrorCode::kMalformed, "has no run"};
@@ -248,9 +250,6 @@ class Loader {
       return Error{ErrorCode::kMalformed,
                    format("field 'inputs': an operation '%s' has %zu, not %zu..%zu", row.name,
                           inputs, row.least_inputs, row.most_inputs)};
-    }
-    if (node.shape_inputs.size() > 2) {
-      return Error{ErrorCode::kMalformed, "field 'shape_inputs' has more than 2 values"};
     }
     constexpr size_t kMaxLayers = 1024;
     if (node.layers.size() > kMaxLayers) {

@@ -237,13 +237,14 @@ START_TEST(branches_become_runs_of_one_command) {
   ck_assert_uint_eq(one.nodes.size(), 2);
   const Node& branches = one.nodes[1];
   ck_assert(branches.op == Op::kBranches);
-  ck_assert_uint_eq(branches.parts.size(), 7);
-  ck_assert_uint_eq(branches.topo, 0x55);  // as the vendor's converter has it for GoogLeNet
+  ck_assert_uint_eq(branches.as<Branches>()->parts.size(), 7);
+  ck_assert_uint_eq(branches.as<Branches>()->topo,
+                    0x55);  // as the vendor's converter has it for GoogLeNet
 
   Maker two(14, 14);  // the longer branch first
   const int y = two.conv(two.graph.input, 16, 1);
   const Graph longer = two.done({two.joined({two.conv(two.conv(y, 8), 16), two.conv(y, 8)})});
-  ck_assert_uint_eq(after("longer first", longer, merged()).nodes[1].topo, 6);
+  ck_assert_uint_eq(after("longer first", longer, merged()).nodes[1].as<Branches>()->topo, 6);
 }
 END_TEST
 

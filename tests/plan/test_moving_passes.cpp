@@ -22,8 +22,10 @@ int count_layers(const Graph& graph) {
 }
 
 int count_chains(const Graph& graph) {
-  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(),
-                                        [](const Node& n) { return !n.dead && n.in_chunks; }));
+  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) {
+    const auto* layer = n.as<CpuLayer>();
+    return !n.dead && layer && layer->in_chunks;
+  }));
 }
 
 struct MovingMaker : Maker {

@@ -22,7 +22,7 @@ bool is_channel_concat(const Graph& graph, const Node& node) {
 
 bool is_run(const Node& node) {
   const bool dilated = node.run.dilation.x > 1 || node.run.dilation.y > 1;
-  return (node.op == Op::kConvolution || node.op == Op::kPooling) && !node.adds && !dilated &&
+  return (node.op == Op::kConvolution || node.op == Op::kPooling) && !node.adds() && !dilated &&
          !node.flattens() && node.fold.x == 0;
 }
 
@@ -71,11 +71,11 @@ class Merger {
                        [this](int value) { return graph_.shape_of(value).c() % 8 == 0; });
   }
 
-  bool fits_device(const std::vector<Node>& parts, uint32_t topo, const Shape& shape) const {
+  bool fits_device(const Branches& branches, const Shape& shape) const {
     const device::Dims in = {shape.w(), shape.h(), shape.c()};
     std::vector<device::ConvRun> runs;
-    device::RunWalk walk(in, topo);
-    for (const Node& part : parts) {
+    device::RunWalk walk(in, branches.topo);
+    for (const Node& part : branches.parts) {
       runs.push_back(part.run);
       if (device::count_tiles(part.run, walk.in(), false, limits_.unified_buffer_bytes) != 1 ||
           !device::misfit(part.run, walk.in(), limits_).empty()) {
@@ -83,7 +83,7 @@ class Merger {
       }
       walk.pass(part.run);
     }
-    return device::unified_buffer_use(runs, topo, in) <= limits_.unified_buffer_bytes;
+    return device::unified_buffer_use(runs, branches.topo, in) <= limits_.unified_buffer_bytes;
   }
 
   bool try_merge(size_t index, int source) {
@@ -91,27 +91,28 @@ class Merger {
     std::vector<int> members;
     std::unordered_set<std::string> known;  // a pooling may be part of several branches
     Node merged;
-    merged.topo = 0;
+    Branches branches;
     for (int value : concat.inputs) {
       const std::vector<int> nodes = chain(value, source);
       if (nodes.empty()) return false;
       for (int n : nodes) {
         const Node& node = nth(graph_.nodes, n);
         members.push_back(n);
-        merged.parts.push_back(node);
+        branches.parts.push_back(node);
         for (const std::string& layer : node.layers) {
           if (known.insert(layer).second) merged.layers.push_back(layer);
         }
       }
-      if (merged.parts.size() > device::kMaxRuns) return false;
-      merged.topo |= uint32_t{1} << (merged.parts.size() - 1);
+      if (branches.parts.size() > device::kMaxRuns) return false;
+      branches.topo |= uint32_t{1} << (branches.parts.size() - 1);
     }
-    if (!fits_device(merged.parts, merged.topo, graph_.shape_of(source))) return false;
+    if (!fits_device(branches, graph_.shape_of(source))) return false;
     merged.op = Op::kBranches;
     merged.name = concat.name;
     merged.layers.insert(merged.layers.end(), concat.layers.begin(), concat.layers.end());
     merged.inputs = {source};
     merged.output = concat.output;
+    merged.attributes = std::move(branches);
     for (int n : members) rewriter_.take(n);
     rewriter_.replace(index, std::move(merged));
     return true;
@@ -206,7 +207,7 @@ Status pool_before_concat(Graph* graph) {
   for (size_t i = 0; i < rewriter.count(); ++i) {
     DVNN_TRY(rewriter.check_size());
     const Node& found = rewriter.node(i);
-    if (found.op != Op::kPooling || found.run.pool != PoolKind::kMax || found.adds) continue;
+    if (found.op != Op::kPooling || found.run.pool != PoolKind::kMax || found.adds()) continue;
     const int before = rewriter.sole_producer(found.inputs[0]);
     if (before < 0 || !is_channel_concat(*graph, rewriter.node(before))) {
       continue;

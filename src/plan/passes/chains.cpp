@@ -296,7 +296,7 @@ class ChainFinder {
       if (member != last) rewriter_.take(member);
     }
     made.set_layer(std::move(*layer));
-    made.in_chunks = true;
+    made.as<CpuLayer>()->in_chunks = true;
     rewriter_.replace(last, std::move(made));
   }
 

@@ -357,7 +357,6 @@ class ChannelMover {
           node->set_layer(std::move(layer));
         }
         node->op = Op::kCpu;
-        node->shape_inputs.clear();
       });
     } else if (sources.size() > 1) {
       return;  // a join stays what it is

@@ -133,7 +133,9 @@ void fold_input_affine(Graph* graph, InputSpec* picture) {
   const int made = node.output;
   for (Node& other : graph->nodes) {
     std::replace(other.inputs.begin(), other.inputs.end(), made, graph->input);
-    std::replace(other.shape_inputs.begin(), other.shape_inputs.end(), made, graph->input);
+    if (auto* layer = other.as<CpuLayer>()) {
+      std::replace(layer->shape_inputs.begin(), layer->shape_inputs.end(), made, graph->input);
+    }
   }
   node.inputs.clear();
   node.dead = true;

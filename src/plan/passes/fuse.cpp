@@ -71,7 +71,7 @@ class Fuser {
     const int index = rewriter_.sole_producer(value);
     if (index < 0) return -1;
     const Node& node = rewriter_.node(index);
-    const bool command = node.op == Op::kConvolution || (node.op == Op::kPooling && node.adds);
+    const bool command = node.op == Op::kConvolution || (node.op == Op::kPooling && node.adds());
     return command ? index : -1;
   }
 
@@ -94,25 +94,20 @@ class Fuser {
       const int before = command_before(node->inputs[side]);
       const Node* conv = before < 0 ? nullptr : &rewriter_.node(before);
       const int other = node->inputs[1 - side];
-      if (!conv || conv->op != Op::kConvolution || conv->adds || other == node->inputs[side] ||
+      if (!conv || conv->op != Op::kConvolution || conv->adds() || other == node->inputs[side] ||
           conv->run.activation != Activation::kNone || conv->run.pool != PoolKind::kNone ||
           conv->flattens()) {
         continue;
       }
-      take_over(index, before, [other](Node* merged) {
-        merged->adds = true;
-        merged->inputs.push_back(other);
-      });
+      take_over(index, before, [other](Node* merged) { merged->inputs.push_back(other); });
       return;
     }
     // If no convolution takes the sum, an average over one pixel does, followed by the addition.
     node->op = Op::kPooling;
-    node->adds = true;
     node->run.pool = PoolKind::kAverage;
     node->run.m = graph_.shape_of(node->output).c();
     if (!fold(node, graph_, limits_)) {
       node->op = Op::kCpu;
-      node->adds = false;
       node->why = "a sum of more elements than the device takes";
       node->set_layer(layers::ElementwiseAttributes::of(kernels::Operation::kAdd));
     }

@@ -18,7 +18,7 @@ using layers::ElementwiseAttributes;
 using Step = ElementwiseAttributes::Step;
 
 bool is_device_maximum(const Node& node) {
-  return node.op == Op::kPooling && !node.adds && node.run.conv == device::ConvKind::kNone &&
+  return node.op == Op::kPooling && !node.adds() && node.run.conv == device::ConvKind::kNone &&
          node.run.pool != device::PoolKind::kAverage &&
          node.run.activation == device::Activation::kNone;
 }

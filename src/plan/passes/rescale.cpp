@@ -61,8 +61,7 @@ bool keeps_power(const Graph& graph, const Node& node) {
              node.run.activation == device::Activation::kPrelu;
     case Op::kCpu:
       return is_sum(graph, node) ||
-             (!node.inputs.empty() &&
-              keeps_power(std::get<layers::LayerAttributes>(node.attributes)));
+             (!node.inputs.empty() && keeps_power(std::get<CpuLayer>(node.attributes).attributes));
     default:
       return false;
   }

@@ -103,7 +103,9 @@ void Rewriter::finish() {
   graph_.sweep();
   if (shapes_.empty()) return;
   for (Node& node : graph_.nodes) {
-    for (int& value : node.shape_inputs) {
+    auto* const layer = node.as<CpuLayer>();
+    if (!layer) continue;
+    for (int& value : layer->shape_inputs) {
       // The replacement of a value may have been replaced later.
       int last = value;
       for (auto it = shapes_.find(last); it != shapes_.end(); it = shapes_.find(last)) {

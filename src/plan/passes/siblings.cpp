@@ -24,7 +24,7 @@ bool same(device::Extent a, device::Extent b) {
 
 // A convolution that nothing else has gone into yet.
 bool is_plain(const Node& node) {
-  return node.op == Op::kConvolution && !node.adds && node.slopes.empty() &&
+  return node.op == Op::kConvolution && !node.adds() && node.slopes.empty() &&
          std::holds_alternative<std::monostate>(node.attributes) &&
          node.run.activation == device::Activation::kNone && same(node.run.dilation, {1, 1});
 }
@@ -58,7 +58,9 @@ class SiblingMerger {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
       const Node& node = rewriter_.node(i);
       for (int value : node.inputs) nth(readers_, value).push_back(i);
-      for (int value : node.shape_inputs) nth(readers_, value).push_back(i);
+      const auto* layer = node.as<CpuLayer>();
+      if (!layer) continue;
+      for (int value : layer->shape_inputs) nth(readers_, value).push_back(i);
     }
   }
 

@@ -12,7 +12,7 @@ using layers::PermuteAttributes;
 
 // Returns whether a pooling of a picture has windows of one element, and no pads.
 bool only_steps(const Node& node) {
-  if (node.op != Op::kPooling || node.run.pool != device::PoolKind::kMax || node.adds ||
+  if (node.op != Op::kPooling || node.run.pool != device::PoolKind::kMax || node.adds() ||
       node.pooling().global) {
     return false;
   }

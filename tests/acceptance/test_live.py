@@ -216,12 +216,41 @@ def check_that_only_those_who_mean_it_are_answered(folder):
         for host in ("localhost", "localhost:1234", "127.0.0.1", "192.0.2.7:80", "[::1]:80", "cameras.example",
                      socket.gethostname()):
             assert status_of(live, "streams", host) == 200, host
-        for host in ("evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "", "a b",
+        for host in ("evil.example", "evil.example:80", "localhost/evil", "evil@localhost", "localhost#evil", "[localhost]", "localhost.evil.example", "127.0.0.1.evil.example", "", "a b",
                      "[::1", "127.1"):
             for path in ("", "streams", "documents", "live/door", "picture/door"):
                 assert status_of(live, path, host) == 421, (host, path)
     finally:
         live.close()
+
+
+def check_that_no_request_is_left_without_an_answer(folder):
+    live = Live(folder, "door")
+    one = b"Host: localhost\r\n"
+    try:
+        for line, hosts, status in ((b"GET / HTTP/1.1", one, 200), (b"GET http://[ HTTP/1.1", one, 400), (b"GET / HTTP/1.1", b"", 421),
+                                    (b"GET / HTTP/1.1", one + b"Host: evil\r\n", 421), (b"GET /\0 HTTP/1.1", one, 404),
+                                    (b"POST / HTTP/1.1", one, 501), (b"GET /" + b"a" * 70000 + b" HTTP/1.1", one, 414),
+                                    (b"GET / HTTP/1.1", one + b"X: a\r\n" * 2000, 431)):
+            with socket.create_connection(("127.0.0.1", int(live.url.split(":")[2].strip("/"))), timeout=40) as connection:
+                connection.sendall(line + b"\r\n" + hosts + b"\r\n")
+                told = connection.recv(12)
+                assert told == b"HTTP/1.1 %d" % status, (line[:40], hosts[:40], told)
+    finally:
+        live.close()
+
+
+def check_that_what_waits_for_a_client_has_a_bound(_folder):
+    dvlive = module()
+    waiting = dvlive.Waiting()
+    for number in range(300):
+        waiting.put(b"%d" % number)
+    assert [waiting.get(0) for _ in range(201)] == [b"%d" % number for number in range(100, 300)] + [None]
+    big = 3 << 20
+    for number in range(9):
+        waiting.put(bytes([number]) * big)
+    assert [waiting.get(0)[0] for _ in range(5)] == [4, 5, 6, 7, 8]
+    assert waiting.get(0) is None and waiting.bytes == 0
 
 
 def check_that_every_answer_says_how_it_may_be_used(folder):
@@ -277,13 +306,19 @@ def check_that_connections_have_a_bound(folder):
         live.close()
 
 
-def check_that_a_request_must_arrive_in_time(_folder):
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(
+def module():
+    """The program, to be called."""
+    loaded = importlib.util.module_from_spec(importlib.util.spec_from_loader(
         "dvlive", importlib.machinery.SourceFileLoader("dvlive", DVLIVE)))
-    module.__spec__.loader.exec_module(module)
-    module.REQUEST_SECONDS = -1  # it is late from the beginning
-    module.Handler.timeout = None
-    server = module.Server(("127.0.0.1", 0), {}, module.Documents(), [])
+    loaded.__spec__.loader.exec_module(loaded)
+    return loaded
+
+
+def check_that_a_request_must_arrive_in_time(_folder):
+    dvlive = module()
+    dvlive.REQUEST_SECONDS = -1  # it is late from the beginning
+    dvlive.Handler.timeout = None
+    server = dvlive.Server(("127.0.0.1", 0), {}, dvlive.Documents(), [])
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -140,6 +140,9 @@ def check_that_wrong_plans_and_torn_segments_are_named(folder):
                            (dict(good, segments={}), "'segments' must be a list of 1 to 100000"),
                            (dict(good, segments=segments * 60000), "'segments' must be a list of 1 to 100000"),
                            (dict(good, segments=[5]), "segment 0 has no 'video'"),
+                           (dict(good, segments=[dict(segments[0], video="/..")]), "segment 0 has no 'video'"),
+                           (dict(good, segments=segments + [dict(segments[0], video="/other/" + os.path.basename(CLIP))]),
+                            "two videos have the name 'codes.webm'"),
                            (dict(good, segments=segments + [dict(segments[0], begin="1")]), "'begin' of segment 2"),
                            (dict(good, segments=[dict(segments[0], end=-1)]), "'end' of segment 0")):
         with open(plan, "w", encoding="utf-8") as file:
@@ -154,12 +157,17 @@ def check_that_wrong_plans_and_torn_segments_are_named(folder):
     whole = read(segment)
     lines = whole.splitlines(keepends=True)
     for torn in (whole[:-1], whole[:-20], lines[0] + "5\n", lines[0] + '{"objects":5}\n', '{"objects":[1]}\n',
-                 '{"objects":[{"track_id":"x"}]}\n', "[" * 5000 + "\n", '{"objects":[],"a":NaN}\n'):
+                 '{"objects":[{"track_id":"x"}]}\n', '{"objects":[{"track_id":-1}]}\n',
+                 lines[0] + '{"objects":[{"track_id":%s}]}\n' % ("9" * 4300), "[" * 5000 + "\n", '{"objects":[],"a":NaN}\n'):
         with open(segment, "w", encoding="utf-8") as file:
             file.write(torn)
         told = run("merge", folder, fails=True)
         assert "000001.jsonl', line %d: " % torn.count("\n") in told or torn == whole[:-1] or torn == whole[:-20], told
         assert "remove the file" in told and "Traceback" not in told, told
+    os.unlink(segment)
+    os.mkfifo(segment)  # is no segment that is done
+    assert "missing: 1" in run("status", folder)
+    os.unlink(segment)
     with open(segment, "w", encoding="utf-8") as file:
         file.write(whole)
     run("merge", folder)

@@ -35,7 +35,7 @@ def read_text(path, most):
         data = file.read(most + 1)
     if len(data) > most:
         raise ValueError("it has more than %d bytes" % most)
-    return data.decode("utf-8")
+    return data.decode("utf-8-sig")
 
 
 def lines_of(path, most_line):

@@ -275,6 +275,12 @@ def check_that_files_end_or_repeat(folder):
                                "elements": LINE + [{"element": "fakesink", "sync": False}]})
     service.wait_for_line("frames come", 3)
     assert service.end() == 0
+    # What cannot be repeated is tried again as a camera is, and not all the time.
+    service = Service(folder, {"source": os.path.join(folder, "none.webm"), "repeat": True, "retry": 100, "retry-most": 800,
+                               "elements": LINE})
+    service.wait_for_line("next attempt is in 0.8 s", 1)
+    assert service.text().count("next attempt") < 6, service.text()
+    assert service.end() == 0
 
 
 def check_that_what_a_camera_says_is_shown_as_one_harmless_line(folder):
@@ -317,6 +323,17 @@ def check_that_mistakes_are_named(folder):
              ({"source": "test", "elements": [{"element": "identity", "name": "a\0b"}]}, "the character 0"),
              ({"source": "test", "silence": -1}, "'silence' is -1, must be a number of 0 to 86400000"),
              ({"source": "test", "retry": 10 ** 10}, "'retry' is 10000000000, must be a number of 0 to 86400000"),
+             ({"source": "test", "retry": 0}, "'retry' is 0, must be in 10..30000 ('retry-most')"),
+             ({"source": "test", "retry": 500, "retry-most": 100}, "'retry' is 500, must be in 10..100"),
+             ({"source": "test", "print": ["a", 5]}, "'print' has something that is no text"),
+             ({"source": "test", "elements": ["identity"] * 201}, "'elements' has 201 entries, at most 200"),
+             ({"source": "test", "elements": ["video/x-raw,format=(string"]}, "'video/x-raw,format=(string' are no caps"),
+             ({"source": "test", "elements": [{"element": "identity", "name": None}]}, "property 'name' has no value"),
+             ({"source": "test", "elements": [{"element": "identity", "sleep-time": -1}]},
+              "property 'sleep-time' cannot be '-1', it would become 4294967295"),
+             ({"source": "test", "elements": [{"element": "identity", "drop-probability": 2}]},
+              "property 'drop-probability' cannot be '2', it would become "),
+             ({"source-line": "videotestsrc name=dvcamera-source", "elements": [7]}, "elements has 7"),
              ({"source": "test", "transport": "pigeon"}, "'transport' is 'pigeon', must be one of any, tcp, udp"),
              ({"source": "test", "elements": ["nothing"]}, "no element \"nothing\""),
              ({"source": "test", "elements": [{"element": "identity", "speed": 1}]},
@@ -342,7 +359,7 @@ def check_that_mistakes_are_named(folder):
     for path, message in ((pipe, "is not a regular file"), (folder, "is not a regular file")):
         done = subprocess.run([DVCAMERA, path, "--check"], stderr=subprocess.PIPE, text=True, timeout=60)
         assert done.returncode == 2 and message in done.stderr, done.stderr
-    for text, message in (("[" * 200000, "nested too deeply"), ('{"latency":NaN}', "no number of JSON"),
+    for text, message in (('{"source":"test","\\u0065lements":[7]}', "elements[0]: elements has 7"), ("[" * 200000, "nested too deeply"), ('{"latency":NaN}', "no number of JSON"),
                           (" " * (2 << 20), "more than 1048576 bytes")):
         with open(os.path.join(folder, "wrong.json"), "w", encoding="utf-8") as file:
             file.write(text)

@@ -9,7 +9,7 @@
 
 namespace dvnn::objects {
 
-/// The file's lines. Errors name the file.
+/// The file's lines, each printable UTF-8 of at most 1,024 bytes. Errors name file and line.
 Result<std::vector<std::string>> read_labels(const std::string& path);
 
 }  // namespace dvnn::objects

@@ -93,6 +93,11 @@ START_TEST(data_of_other_files_is_read_from_below) {
   length->set_key("length");
   length->set_value("28");
   expect_refused(convert_model(wrong), {"'w'", "28 bytes, its dimensions need 32"});
+  for (const char* none : {"", "4x", " 4", "0x4", "four", "99999999999999999999"}) {
+    OnnxModel odd = m;
+    initializer(&odd, "w")->mutable_external_data(1)->set_value(none);
+    expect_refused(convert_model(odd), {"'w'", "its data's offset is '", "must be a whole number"});
+  }
   for (const char* outside : {"37", "4000000000000", "-1", "-32"}) {
     OnnxModel beyond = m;
     initializer(&beyond, "w")->mutable_external_data(1)->set_value(outside);
@@ -181,6 +186,39 @@ START_TEST(constants_of_all_types_divide) {
 }
 END_TEST
 
+// A list of 32 bits says what a tensor of 8 cannot hold.
+START_TEST(numbers_that_a_type_does_not_have_are_refused) {
+  constexpr int kUint8 = 2, kInt8 = 3, kInt16 = 5, kUint32 = 12;
+  const struct {
+    int type;
+    int64_t good, bad;
+  } cases[] = {{kUint8, 255, -1},
+               {kUint8, 0, 256},
+               {kInt8, -128, 128},
+               {kInt16, 32767, -32769},
+               {kUint32, 4294967295, 4294967296}};
+  for (const auto& c : cases) {
+    for (const int64_t value : {c.good, c.bad}) {
+      OnnxModel m({1, 2});
+      onnx::TensorProto* tensor = m.graph().add_initializer();
+      tensor->set_name("k");
+      tensor->set_data_type(c.type);
+      if (c.type == kUint32) {
+        tensor->add_uint64_data(static_cast<uint64_t>(value));
+      } else {
+        tensor->add_int32_data(static_cast<int32_t>(value));
+      }
+      m.node("Cast", {"k"}, {"f"}).set("to", 1).node("Mul", {"x", "f"}, {"y"}).output("y");
+      const auto made = convert_model(m);
+      ck_assert_msg(made.ok() == (value == c.good), "%d: %lld", c.type,
+                    static_cast<long long>(value));
+      const std::string why = "holds " + std::to_string(value) + ", which its type does not have";
+      if (!made.ok()) expect_refused(made, {"'k'", why.c_str()});
+    }
+  }
+}
+END_TEST
+
 // What is listed is known, whether it is imported as it is or as several others.
 START_TEST(operators_that_are_listed_are_known) {
   const std::vector<std::string> names = import::onnx_operators();
@@ -243,6 +281,9 @@ START_TEST(functions_of_the_model_are_expanded) {
   m.node("Twice", {"x"}, {"p"}).set("slope", 0.5f).node("Twice", {"p"}, {"y"}).set("slope", 1.0f);
   for (onnx::NodeProto& node : *m.graph().mutable_node()) node.set_domain("mine");
   expect("a function", m.output("y"), {1, -1, 2, -4}, {1, -0.25f, 2, -1});
+  import->set_version(99);
+  expect_refused(convert_model(m), {"opset 99 is not supported"});
+  import->set_version(15);
   // One that calls itself has no end.
   function->mutable_node(0)->set_op_type("Twice");
   function->mutable_node(0)->set_domain("mine");
@@ -470,7 +511,7 @@ DVNN_SUITE(import_onnx_forms, constants_are_computed_as_the_operators_say,
            operators_that_are_listed_are_known, functions_of_the_model_are_expanded,
            channels_may_be_last, numbers_of_channels_may_be_spread_over_the_picture,
            a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
-           the_last_part_may_be_smaller, numbers_that_cannot_be_are_refused,
-           values_beyond_16_bits_are_kept_smaller)
+           the_last_part_may_be_smaller, numbers_that_a_type_does_not_have_are_refused,
+           numbers_that_cannot_be_are_refused, values_beyond_16_bits_are_kept_smaller)
 
 }  // namespace dvnn::test::onnx_forms_tests

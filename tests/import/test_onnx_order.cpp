@@ -85,6 +85,41 @@ START_TEST(circles_and_what_nobody_makes_are_named) {
 }
 END_TEST
 
+// Which of the two was meant, nobody knows.
+START_TEST(a_name_that_two_nodes_make_is_refused) {
+  OnnxModel m({1, 3, 4, 4});
+  m.node("Relu", {"x"}, {"y"}).node("Neg", {"x"}, {"y"}).output("y");
+  expect_refused(convert_model(m), {"two nodes make 'y'"});
+}
+END_TEST
+
+START_TEST(a_condition_is_one_value) {
+  for (const std::vector<int>& values : {std::vector<int>{}, {1, 1}}) {
+    OnnxModel m({1, 3, 4, 4}, 13), then({1, 1}, 13), otherwise({1, 1}, 13);
+    then.node("Exp", {"x"}, {"y"}).output("y");
+    otherwise.node("Neg", {"x"}, {"y"}).output("y");
+    m.integers("yes", 9, {static_cast<int64_t>(values.size())}, values);
+    m.node("If", {"yes"}, {"y"}).branch("then_branch", then.graph());
+    m.branch("else_branch", otherwise.graph()).output("y");
+    expect_refused(convert_model(m), {"'If_y'", "its condition has", "values, not one"});
+  }
+}
+END_TEST
+
+START_TEST(inputs_that_are_no_numbers_are_refused) {
+  constexpr int kString = 8, kComplex = 14, kNone = 99, kBfloat16 = 16, kUint8 = 2;
+  for (const int type : {kString, kComplex, kNone, kBfloat16, kUint8}) {
+    OnnxModel m({1, 3, 4, 4});
+    m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+    m.node("Relu", {"x"}, {"y"}).output("y");
+    const auto made = convert_model(m);
+    ck_assert_int_eq(made.ok(), type == kBfloat16 || type == kUint8);
+    const std::string why = "input 'x' is of data type " + std::to_string(type);
+    if (!made.ok()) expect_refused(made, {why.c_str()});
+  }
+}
+END_TEST
+
 START_TEST(files_without_onnx_operators_are_no_networks) {
   OnnxModel trees({1, 3, 4, 4});
   trees.model.mutable_opset_import(0)->set_domain("ai.onnx.ml");
@@ -145,7 +180,9 @@ END_TEST
 
 DVNN_SUITE(import_onnx_order, nodes_may_stand_in_any_order,
            nodes_of_branches_and_functions_may_stand_in_any_order,
-           circles_and_what_nobody_makes_are_named, files_without_onnx_operators_are_no_networks,
+           circles_and_what_nobody_makes_are_named, a_name_that_two_nodes_make_is_refused,
+           a_condition_is_one_value, inputs_that_are_no_numbers_are_refused,
+           files_without_onnx_operators_are_no_networks,
            one_picture_of_a_batch_is_as_if_exported_for_one,
            what_is_repeated_for_a_batch_is_there_once, what_a_batch_does_not_allow_says_so)
 

@@ -38,8 +38,19 @@ void set_size(const ImportOptions& options, size_t rows, std::vector<int64_t>* d
   }
 }
 
+// Texts, complex numbers, and kinds that are not even known.
+Status check_type(const onnx::ValueInfoProto& info) {
+  constexpr int64_t kNotSaid = 0;
+  const int64_t type = info.type().tensor_type().elem_type();
+  if (type == kNotSaid || is_onnx_real(type) || is_onnx_integer(type)) return {};
+  return Error{ErrorCode::kUnsupported,
+               format("input '%s' is of data type %lld, which is none of numbers",
+                      info.name().c_str(), static_cast<long long>(type))};
+}
+
 Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   const ImportOptions& options = importer->options;
+  DVNN_TRY(check_type(info));
   std::vector<int64_t> dims = onnx_input_dims(info);
   if (dims.empty()) dims = {1};  // a number
   const bool nhwc = is_nhwc(dims);

@@ -61,15 +61,18 @@ bool is_official(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
+Result<int64_t> known_opset(int64_t version) {
+  if (version >= kLeastOpset && version <= kMostOpset) return version;
+  return Error{
+      ErrorCode::kUnsupported,
+      format("opset %lld is not supported (%lld to %lld are)", static_cast<long long>(version),
+             static_cast<long long>(kLeastOpset), static_cast<long long>(kMostOpset))};
+}
+
 // The model's own operators; an extension's version does not matter as its operators are refused.
 Result<int64_t> opset_of(const onnx::ModelProto& model) {
   for (const auto& opset : model.opset_import()) {
-    if (!is_official(opset.domain())) continue;
-    if (opset.version() >= kLeastOpset && opset.version() <= kMostOpset) return opset.version();
-    return Error{ErrorCode::kUnsupported,
-                 format("opset %lld is not supported (%lld to %lld are)",
-                        static_cast<long long>(opset.version()),
-                        static_cast<long long>(kLeastOpset), static_cast<long long>(kMostOpset))};
+    if (is_official(opset.domain())) return known_opset(opset.version());
   }
   const bool has_others = model.opset_import_size() > 0;
   if (!has_others) return Error{ErrorCode::kMalformed, "says no opset"};
@@ -265,7 +268,11 @@ class GraphImport {
                    "what the picture shows decides which branch is computed"};
     }
     DVNN_ASSIGN(const auto condition, node.constant(0));
-    const bool is_true = !condition->values.empty() && condition->values[0] != 0;
+    if (condition->values.size() != 1) {
+      return Error{ErrorCode::kMalformed,
+                   format("its condition has %zu values, not one", condition->values.size())};
+    }
+    const bool is_true = condition->values[0] != 0;
     const onnx::GraphProto* chosen = node.graph(is_true ? "then_branch" : "else_branch");
     if (!chosen || chosen->output_size() < node.outputs()) {
       return Error{ErrorCode::kMalformed, "lacks the branch that is chosen, or a result of it"};
@@ -312,7 +319,9 @@ class GraphImport {
     }
     const int64_t opset = importer_->opset;
     for (const auto& import : function.opset_import()) {
-      if (is_official(import.domain())) importer_->opset = import.version();
+      if (is_official(import.domain())) {
+        DVNN_ASSIGN(importer_->opset, known_opset(import.version()));
+      }
     }
     const Status status = import_nodes(body.node(), depth + 1);
     importer_->opset = opset;

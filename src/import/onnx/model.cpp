@@ -2,9 +2,10 @@
 #include "import/onnx/model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #include "base/format.h"
 #include "import/model_file.h"
@@ -27,6 +28,7 @@ enum DataType {
   kDouble = 11,
   kUint32 = 12,
   kUint64 = 13,
+  kBfloat16 = 16,
 };
 
 template <typename T>
@@ -44,14 +46,23 @@ Status read_raw(const std::string& raw, size_t count, std::vector<double>* value
   return {};
 }
 
-template <typename List>
+template <typename T, typename List>
 Status read_list(const List& list, size_t count, std::vector<double>* values) {
   if (static_cast<size_t>(list.size()) != count) {
     return Error{ErrorCode::kMalformed,
                  format("holds %d numbers, its dimensions say %zu", list.size(), count)};
   }
   values->reserve(count);
-  for (const auto value : list) values->push_back(static_cast<double>(value));
+  for (const auto value : list) {
+    // Lists are of wider types than some tensors.
+    if constexpr (std::is_integral_v<T>) {
+      if (static_cast<T>(value) != value) {
+        return Error{ErrorCode::kMalformed,
+                     "holds " + std::to_string(value) + ", which its type does not have"};
+      }
+    }
+    values->push_back(static_cast<double>(value));
+  }
   return {};
 }
 
@@ -60,7 +71,7 @@ template <typename T, typename List>
 Status read_numbers(const onnx::TensorProto& tensor, const List& list, size_t count,
                     std::vector<double>* values) {
   return tensor.has_raw_data() ? read_raw<T>(tensor.raw_data(), count, values)
-                               : read_list(list, count, values);
+                               : read_list<T>(list, count, values);
 }
 
 Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
@@ -144,6 +155,16 @@ size_t bytes_of_type(int64_t data_type) {
   }
 }
 
+Status take_number(const onnx::StringStringEntryProto& entry, const char* key, int64_t* number) {
+  if (entry.key() != key) return {};
+  const std::string& text = entry.value();
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, *number);
+  if (error == std::errc() && stop == end) return {};
+  return Error{ErrorCode::kMalformed, "its data's " + std::string(key) + " is '" +
+                                          short_text(text, 40) + "', and must be a whole number"};
+}
+
 // External data becomes raw data: as many bytes as the dimensions say.
 Status read_external(const std::string& folder, onnx::TensorProto* tensor) {
   std::string location;
@@ -152,10 +173,10 @@ Status read_external(const std::string& folder, onnx::TensorProto* tensor) {
                       bytes_of_type(tensor->data_type());
   for (const auto& entry : tensor->external_data()) {
     if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") offset = std::strtoll(entry.value().c_str(), nullptr, 10);
-    if (entry.key() == "length") length = std::strtoll(entry.value().c_str(), nullptr, 10);
+    DVNN_TRY(take_number(entry, "offset", &offset));
+    DVNN_TRY(take_number(entry, "length", &length));
   }
-  if (length >= 0 && static_cast<uint64_t>(length) != size) {
+  if (length != -1 && static_cast<uint64_t>(length) != size) {
     return Error{ErrorCode::kMalformed, format("its data has %lld bytes, its dimensions need %zu",
                                                static_cast<long long>(length), size)};
   }
@@ -198,6 +219,11 @@ Result<onnx::ModelProto> read_onnx(const std::string& path) {
     return Error{ErrorCode::kMalformed, "'" + path + "' holds no graph: not an ONNX model?"};
   }
   return model;
+}
+
+bool is_onnx_real(int64_t data_type) {
+  return data_type == kFloat || data_type == kFloat16 || data_type == kDouble ||
+         data_type == kBfloat16;
 }
 
 bool is_onnx_integer(int64_t data_type) {

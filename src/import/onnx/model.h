@@ -35,6 +35,7 @@ Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor, const std::str
 
 /// TensorProto.DataType, what operators ask for.
 constexpr int64_t kOnnxFloat = 1, kOnnxBool = 9;
+bool is_onnx_real(int64_t data_type);
 bool is_onnx_integer(int64_t data_type);
 
 }  // namespace dvnn::import

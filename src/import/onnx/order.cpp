@@ -27,12 +27,15 @@ class Sorter {
       : nodes_(nodes), states_(static_cast<size_t>(nodes.size()), State::kNew) {
     for (int i = 0; i < nodes.size(); ++i) {
       for (const std::string& name : nodes[i].output()) {
-        if (!name.empty()) makers_.emplace(name, i);  // the first, if a name is made twice
+        if (!name.empty() && !makers_.emplace(name, i).second) made_twice_ = &name;
       }
     }
   }
 
   Status sort() {
+    if (made_twice_) {
+      return Error{ErrorCode::kMalformed, "two nodes make '" + *made_twice_ + "'"};
+    }
     for (int i = 0; i < nodes_.size(); ++i) DVNN_TRY(visit(i));
     return {};
   }
@@ -83,6 +86,7 @@ class Sorter {
   const Nodes& nodes_;
   std::vector<State> states_;
   std::unordered_map<std::string, int> makers_;
+  const std::string* made_twice_ = nullptr;
   std::vector<int> order_;
 };
 

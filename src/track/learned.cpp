@@ -30,6 +30,15 @@ constexpr double kOtherClass = 0.5;
 // kBoast of what is above it less.
 constexpr double kModest = 2.3;
 constexpr double kBoast = 0.55;
+constexpr double kUsualOdds = 2;     // of a track that begins, to be a false one
+constexpr double kMostStarts = 100;  // after which older ones count less and less
+constexpr double kLeastDoubtOfStarts =
+    -3;  // whatever was learned: a track has some evidence of its own
+constexpr double kNewLook = 0.005;
+// Looks that miss something false, and what one that misses something says at most: the next ones
+// are likely to miss it, too.
+constexpr double kFalseMisses = 0.4;
+constexpr double kMostAbsence = 1;
 constexpr double kMostUnusual = 9;     // variances that one height may be off
 constexpr double kLeastSpread = 0.05;  // variance of speeds, so that a filter goes on learning
 constexpr size_t kMostClasses = 64;    // of which anything is known
@@ -179,6 +188,26 @@ void Learned::see_sure(double log_odds) {
 
 double Learned::boast() const {
   return kBoast * std::max(0.0, sure_ - kModest);
+}
+
+void Learned::see_start(bool real) {
+  (real ? real_starts_ : false_starts_) += 1;
+  const double all = real_starts_ + false_starts_;
+  if (all <= kMostStarts) return;
+  real_starts_ *= kMostStarts / all;
+  false_starts_ *= kMostStarts / all;
+}
+
+double Learned::doubt_of_starts() const {
+  return std::max(kLeastDoubtOfStarts, std::log(false_starts_ / (kUsualOdds * real_starts_)));
+}
+
+void Learned::see_look(bool missed) {
+  misses_ += std::max(1.0 / ++looks_, kNewLook) * ((missed ? 1 : 0) - misses_);
+}
+
+double Learned::absence() const {
+  return std::clamp(std::log(kFalseMisses / misses_), 0.0, kMostAbsence);
 }
 
 void Learned::see_slip(unsigned hits, bool slip) {

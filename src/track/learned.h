@@ -71,6 +71,11 @@ class Learned {
   /// Learns how surely the detector finds what is there: from the log-odds of a detection that is
   /// surely right.
   void see_sure(double log_odds);
+  /// Learns what became of a detection that began a track: whether others made it a sure one, or
+  /// it was forgotten, as false ones are.
+  void see_start(bool real);
+  /// Learns how often looks miss what is surely there: whether any did before this detection.
+  void see_look(bool missed);
   /// Learns whether a detection has the class of its track.
   void see_label(bool flips);
   /// Learns how alike looks of one thing are, and those of two.
@@ -97,11 +102,19 @@ class Learned {
   /// By how much less than its log-odds a detection is evidence: a detector that gives 0.98 to
   /// nearly all that is there doubts what it gives 0.8.
   double boast() const;
+  /// How much more evidence a track needs than where two detections in three that begin one are
+  /// false: by the odds of that (Bayes' rule).
+  double doubt_of_starts() const;
+  /// How much a look that misses a track is evidence against it: the less, the more often looks
+  /// miss what is there.
+  double absence() const;
   /// The factor by which another class speaks against a pair: the less, the more often labels flip.
   double other_class() const;
   /// How much looks say, from 0 to 1: nothing where those of two things are as alike as those of
   /// one.
   double trust_in_looks() const;
+  /// Looks that are more alike are rather of one thing than of two.
+  double usual_likeness() const { return (own_looks_.mean() + other_looks_.mean()) / 2; }
   /// Looks that are more alike are of one thing, whatever else is known: as those of two hardly
   /// ever are, and those of one mostly.
   double least_likeness() const;
@@ -139,6 +152,9 @@ class Learned {
   // Log-odds of detections that are surely right. The guess is that of a modest detector.
   double sure_ = 1.5;
   unsigned sures_ = 20;
+  double false_starts_ = 20.0 / 3, real_starts_ = 10.0 / 3;
+  double misses_ = 0.2;  // share of detections before which looks missed
+  unsigned looks_ = 20;
   // Half as fast as people walk: those who stand half outside count, too. The guess counts for two.
   struct Entries {
     double speed = 0.5, square = 0.75;

@@ -102,6 +102,7 @@ struct Track {
   unsigned hits = 0;        // detections
   unsigned missed = 0;      // inferred frames since the last one
   bool shown = false;       // by the last inferred frame
+  bool is_real = false;     // seen too often to be of a false detection
   double recent = 0;        // share of the last looks, of which older ones fade, that showed it
   image::Corners observed;  // the last detection's box
   image::Corners whole;     // the same with what the frame's edge hides of it

@@ -135,6 +135,7 @@ Track* Tracker::take() {
   track->evidence = track->class_votes = 0;
   track->surprised = 0;
   track->recent = 0;
+  track->is_real = false;
   track->embedding.clear();
   track->path.clear();
   track->tremor.clear();
@@ -253,7 +254,10 @@ void Tracker::believe(const Detection& detection, Time time, Track* track) {
   const double share =
       track->hits == 0 ? 1 : std::min(1.0, seconds_between(track->seen, time) / kEvidenceSeconds);
   const double log_odds = std::log(sure / (1 - sure));
-  if (track->hits > kSurelyThere) learned_.see_sure(log_odds);
+  if (track->hits > kSurelyThere) {
+    learned_.see_sure(log_odds);
+    learned_.see_look(track->missed > 0);
+  }
   track->evidence += share * (log_odds - learned_.boast());
   const bool flips = detection.class_id != track->class_id;
   if (track->missed == 0 && track->hits > kSettled) learned_.see_label(flips);
@@ -263,6 +267,11 @@ void Tracker::believe(const Detection& detection, Time time, Track* track) {
     track->class_id = detection.class_id;
     track->class_votes = sure;
   }
+}
+
+bool Tracker::is_believed(const Track& track) const {
+  const auto least = static_cast<double>(settings_.evidence);
+  return least <= 0 || track.evidence >= least + learned_.doubt_of_starts();
 }
 
 // How fast somebody has come in is known a while after.
@@ -334,10 +343,12 @@ void Tracker::hit(Track* track, size_t index, Time time) {
     track->best_confidence = detection.confidence;
     track->best_score = score;
   }
-  if (track->state == State::kTentative &&
-      track->evidence >= static_cast<double>(settings_.evidence))
-    confirm(track);
+  if (track->state == State::kTentative && is_believed(*track)) confirm(track);
   if (track->id != 0) {
+    if (!track->is_real && track->hits > kSurelyThere) {
+      track->is_real = true;
+      if (tells_of_starts(time)) learned_.see_start(true);
+    }
     track->state = State::kConfirmed;
     assigned_[index] = track;
   }
@@ -385,6 +396,11 @@ bool Tracker::leaves(const Track& track, Time time) const {
   return has_left(box, edges_) || is_outside(box, frame_);
 }
 
+// Where a tentative track ends after one missed look, that says little of it.
+bool Tracker::tells_of_starts(Time time) const {
+  return time - looked_ <= settings_.probation;
+}
+
 // Tracks that this frame does not show are lost, or end.
 void Tracker::expire(Time time) {
   const double seconds = seconds_between(looked_, time);
@@ -396,11 +412,16 @@ void Tracker::expire(Time time) {
     if (!track->shown) {
       const bool tentative = track->state == State::kTentative;
       if (++track->missed == 2 && !tentative) learned_.see_slip(track->hits, false);
-      if (!tentative) track->state = State::kLost;
+      if (tentative) {
+        track->evidence -= learned_.absence() * std::min(1.0, seconds / kEvidenceSeconds);
+      } else {
+        track->state = State::kLost;
+      }
       over = time - track->seen > (tentative ? settings_.probation : settings_.lost) ||
              leaves(*track, time);
     }
     if (over) {
+      if (track->id == 0 && tells_of_starts(time)) learned_.see_start(false);
       end(track);
     } else {
       tracks_[kept++] = track;

@@ -97,11 +97,13 @@ class Tracker {
               Track* track);
   void learn_surprise(const image::Corners& box, const Cuts& cuts, Time time, Track* track);
   void believe(const Detection& detection, Time time, Track* track);
+  bool is_believed(const Track& track) const;
   void associate_sure(Time time, const Round& round);
   void learn_likenesses();
   void associate_looks(Time time, Round round);
   bool follow_camera(Time time);
   void expire(Time time);
+  bool tells_of_starts(Time time) const;
   bool leaves(const Track& track, Time time) const;
   void associate(Time time);
   void collect_tracks(Time time, bool tentative, std::vector<Candidate>* out) const;

@@ -192,6 +192,31 @@ START_TEST(only_detectors_that_are_sure_of_nearly_all_boast) {
 }
 END_TEST
 
+START_TEST(where_most_starts_are_false_a_track_needs_more_evidence) {
+  Learned stream, doubtful, sure;
+  ck_assert_double_eq_tol(stream.doubt_of_starts(), 0, 1e-9);
+  for (int i = 0; i < 400; ++i) {
+    doubtful.see_start(i % 10 == 0);
+    sure.see_start(i % 10 != 0);
+  }
+  ck_assert_double_eq_tol(doubtful.doubt_of_starts(), std::log(9 / 2.0), 0.1);
+  ck_assert_double_eq_tol(sure.doubt_of_starts(), -std::log(9 * 2.0), 0.1);
+}
+END_TEST
+
+START_TEST(a_missed_look_says_the_less_the_more_looks_miss) {
+  Learned steady, blinks, blind;
+  for (int i = 0; i < 1000; ++i) {
+    steady.see_look(i % 50 == 0);
+    blinks.see_look(i % 5 == 0);
+    blind.see_look(i % 2 == 0);
+  }
+  ck_assert_double_eq(steady.absence(), 1);
+  ck_assert_double_eq_tol(blinks.absence(), std::log(0.4 / 0.2), 0.05);
+  ck_assert_double_eq(blind.absence(), 0);
+}
+END_TEST
+
 START_TEST(labels_that_flip_say_less) {
   Learned steady, flips;
   for (int i = 0; i < 1000; ++i) {
@@ -222,6 +247,8 @@ START_TEST(looks_of_one_thing_are_more_alike_than_those_of_two) {
 END_TEST
 
 DVNN_SUITE(track_learned, labels_that_flip_say_less,
+           where_most_starts_are_false_a_track_needs_more_evidence,
+           a_missed_look_says_the_less_the_more_looks_miss,
            looks_of_one_thing_are_more_alike_than_those_of_two,
            only_detectors_that_are_sure_of_nearly_all_boast,
            a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less,

@@ -53,6 +53,47 @@ START_TEST(doubts_of_a_detector_that_is_mostly_sure_begin_nothing) {
 }
 END_TEST
 
+// Three looks of 0.8 are enough, but not where things mostly flash up.
+START_TEST(where_most_starts_are_false_new_tracks_are_doubted) {
+  for (const bool flashes : {false, true}) {
+    Stream stream(times(200, 1000, 4));
+    for (int i = 0; i < 60; ++i) {
+      std::vector<Detection> seen;
+      if (flashes && i % 2 == 0) seen.push_back(at(100 * (i % 7), 300, 0.8f));
+      stream.see(150 * i, seen);
+    }
+    for (int i = 0; i < 3; ++i) stream.see(9000 + 150 * i, {at(100, 50, 0.8f)});
+    ck_assert_uint_eq(stream.id(0), flashes ? 0 : 1);
+    for (int i = 3; i < 5; ++i) stream.see(9000 + 150 * i, {at(100, 50, 0.8f)});
+    ck_assert_uint_eq(stream.id(0), 1);
+  }
+}
+END_TEST
+
+START_TEST(a_missed_look_is_evidence_against_a_new_track) {
+  for (const bool missed : {false, true}) {
+    Stream stream(times(500, 1000, 4));
+    for (int i = 0; i < 4; ++i) {
+      if (missed && i == 1)
+        stream.see(40 * i, {});
+      else
+        stream.see(40 * i, {at(100, 100, 0.8f)});
+    }
+    // Three looks of 0.8, log-odds of 4.2, or four.
+    ck_assert_uint_eq(stream.id(0), missed ? 0 : 1);
+  }
+}
+END_TEST
+
+START_TEST(no_evidence_asked_for_is_at_once) {
+  Stream stream(times(200, 1000, 0));
+  for (int i = 0; i < 60; ++i) {
+    stream.see(150 * i, {at(100 * (i % 7), 300 + 100 * (i % 3), 0.6f)});
+    ck_assert_uint_ne(stream.id(0), 0);
+  }
+}
+END_TEST
+
 // One detection may be of two: of the one in front, which was seen all the time, rather than of the
 // one behind it, which may be anywhere by now.
 START_TEST(what_was_seen_all_the_time_keeps_its_detection) {
@@ -425,6 +466,8 @@ START_TEST(boxes_that_are_none_are_left_alone) {
 END_TEST
 
 DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
+           where_most_starts_are_false_new_tracks_are_doubted,
+           a_missed_look_is_evidence_against_a_new_track, no_evidence_asked_for_is_at_once,
            doubts_of_a_detector_that_is_mostly_sure_begin_nothing,
            what_was_seen_all_the_time_keeps_its_detection,
            tentative_tracks_end_after_their_probation, lost_tracks_are_found_again_until_they_end,

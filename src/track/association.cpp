@@ -11,8 +11,6 @@ image::Corners grown(const image::Corners& box, double x, double y) {
   return {box.x0 - x, box.y0 - y, box.x1 + x, box.y1 + y};
 }
 
-// Looks below this are those of another thing.
-constexpr double kAlike = 0.5;
 constexpr double kPi = 3.14159265358979323846;
 
 double ratio(double a, double b) {
@@ -117,7 +115,7 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
   if (track.class_id != detection.class_id) gain *= round.other_class;
   gain += momentum(track, detection) - round.least_overlap;
   if (looks) {
-    gain += round.appearance * (cosine_of(track, detection) - kAlike);
+    gain += round.appearance * (cosine_of(track, detection) - round.alike);
   }
   return gain > 0 ? gain * (1 + kPresence * track.recent) : gain;
 }

@@ -47,6 +47,7 @@ struct Round {
   // Weight of the looks: embeddings that are alike add up to half of it, those that are not take as
   // much away.
   double appearance = 0;
+  double alike = 0.5;        // likenesses below this are those of another thing
   double other_class = 0.5;  // factor of a pair whose classes differ: labels flip
   // Above 0, looks alone tell, which must be so much alike, as far around a track as its slack.
   double least_likeness = 0;

@@ -182,7 +182,7 @@ void Tracker::associate(Time time) {
   };
   const double looks = static_cast<double>(settings_.appearance) * learned_.trust_in_looks();
   const double other_class = learned_.other_class();
-  const Round sure{kLeastOverlap, looks, other_class};
+  const Round sure{kLeastOverlap, looks, learned_.usual_likeness(), other_class};
   collect_tracks(time, false, &known_);
   associate_sure(time, sure);
   // A track that was not seen in the frame before is not brought back by a detection that nobody is
@@ -196,7 +196,7 @@ void Tracker::associate(Time time) {
     there.embedding = {};
     last_seen_.push_back(there);
   }
-  association_.run({kLeastWeakOverlap, 0, other_class}, &last_seen_, &weak_, found);
+  association_.run({kLeastWeakOverlap, 0, 0, other_class}, &last_seen_, &weak_, found);
   last_seen_.clear();
   for (const Candidate& candidate : known_) {
     const Track& track = *nth(tracks_, candidate.index);
@@ -207,7 +207,9 @@ void Tracker::associate(Time time) {
     cut_at_edge(edges_, &there);
     last_seen_.push_back(there);
   }
-  association_.run({kLeastLastOverlap, looks, other_class}, &last_seen_, &sure_, found);
+  Round last = sure;
+  last.least_overlap = kLeastLastOverlap;
+  association_.run(last, &last_seen_, &sure_, found);
   if (looks > 0) associate_looks(time, sure);
   collect_tracks(time, true, &tentative_);
   association_.run(sure, &tentative_, &sure_, found);

@@ -122,14 +122,6 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
 
 }  // namespace
 
-double overlap(const image::Corners& a, const image::Corners& b) {
-  const double width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
-  const double height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
-  if (!(width > 0 && height > 0)) return 0;
-  const double shared = width * height;
-  return shared / ((a.x1 - a.x0) * (a.y1 - a.y0) + (b.x1 - b.x0) * (b.y1 - b.y0) - shared);
-}
-
 float unit_scale(Span<const float> embedding) {
   float sum = 0;
   for (float value : embedding) sum += value * value;

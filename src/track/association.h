@@ -3,6 +3,7 @@
 // rounds before have left.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "base/nth.h"
@@ -12,7 +13,13 @@
 namespace dvnn::track {
 
 /// The part of their union that two boxes share.
-double overlap(const image::Corners& a, const image::Corners& b);
+inline double overlap(const image::Corners& a, const image::Corners& b) {
+  const double width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
+  const double height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
+  if (!(width > 0 && height > 0)) return 0;
+  const double shared = width * height;
+  return shared / ((a.x1 - a.x0) * (a.y1 - a.y0) + (b.x1 - b.x0) * (b.y1 - b.y0) - shared);
+}
 /// Returns the factor that makes an embedding's length 1; 0 if there is none.
 float unit_scale(Span<const float> embedding);
 /// The sum of the products; 0 unless both are of as many numbers.

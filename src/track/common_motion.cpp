@@ -17,16 +17,19 @@ constexpr double kNewVariance = 0.02;  // share of a frame in what is known of t
 constexpr double kLeastShare = 0.05;
 constexpr double kMostWidened = 1;  // widths and heights of a box
 
-// Huber's weight of what is so far off.
-double robust(double off, double weight) {
-  return weight * std::min(1.0, kLikely / (std::fabs(off) * std::sqrt(weight)));
+// Huber's weight of what is so far off; `root` is the weight's.
+double robust(double off, double weight, double root) {
+  const double deviations = std::fabs(off) * root;
+  return deviations > kLikely ? weight * (kLikely / deviations) : weight;
 }
 
 }  // namespace
 
 void CommonMotion::add(double x, double y, double off_x, double off_y, double variance_x,
                        double variance_y) {
-  matches_.push_back({{x, y}, {off_x, off_y}, {1 / variance_x, 1 / variance_y}});
+  const double weight_x = 1 / variance_x, weight_y = 1 / variance_y;
+  matches_.push_back(
+      {{x, y}, {off_x, off_y}, {weight_x, weight_y}, {std::sqrt(weight_x), std::sqrt(weight_y)}});
 }
 
 void CommonMotion::find_middle() {
@@ -40,6 +43,42 @@ void CommonMotion::find_middle() {
   }
 }
 
+// Finds where the weights, from the least off on, come to `half`: splits the part of the list in
+// which that is at one of its values, until one is left. Steps are taken without a branch, as which
+// side a value is on cannot be foreseen.
+double CommonMotion::median_of_offs(double half) {
+  auto first = offs_.begin(), last = offs_.end();
+  while (last - first > 1) {
+    const double pivot = (first + (last - first) / 2)->off;
+    double below = 0;
+    const auto split = [&](auto is_below) {
+      auto end = first;
+      below = 0;
+      for (auto at = first; at != last; ++at) {
+        const Off off = *at;
+        const bool is = is_below(off.off);
+        *at = *end;
+        *end = off;
+        below += is ? off.weight : 0;
+        end += is;
+      }
+      return end;
+    };
+    auto middle = split([pivot](double off) { return off < pivot; });
+    if (middle == first) {  // it is the least
+      middle = split([pivot](double off) { return off <= pivot; });
+      if (below >= half || middle == last) return pivot;
+    }
+    if (below >= half) {
+      last = middle;
+    } else {
+      half -= below;
+      first = middle;
+    }
+  }
+  return first->off;
+}
+
 // The median says who is far from the others; the mean of those who are near, weighted as Huber
 // does, is the shift.
 CommonMotion::Estimate CommonMotion::shift_of(int axis, double growth, double turn) {
@@ -48,20 +87,13 @@ CommonMotion::Estimate CommonMotion::shift_of(int axis, double growth, double tu
   for (const Match& match : matches_) {
     const double along = match.at[axis] - middle_[axis], across = match.at[other] - middle_[other];
     const double sloped = growth * along + (axis == 0 ? -turn : turn) * across;
-    offs_.push_back({match.off[axis] - sloped, match.weight[axis]});
+    offs_.push_back({match.off[axis] - sloped, match.weight[axis], match.root[axis]});
   }
-  std::sort(offs_.begin(), offs_.end(), [](const Off& a, const Off& b) {
-    return a.off < b.off || (a.off == b.off && a.weight < b.weight);
-  });
-  double all = 0, below = 0, median = 0;
+  double all = 0, sum = 0, weights = 0;
   for (const Off& off : offs_) all += off.weight;
+  const double median = median_of_offs(all / 2);
   for (const Off& off : offs_) {
-    median = off.off;
-    if ((below += off.weight) >= all / 2) break;
-  }
-  double sum = 0, weights = 0;
-  for (const Off& off : offs_) {
-    const double weight = robust(off.off - median, off.weight);
+    const double weight = robust(off.off - median, off.weight, off.root);
     sum += weight * off.off;
     weights += weight;
   }
@@ -87,7 +119,7 @@ CommonMotion::Estimate CommonMotion::slope_of(bool turns, const Estimate shifts[
       for (int axis = 0; axis < 2; ++axis) {
         const double off = match.off[axis] - shifts[axis].value, arm = arms[axis];
         const double rest = off - slope.value * arm;
-        const double weight = robust(rest, match.weight[axis]);
+        const double weight = robust(rest, match.weight[axis], match.root[axis]);
         sum += weight * arm * off;
         weights += weight * arm * arm;
         all += match.weight[axis] * arm * arm;

@@ -33,10 +33,10 @@ class CommonMotion {
   static constexpr unsigned kGuessed = 5;  // frames for which the first guess counts: none moves
 
   struct Match {
-    double at[2], off[2], weight[2];  // along x and y
+    double at[2], off[2], weight[2], root[2];  // along x and y; the last is the weight's root
   };
   struct Off {
-    double off, weight;
+    double off, weight, root;
   };
   struct Estimate {
     double value = 0;
@@ -51,6 +51,7 @@ class CommonMotion {
   };
 
   void find_middle();
+  double median_of_offs(double half);
   Estimate shift_of(int axis, double growth, double turn);
   Estimate slope_of(bool turns, const Estimate shifts[2], double guess, int passes) const;
 

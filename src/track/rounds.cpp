@@ -120,23 +120,18 @@ bool Tracker::follow_camera(Time time) {
 // Finds out what detections would be whose, if the camera has moved as cameras of this stream do,
 // and from that how it has moved. Where it stood, these pairs are the round's.
 void Tracker::associate_sure(Time time, const Round& round) {
+  const auto found = [&](int track, int detection) { pairs_.push_back({track, detection}); };
   pairs_.clear();
   if (settings_.common_motion) {
-    moved_ = known_;
-    seen_sure_ = sure_;
-    common_.widen(&moved_);
-    association_.run(round, &moved_, &seen_sure_, [&](int track, int detection) {
-      pairs_.push_back({track, detection});
-    });
+    all_sure_ = sure_;
+    common_.widen(&known_);
+    association_.run(round, &known_, &sure_, found);
     if (follow_camera(time)) {
       pairs_.clear();
+      sure_.swap(all_sure_);
       collect_tracks(time, false, &known_);
-    } else {
-      known_.swap(moved_);
-      sure_.swap(seen_sure_);
     }
   }
-  const auto found = [&](int track, int detection) { pairs_.push_back({track, detection}); };
   if (pairs_.empty()) association_.run(round, &known_, &sure_, found);
   learn_likenesses();
   for (const Pair& pair : pairs_)

@@ -138,7 +138,7 @@ class Tracker {
   std::vector<const Track*> assigned_;
   std::vector<Predicted> predicted_;
   std::vector<Predicted> seen_;  // confirmed tracks that the last look has shown
-  std::vector<Candidate> known_, tentative_, sure_, weak_, last_seen_, moved_, seen_sure_;
+  std::vector<Candidate> known_, tentative_, sure_, weak_, last_seen_, all_sure_;
   struct Pair {
     int track, detection;
   };

@@ -7,6 +7,7 @@
 
 #include "base/nth.h"
 #include "layers/attributes.h"
+#include "layers/spans.h"
 
 namespace dvnn::network {
 namespace {
@@ -229,12 +230,20 @@ class Fusion {
   std::vector<bool> dropped_;  // tensors that nobody reads any more
 };
 
+// The device has the functions that are computed in vectors.
+bool can_follow(const layers::LayerAttributes& layer) {
+  const auto* const chain = layer.as<ElementwiseAttributes>();
+  return chain && std::all_of(chain->steps.begin(), chain->steps.end(), [](const auto& step) {
+           return step.combines ? kernels::is_vectored(step.operation)
+                                : kernels::is_vectored(step.curve);
+         });
+}
+
 // A tensor like the result, or constants for channels or for all.
 bool Fusion::is_operand(int tensor, const TensorDesc& result) const {
   const TensorInfo& info = model_.tensor(tensor);
   if (info.storage == Storage::kIo) return info.desc == result;
-  const int64_t count = info.desc.shape.elements();
-  return count == 1 || count == result.shape.c();
+  return info.desc.shape.elements() == 1 || layers::is_per_channel(info.desc.shape, result.shape);
 }
 
 // The act whose command writes the operand that is there last; nothing if that is another step's,
@@ -262,7 +271,7 @@ std::optional<size_t> Fusion::command_of(const Step& layer) {
 
 bool Fusion::try_to_follow(size_t index) {
   const Step* const layer = plan_.acts[index].step;
-  if (layer->kind != StepKind::kCpu || !layer->layer->as<ElementwiseAttributes>()) return false;
+  if (layer->kind != StepKind::kCpu || !can_follow(*layer->layer)) return false;
   const auto command = command_of(*layer);
   if (!command) return false;
   Act& act = plan_.acts[*command];

@@ -120,6 +120,8 @@ class RandomNetwork {
       params["constants"] =
           Json::array({std::vector<float>(static_cast<size_t>(channels(to)), 0.25f)});
       params["steps"] = {{{"function", "prelu"}, {"of", {0, 1}}}};
+    } else if (between(0, 4) == 0) {
+      params["steps"] = {{{"function", "softsign"}, {"of", {0}}}};  // follows no command
     } else {
       params["steps"] = {silu};
     }

@@ -15,6 +15,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/exp_plain.h"
+#include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
@@ -50,18 +51,6 @@ HWY_INLINE ExpParts<V> SplitExp(D d, V x) {
     p = hn::Add(hn::Mul(p, r), hn::Set(d, exp_constants::kPolynomial[i]));
   }
   return {n, hn::Add(hn::Mul(hn::Mul(p, r), r), r)};
-}
-
-// `x`, but at least `least` and at most `most`; NaN stays.
-template <class D, class V>
-HWY_INLINE V Clamp(D d, V x, float least, float most) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
-  // The instructions return their second operand where one is NaN.
-  return hn::Min(hn::Set(d, most), hn::Max(hn::Set(d, least), x));
-#else
-  x = hn::IfThenElse(hn::Lt(x, hn::Set(d, least)), hn::Set(d, least), x);
-  return hn::IfThenElse(hn::Lt(hn::Set(d, most), x), hn::Set(d, most), x);
-#endif
 }
 
 // e^x where 2^n is a normal number, for x of kLeast to 88: the bits of Exp() in half of its steps.

@@ -58,6 +58,18 @@ HWY_INLINE V MinOf(V a, V b) {
   return hn::IfThenElse(hn::Lt(b, a), b, a);
 }
 
+// `x`, but at least `least` and at most `most`; NaN stays.
+template <class D, class V>
+HWY_INLINE V Clamp(D d, V x, float least, float most) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
+  // The instructions return their second operand where one is NaN.
+  return hn::Min(hn::Set(d, most), hn::Max(hn::Set(d, least), x));
+#else
+  x = hn::IfThenElse(hn::Lt(x, hn::Set(d, least)), hn::Set(d, least), x);
+  return hn::IfThenElse(hn::Lt(hn::Set(d, most), x), hn::Set(d, most), x);
+#endif
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace dvnn::kernels
 HWY_AFTER_NAMESPACE();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/cancel.h"
@@ -19,7 +20,8 @@ struct RunTimes {
   int64_t cpu_us = 0;
   int64_t queued_us = 0;  // that wait
   /// Room for each step's time, nanoseconds, from a caller who asks; zero where the device does not
-  /// tell the times of single commands.
+  /// tell the times of single commands. Those of layers that follow a command are in the
+  /// command's.
   Span<int64_t> step_ns = {};
 };
 
@@ -102,6 +104,9 @@ class Slot {
   /// that is not finite: "" if all are, or where steps cannot be told apart. Takes longer than
   /// run().
   virtual Result<std::string> first_not_finite() { return std::string(); }
+  /// The step whose command computes the layer `step` on its results before they are rounded;
+  /// nothing if the layer runs by itself.
+  virtual std::optional<size_t> command_of(size_t /*step*/) const { return std::nullopt; }
   /// Returns whether no output of the last run holds infinities or NaN.
   bool has_finite_outputs() const;
   /// Output i of the model, valid until the next run().

@@ -41,6 +41,7 @@ class StepSlot final : public Slot {
   void expect_pixels() override { input_kind_ = InputKind::kPixels; }
   Status run(RunTimes* times) override;
   Result<std::string> first_not_finite() override;
+  std::optional<size_t> command_of(size_t step) const override;
   ConstTensorView output(size_t i) const override;
   HandoverCount handed_over() const override;
 
@@ -341,6 +342,13 @@ HandoverCount StepSlot::handed_over() const {
     for (const ByteRange& r : stage.front().writes) count.by_layers += r.bytes;
   }
   return count;
+}
+
+std::optional<size_t> StepSlot::command_of(size_t step) const {
+  for (const Act& act : plan_.acts) {
+    if (act.follower == &model().steps[step]) return number_of(*act.step);
+  }
+  return std::nullopt;
 }
 
 ConstTensorView StepSlot::output(size_t i) const {

@@ -18,10 +18,10 @@ PICTURE = os.path.join("images", "ulfg_5.jpg")
 
 
 def outputs(dvnet, network, picture, folder):
-    """Bytes of every raw output, by name."""
+    """Bytes of every raw output, by name. Sources run step by step, as on a board."""
     os.makedirs(folder)
     subprocess.run([dvnet, "run", *network, "--dump", folder, picture], check=True,
-                   stdout=subprocess.DEVNULL)
+                   env=dict(os.environ, DVNN_SOFT_UNFUSED="1"), stdout=subprocess.DEVNULL)
     files = [name for name in os.listdir(folder) if not name.endswith((".input.npy", ".tensor.npy"))]
     return {name: open(os.path.join(folder, name), "rb").read() for name in sorted(files)}
 

@@ -65,7 +65,8 @@ double least(const std::vector<double>& values) {
 // Each step's median time.
 class StepTimes {
  public:
-  explicit StepTimes(const network::Model& model) : model_(model), ms_(model.steps.size()) {}
+  explicit StepTimes(const network::Slot& slot)
+      : slot_(slot), model_(slot.network()->model()), ms_(model_.steps.size()) {}
   void add(Span<const int64_t> ns) {
     for (size_t i = 0; i < ns.size(); ++i) ms_[i].push_back(static_cast<double>(ns[i]) / 1e6);
   }
@@ -73,6 +74,9 @@ class StepTimes {
     Json out = Json::array();
     for (size_t i = 0; i < ms_.size(); ++i) {
       out.push_back({{"name", model_.steps[i].name}, {"ms", median(ms_[i])}});
+      if (const auto command = slot_.command_of(i)) {
+        out.back()["with"] = model_.steps[*command].name;
+      }
     }
     return out;
   }
@@ -89,13 +93,16 @@ class StepTimes {
     std::printf("  step      ms      %%  name\n");
     for (size_t i = 0; i < ms_.size(); ++i) {
       const double ms = median(ms_[i]);
-      std::printf("  %4zu %7.3f %6.1f  %s%s\n", i, ms, all > 0 ? 100 * ms / all : 0,
-                  model_.steps[i].kind == network::StepKind::kDevice ? "" : "CPU: ",
-                  model_.steps[i].name.c_str());
+      const auto command = slot_.command_of(i);
+      const std::string with = command ? ", with " + model_.steps[*command].name : "";
+      const bool on_cpu = model_.steps[i].kind != network::StepKind::kDevice && !command;
+      std::printf("  %4zu %7.3f %6.1f  %s%s%s\n", i, ms, all > 0 ? 100 * ms / all : 0,
+                  on_cpu ? "CPU: " : "", model_.steps[i].name.c_str(), with.c_str());
     }
   }
 
  private:
+  const network::Slot& slot_;
   const network::Model& model_;
   std::vector<std::vector<double>> ms_;  // by step
 };
@@ -120,7 +127,7 @@ int run_bench(Session* session, const std::string& network,
   const Span<uint8_t> loaded = session->slot().input();
   const std::vector<uint8_t> pixels(loaded.begin(), loaded.end());
   std::vector<int64_t> step_ns(options.layers ? session->model().steps.size() : 0);
-  StepTimes step_times(session->model());
+  StepTimes step_times(session->slot());
   Runs device, peer_runs;
   std::vector<double> on_device_ms, on_cpu_ms;
   // In turns of some runs each, as threads that have just worked go on looking for work for a

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "softdv/engine/finish/chain_curves.h"
+
 namespace dvnn::softdv {
 namespace {
 
@@ -40,8 +42,8 @@ void Chain::join_steps() {
   steps_ = {swish};
 }
 
-void Chain::apply(size_t first_channel, size_t channels, size_t at, size_t count,
-                  float* values) const {
+void Chain::finish(size_t first_channel, size_t channels, size_t at, size_t count,
+                   float* values) const {
   alignas(64) float spans[kMostValues][kSpan];
   const float* made[kMostValues];
   for (size_t done = 0; done < count; done += kSpan) {
@@ -62,13 +64,21 @@ void Chain::apply(size_t first_channel, size_t channels, size_t at, size_t count
     }
     size_t next = operands_.size();
     for (const Step& step : steps_) {
+      const bool last = &step == &steps_.back();
+      half_t* const halves = last ? to_ + at + done : nullptr;
       // The last result takes the place of the sums, which nothing reads after it.
-      float* const to = &step == &steps_.back() ? values + done : spans[next];
+      float* const to = last ? values + done : spans[next];
+      if (!step.combines && is_short(step.curve)) {
+        short_curve(step.curve, step.a, made[step.x], some, to, halves);
+        made[next++] = to;
+        continue;
+      }
       if (step.combines) {
         kernels::operate(step.operation, made[step.x], made[step.y], to, some);
       } else {
         kernels::apply(step.curve, step.a, step.b, made[step.x], to, some);
       }
+      if (last) float_to_half(to, halves, some);
       made[next++] = to;
     }
   }

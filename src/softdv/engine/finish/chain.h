@@ -34,12 +34,11 @@ class Chain {
   /// makes is stored, too, rounded by itself.
   Chain(std::vector<Operand> operands, std::vector<Step> steps, half_t* to, bool keeps_own);
 
-  half_t* to() const { return to_; }
   bool keeps_own() const { return keeps_own_; }
 
-  /// Replaces `count` sums of a chunk of `channels` channels, from `first_channel` on, by the
-  /// results of the last step. They lie at element `at` of the result, where a pixel begins.
-  void apply(size_t first_channel, size_t channels, size_t at, size_t count, float* values) const;
+  /// Takes `count` sums of a chunk of `channels` channels, from `first_channel` on, to elements
+  /// `at` .. of the result. They begin with a pixel; the floats are changed.
+  void finish(size_t first_channel, size_t channels, size_t at, size_t count, float* values) const;
 
  private:
   void join_steps();

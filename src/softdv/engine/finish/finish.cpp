@@ -78,9 +78,8 @@ void Finish::store(int chunk, size_t at, size_t pixels, float* values) const {
            slopes_ ? slopes_ + chunk * kChunk : nullptr, run_.absolute, shape, {0, 1}, values);
   if (!chain_ || chain_->keeps_own()) float_to_half(values, to_ + at, shape.size());
   if (!chain_) return;
-  chain_->apply(static_cast<size_t>(chunk) * kChunk, shape.pixel(), sample_ + at, shape.size(),
-                values);
-  float_to_half(values, chain_->to() + sample_ + at, shape.size());
+  chain_->finish(static_cast<size_t>(chunk) * kChunk, shape.pixel(), sample_ + at, shape.size(),
+                 values);
 }
 
 }  // namespace dvnn::softdv

@@ -25,53 +25,87 @@ HWY_INLINE void StoreFirst(V v, float* to, size_t left) {
   std::copy(lanes, lanes + left, to);
 }
 
-// Where there are 32 registers, two vectors of a row share the weights.
-#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
-constexpr size_t kVectors = 2;
-#else
-constexpr size_t kVectors = 1;
-#endif
+HWY_INLINE V LoadFirst(const float* from, size_t left) {
+  const D d;
+  if (left >= hn::Lanes(d)) return hn::LoadU(d, from);
+  HWY_ALIGN float lanes[hn::MaxLanes(D())] = {};
+  std::copy(from, from + left, lanes);
+  return hn::Load(d, lanes);
+}
 
-// Up to kVectors vectors of a row; `left` is how many of its elements are theirs, or more.
+// Registers hold the sums of some channels by some vectors of the row.
+#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
+constexpr size_t kChannels = 8, kVectors = 2;
+#else
+constexpr size_t kChannels = 4, kVectors = 3;
+#endif
+static_assert(kConvolveChannels % kChannels == 0 &&
+              (kVectors - 1) * hn::MaxLanes(D()) <= kConvolveSlack);
+
+// The row and its sums so far, or its biases, where `goes_on` is false.
+struct Row {
+  const float* bias;
+  float* const* to;
+  size_t channels, count;
+  bool goes_on;
+
+  // A vector of channel `m`, which there may not be, from element `x` on.
+  HWY_INLINE V Load(size_t m, size_t x) const {
+    if (!goes_on || m >= channels || x >= count) return hn::Set(D(), bias[m]);
+    return LoadFirst(to[m] + x, count - x);
+  }
+  HWY_INLINE void Store(V sum, size_t m, size_t x) const {
+    if (m < channels && x < count) StoreFirst(sum, to[m] + x, count - x);
+  }
+};
+
+// Adds some taps to channels `first` .. of vectors from element `x` on.
 void ConvolveVectors(const float* HWY_RESTRICT source, const int64_t* offsets, size_t taps,
-                     const float* weights, const float* bias, size_t channels, size_t x,
-                     size_t left, float* const* to) {
+                     const float* weights, const Row& row, size_t first, size_t x) {
   const D d;
   const size_t lanes = hn::Lanes(d);
-  V sums[kConvolveChannels][kVectors];
+  V sums[kChannels][kVectors];
   HWY_UNROLL(8)
-  for (size_t m = 0; m < kConvolveChannels; ++m) {
-    HWY_UNROLL(2)
-    for (size_t v = 0; v < kVectors; ++v) sums[m][v] = hn::Set(d, bias[m]);
+  for (size_t m = 0; m < kChannels; ++m) {
+    HWY_UNROLL(3)
+    for (size_t v = 0; v < kVectors; ++v) sums[m][v] = row.Load(first + m, x + v * lanes);
   }
-  const float* w = weights;
+  const float* w = weights + first;
   for (size_t k = 0; k < taps; ++k, w += kConvolveChannels) {
     V values[kVectors];
-    HWY_UNROLL(2)
-    for (size_t v = 0; v < kVectors; ++v)
+    HWY_UNROLL(3)
+    for (size_t v = 0; v < kVectors; ++v) {
       values[v] = hn::LoadU(d, source + offsets[k] + x + v * lanes);
+    }
     HWY_UNROLL(8)
-    for (size_t m = 0; m < kConvolveChannels; ++m) {
-      HWY_UNROLL(2)
-      for (size_t v = 0; v < kVectors; ++v)
+    for (size_t m = 0; m < kChannels; ++m) {
+      HWY_UNROLL(3)
+      for (size_t v = 0; v < kVectors; ++v) {
         sums[m][v] = hn::MulAdd(hn::Set(d, w[m]), values[v], sums[m][v]);
+      }
     }
   }
   HWY_UNROLL(8)
-  for (size_t m = 0; m < kConvolveChannels; ++m) {
-    if (m >= channels) break;
-    HWY_UNROLL(2)
-    for (size_t v = 0; v < kVectors; ++v) {
-      if (v * lanes < left) StoreFirst(sums[m][v], to[m] + x + v * lanes, left - v * lanes);
-    }
+  for (size_t m = 0; m < kChannels; ++m) {
+    HWY_UNROLL(3)
+    for (size_t v = 0; v < kVectors; ++v) row.Store(sums[m][v], first + m, x + v * lanes);
   }
 }
 
+// Some taps at a time, whose weights and sources stay in the first-level cache for the whole row.
 void ConvolveRow(const float* HWY_RESTRICT source, const int64_t* offsets, size_t taps,
                  const float* weights, const float* bias, size_t channels, size_t count,
                  float* const* to) {
-  for (size_t x = 0; x < count; x += kVectors * hn::Lanes(D())) {
-    ConvolveVectors(source, offsets, taps, weights, bias, channels, x, count - x, to);
+  constexpr size_t kTaps = 192;
+  const size_t step = kVectors * hn::Lanes(D());
+  for (size_t k = 0; k == 0 || k < taps; k += kTaps) {
+    const Row row = {bias, to, channels, count, k > 0};
+    for (size_t first = 0; first < channels; first += kChannels) {
+      for (size_t x = 0; x < count; x += step) {
+        ConvolveVectors(source, offsets + k, std::min(kTaps, taps - k),
+                        weights + k * kConvolveChannels, row, first, x);
+      }
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/budget.h"
 #include "base/saturate.h"
-#include "layers/float_io.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/library.h"
 #include "dvnn_layer.h"
-#include "layers/float_io.h"
+#include "layers/loops/floats.h"
 #include "tensor/users_code.h"
 
 namespace dvnn::layers {

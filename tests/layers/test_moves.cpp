@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves between tensors, held against the layouts' formulas element by element.
-#include "layers/moves.h"
+#include "layers/loops/moves.h"
 
 #include <algorithm>
 #include <cstring>

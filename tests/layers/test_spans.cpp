@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/spans.h"
+#include "layers/loops/spans.h"
 
 #include <random>
 

@@ -7,7 +7,7 @@
 #include "base/nth.h"
 #include "base/saturate.h"
 #include "layers/factories.h"
-#include "layers/spans.h"
+#include "layers/loops/spans.h"
 
 namespace dvnn::layers {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/share.h"
 #include "kernels/local_response.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 

@@ -7,8 +7,8 @@
 #include "kernels/curves.h"
 #include "kernels/elementwise.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
-#include "layers/pixel_blocks.h"
+#include "layers/loops/blocks.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

@@ -8,8 +8,7 @@
 #include "base/nth.h"
 #include "base/saturate.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
-#include "layers/strides.h"
+#include "layers/loops/floats.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::layers {

@@ -6,8 +6,8 @@
 #include "base/share.h"
 #include "kernels/softmax.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
-#include "layers/pixel_blocks.h"
+#include "layers/loops/blocks.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

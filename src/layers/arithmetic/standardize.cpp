@@ -11,9 +11,8 @@
 #include "kernels/standardise.h"
 #include "kernels/transpose.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
-#include "layers/pixel_blocks.h"
-#include "layers/strides.h"
+#include "layers/loops/blocks.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/saturate.h"
 #include "kernels/ssd.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

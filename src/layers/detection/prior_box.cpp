@@ -3,7 +3,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "base/nth.h"
 #include "layers/factories.h"
-#include "layers/movement/axis_places.h"
+#include "layers/loops/moves.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::layers {

@@ -7,7 +7,7 @@
 #include "base/share.h"
 #include "kernels/channels.h"
 #include "layers/factories.h"
-#include "layers/move_layer.h"
+#include "layers/loops/moves.h"
 
 namespace dvnn::layers {
 namespace {

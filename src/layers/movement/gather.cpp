@@ -6,9 +6,8 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
-#include "layers/movement/axis_places.h"
-#include "layers/strides.h"
+#include "layers/loops/floats.h"
+#include "layers/loops/moves.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::layers {

@@ -10,7 +10,7 @@
 #include "base/nth.h"
 #include "base/share.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

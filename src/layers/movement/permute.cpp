@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "layers/factories.h"
-#include "layers/move_layer.h"
+#include "layers/loops/moves.h"
 
 namespace dvnn::layers {
 

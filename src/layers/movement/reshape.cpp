@@ -2,8 +2,8 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
-#include "layers/move_layer.h"
+#include "layers/loops/floats.h"
+#include "layers/loops/moves.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::layers {

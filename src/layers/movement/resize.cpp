@@ -12,7 +12,7 @@
 #include "base/saturate.h"
 #include "base/share.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
+#include "layers/loops/floats.h"
 #include "layers/movement/resize_picture.h"
 #include "tensor/tensor_json.h"
 

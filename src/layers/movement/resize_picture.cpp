@@ -7,7 +7,7 @@
 #include "base/grid.h"
 #include "base/nth.h"
 #include "base/share.h"
-#include "layers/moves.h"
+#include "layers/loops/moves.h"
 #include "layers/workspace.h"
 #include "tensor/convert_tensor.h"
 #include "tensor/half.h"

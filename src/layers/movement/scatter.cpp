@@ -5,7 +5,7 @@
 #include "base/names.h"
 #include "base/nth.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

@@ -10,7 +10,7 @@
 #include "kernels/product.h"
 #include "kernels/transpose.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/share.h"
 #include "kernels/convolve.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

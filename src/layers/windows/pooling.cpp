@@ -10,7 +10,7 @@
 #include "base/share.h"
 #include "kernels/windows.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
+#include "layers/loops/floats.h"
 #include "tensor/half.h"
 
 namespace dvnn::layers {

@@ -12,8 +12,7 @@
 #include "base/saturate.h"
 #include "base/share.h"
 #include "layers/factories.h"
-#include "layers/float_layer.h"
-#include "layers/strides.h"
+#include "layers/loops/floats.h"
 #include "layers/windows/count_windows.h"
 
 namespace dvnn::layers {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/nth.h"
-#include "layers/spans.h"
+#include "layers/loops/spans.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
 

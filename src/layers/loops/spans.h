@@ -12,7 +12,7 @@
 #include "base/share.h"
 #include "base/span.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 

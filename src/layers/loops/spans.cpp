@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/spans.h"
+#include "layers/loops/spans.h"
 
 #include "base/saturate.h"
-#include "layers/strides.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/share.h"
 #include "layers/factories.h"
-#include "layers/float_io.h"
+#include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 
@@ -61,7 +61,8 @@ class PixelBlocks {
  private:
   static constexpr size_t kMostPieces = 16;
   static constexpr size_t kTileFloats = 1 << 13, kLeastPixels = 64, kMostPixels = 256;
-  // Blocks that are turned read and write some cache lines of each row, and are larger for that.
+  // PixelBlocks that are turned read and write some cache lines of each row, and are larger for
+  // that.
   static constexpr size_t kTurnedFloats = 1 << 15, kTurnedPixels = 64;
   static constexpr size_t kLeastTurned = 4, kMostTurned = kMostCount / kTurnedPixels;
   static constexpr size_t kLanes = 8;

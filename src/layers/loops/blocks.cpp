@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/pixel_blocks.h"
+#include "layers/loops/blocks.h"
 
 #include <cstring>
 #include <type_traits>
@@ -104,8 +104,8 @@ void PixelBlocks::cut(bool turns, const TensorDesc& input) {
   fast_blocks_ = (fast_ + fast_pixels_ - 1) / fast_pixels_;
 }
 
-// Blocks are written while others are read, so that the output must not lie where the input does,
-// unless each of its pixels does.
+// PixelBlocks are written while others are read, so that the output must not lie where the input
+// does, unless each of its pixels does.
 const uint8_t* PixelBlocks::source(const ConstTensorView& input, const TensorView& output) {
   const bool same = input.data == output.data && input.desc == output.desc;
   if (same || !is_float(input.desc.type) || !share_memory(input, output)) return read_moved(input);

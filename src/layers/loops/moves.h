@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves the elements of one tensor to another, each once and as they are: between layouts, and
-// between binary16 and floats where the types differ. What goes where is worked out when a layer is
-// made, as boxes: parts in which both places are sums of multiples of indices. Threads share them.
+// For layers whose results are elements of their inputs, or one value. `Moves` moves the elements
+// of one tensor to another, each once and as they are: between layouts, and between binary16 and
+// floats where the types differ. What goes where is worked out when a layer is made, as boxes:
+// parts in which both places are sums of multiples of indices. Threads share them. `MoveLayer` is
+// such a layer of any inputs, and make_places_layer() one whose axes each have places of their own.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/span.h"
+#include "layers/attributes.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {
@@ -90,5 +94,39 @@ class Moves {
 
 /// Returns whether any byte belongs to both.
 bool share_memory(const ConstTensorView& a, const TensorView& b);
+
+class MoveLayer final : public CpuLayer {
+ public:
+  /// Nothing is moved until parts are added, which together are the whole output.
+  MoveLayer(Span<const TensorDesc> inputs, const TensorDesc& output);
+  /// A part of the output that comes from the `input`-th input.
+  void add(size_t input, const MovedPart& part) { moves_[input].add(part); }
+  /// All of the output but the box of `count` elements at `begin` along each axis is `value`.
+  void add_border(const MovedPart::Axes& begin, const MovedPart::Axes& count, float value);
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override;
+
+ private:
+  const uint8_t* source(const ConstTensorView& input, Span<const TensorView> outputs) const;
+
+  TensorDesc output_;         // in the form in which it is moved
+  std::vector<Moves> moves_;  // by input
+  std::vector<Moves> border_;
+  uint32_t value_ = 0;  // the border's, in the output's type
+  std::vector<const uint8_t*> sources_;
+};
+
+/// The layer of one input that is moved as one part.
+LayerResult make_move_layer(const TensorDesc& input, const TensorDesc& output,
+                            const MovedPart& part);
+
+/// For each index of each axis of the output, the index of the input's axis, or kOutside. Indices
+/// that are not outside follow one another.
+using AxisPlaces = std::vector<std::vector<int>>;
+constexpr int kOutside = -1;
+
+/// The layer that moves them; what is outside along any axis is `value`.
+LayerResult make_places_layer(Span<const TensorDesc> inputs, const TensorDesc& output,
+                              AxisPlaces places, float value);
 
 }  // namespace dvnn::layers

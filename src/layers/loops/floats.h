@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers whose results depend on elements at several places compute in row-major float
-// (spans.h serves those of single elements, move_layer.h those that only move). These
-// classes read and write tensors of any type and layout: in place if the tensor is row-major float,
-// else through the slot's workspace, in tiles that threads share.
+// For layers whose results depend on elements at several places (spans.h serves those of single
+// elements, blocks.h those of one axis, moves.h those that only move): they compute in row-major
+// float. FloatReader and FloatWriter read and write tensors of any type and layout: in place if the
+// tensor is row-major float, else through the slot's workspace, in tiles that threads share.
+// make_float_layer() makes a layer of a function of whole tensors, and walks go over row-major
+// arrays.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "layers/moves.h"
+#include "base/nth.h"
+#include "layers/attributes.h"
+#include "layers/cost.h"
+#include "layers/loops/moves.h"
 #include "layers/workspace.h"
 #include "tensor/convert_tensor.h"
 #include "tensor/half.h"
@@ -139,5 +149,94 @@ class FloatWriter {
   float* floats_ = nullptr;
   std::optional<Moves> moves_;
 };
+
+/// What such layers have in common.
+class FloatTensors : public CpuLayer {
+ public:
+  FloatTensors(Span<const TensorDesc> inputs, const TensorDesc& output);
+  ~FloatTensors() override;
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) final;
+  void input_will_stay(size_t i) final { stays_[i] = true; }
+
+ protected:
+  /// Returns whether input `i` is the same each time.
+  bool input_stays(size_t i) const { return stays_[i]; }
+
+ private:
+  virtual void compute(const float* const* in, float* result) = 0;
+
+  std::vector<FloatReader> readers_;
+  FloatWriter writer_;
+  std::vector<const float*> in_;
+  std::vector<bool> stays_;
+};
+
+template <typename Compute>
+class FloatLayer final : public FloatTensors {
+ public:
+  FloatLayer(Span<const TensorDesc> inputs, const TensorDesc& output, Compute compute)
+      : FloatTensors(inputs, output), compute_(std::move(compute)) {}
+
+ private:
+  void compute(const float* const* in, float* result) override { compute_(in, result); }
+
+  Compute compute_;
+};
+
+/// The layer that calls compute(in, result): in[k] is the k-th input. They share no memory.
+template <typename Compute>
+LayerResult make_float_layer(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
+                             Compute compute) {
+  return std::unique_ptr<CpuLayer>(new FloatLayer<Compute>(inputs, outputs[0], std::move(compute)));
+}
+
+/// The cost of such a layer, which looks at `taps` elements for each of its results. What
+/// compute() has beside its inputs and its result is the layer's own to add.
+Cost float_layer_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
+                      uint64_t taps = 1);
+
+/// Elements from one index of an axis to the next, per axis.
+using Strides = std::array<int64_t, Shape::kMaxRank>;
+
+/// The strides of an array of that shape itself.
+Strides strides_of(const Shape& shape);
+/// The strides of an operand whose dimensions of 1 (and those that it lacks in front) repeat to
+/// `to`.
+Strides broadcast_strides(const Shape& from, const Shape& to);
+
+/// Calls visit(index) for each row along the last axis; `index` is that of every other axis.
+template <typename Visit>
+void for_each_row(const Shape& shape, Visit visit) {
+  const int last = shape.rank - 1;
+  const int64_t rows = shape.elements() / shape[last];
+  int index[Shape::kMaxRank] = {};
+  for (int64_t row = 0; row < rows; ++row) {
+    visit(static_cast<const int*>(index));
+    for (int i = last - 1; i >= 0 && ++index[i] == shape[i]; --i) index[i] = 0;
+  }
+}
+
+/// Calls visit(offset) for each index of `shape` in row-major order; the offset is `first` and
+/// follows `strides`.
+template <typename Visit>
+void walk(const Shape& shape, const Strides& strides, int64_t first, Visit visit) {
+  const int last = shape.rank - 1;
+  const int64_t step = nth(strides, last);
+  for_each_row(shape, [&](const int* index) {
+    int64_t at = first;
+    for (int i = 0; i < last; ++i) at += index[i] * nth(strides, i);
+    for (int k = 0; k < shape[last]; ++k) visit(at + k * step);
+  });
+}
+
+/// An array taken apart along some of its axes: each of `outer` begins a group, whose elements lie
+/// at `inner` from there. Both are in row-major order.
+struct Groups {
+  std::vector<uint32_t> outer, inner;
+};
+Groups group_along(const Shape& shape, const std::vector<int>& axes);
+
+/// Axes that are given, each once and below `rank`, in `axes`; else all of them.
+Result<std::vector<int>> axes_or_all(const std::vector<int>& axes, int rank);
 
 }  // namespace dvnn::layers

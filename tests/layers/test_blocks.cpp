@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers that look at all channels of a pixel, against what each means in row-major floats: in
 // every layout, with the output where the input lies, and on several threads.
-#include "layers/pixel_blocks.h"
+#include "layers/loops/blocks.h"
 
 #include <cmath>
 #include <functional>
@@ -14,7 +14,7 @@
 #include "named_layer.h"
 #include "tensor/half.h"
 
-namespace dvnn::test::pixel_blocks_tests {
+namespace dvnn::test::blocks_tests {
 
 using namespace dvnn::layers;
 using json = dvnn::Json;
@@ -227,7 +227,7 @@ START_TEST(channels_become_one_number) {
 }
 END_TEST
 
-DVNN_SUITE(pixel_blocks, channels_become_one_number, pixels_get_mean_0_and_variance_1,
-           pixels_get_lengths, channels_become_shares_of_one)
+DVNN_SUITE(blocks, channels_become_one_number, pixels_get_mean_0_and_variance_1, pixels_get_lengths,
+           channels_become_shares_of_one)
 
-}  // namespace dvnn::test::pixel_blocks_tests
+}  // namespace dvnn::test::blocks_tests

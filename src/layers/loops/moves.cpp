@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/moves.h"
+#include "layers/loops/moves.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include "base/nth.h"
 #include "base/share.h"
 #include "kernels/transpose.h"
-#include "layers/strides.h"
+#include "layers/loops/floats.h"
 #include "tensor/convert_tensor.h"
 #include "tensor/half.h"
 

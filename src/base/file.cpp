@@ -129,6 +129,16 @@ Status check_regular(const std::string& path) {
   return {};
 }
 
+Status check_folder(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) return failed(path);
+  if (!S_ISDIR(facts.st_mode)) {
+    return Error{ErrorCode::kInvalidArgument, "'" + path + "' is not a folder"};
+  }
+  if (faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) != 0) return failed(path);
+  return {};
+}
+
 Result<File> open_for_lines(const std::string& path) {
   constexpr mode_t kLinesMode = 0644;
   File file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | kCareful, kLinesMode));

@@ -62,6 +62,10 @@ Status write_file(const std::string& path, const std::string& bytes);
 /// give, to dlopen() or rename().
 Status check_regular(const std::string& path);
 
+/// An error unless files can be made in that folder. Somebody may change that at any time, so this
+/// is for telling early what has no chance, and not for safety.
+Status check_folder(const std::string& path);
+
 /// Opens a file, or anything else that takes lines, for appending. A named pipe that nobody reads
 /// is the error kNotFound; writing to a full one fails with EAGAIN.
 Result<File> open_for_lines(const std::string& path);

@@ -161,6 +161,11 @@ TransportResult create_file_transport(const TransportRequest& request) {
   const int64_t seconds = in.integer("rotate-seconds", 0, kMostSeconds, 0);
   const int64_t keep = in.integer("keep", 1, kMostFiles, kUsualFiles);
   DVNN_TRY(in.status());
+  // What is not there yet is waited for, as a broker is; a folder never becomes a file.
+  struct stat facts {};
+  if (stat(request.address.path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    return Error{ErrorCode::kInvalidArgument, "'" + request.address.path + "' is a folder"};
+  }
   return {std::make_unique<FileTransport>(request, static_cast<uint64_t>(bytes), seconds,
                                           static_cast<int>(keep))};
 }

@@ -20,11 +20,19 @@ Status encode([[maybe_unused]] Picture* picture) {
   picture->jpeg = std::move(jpeg);
   return {};
 #else
-  return Error{ErrorCode::kUnsupported, "gst-dvnn was built without libjpeg: no snapshots"};
+  return check_pictures();
 #endif
 }
 
 }  // namespace
+
+Status check_pictures() {
+#ifdef DVNN_HAVE_JPEG
+  return {};
+#else
+  return Error{ErrorCode::kUnsupported, "gst-dvnn was built without libjpeg: no snapshots"};
+#endif
+}
 
 Status encode_pictures(Document* document) {
   Status all;

@@ -6,6 +6,9 @@
 
 namespace dvnn::publish {
 
+/// An error where this build makes no pictures.
+Status check_pictures();
+
 /// Makes JPEGs of all that still have pixels, and writes those that have a file's name. Pictures
 /// that cannot be made or written are left out; the error says why, of the last of them.
 Status encode_pictures(Document* document);

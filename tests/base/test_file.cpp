@@ -61,6 +61,20 @@ START_TEST(pipes_devices_and_folders_are_refused_at_once) {
 }
 END_TEST
 
+START_TEST(a_folder_for_files_is_one_that_may_be_written_to) {
+  const Folder folder;
+  ck_assert(check_folder(folder.file("")).ok());
+  const std::string none = folder.file("none"), file = folder.file("file");
+  ck_assert(write_file(file, "").ok());
+  expect_refused(check_folder(none).error(), none, ": No such file or directory");
+  expect_refused(check_folder(file).error(), file, " is not a folder");
+  if (geteuid() == 0) return;  // who may write everywhere
+  ck_assert_int_eq(chmod(folder.file("").c_str(), 0500), 0);
+  expect_refused(check_folder(folder.file("")).error(), folder.file(""), ": Permission denied");
+  ck_assert_int_eq(chmod(folder.file("").c_str(), 0700), 0);
+}
+END_TEST
+
 // Some files of /proc, which have no size, wait for what comes next; dlopen() would read them.
 START_TEST(a_library_has_bytes) {
   const Folder folder;
@@ -138,7 +152,8 @@ START_TEST(variables_are_numbers_or_as_if_not_set) {
 }
 END_TEST
 
-DVNN_SUITE(file, pipes_devices_and_folders_are_refused_at_once, a_library_has_bytes,
+DVNN_SUITE(file, pipes_devices_and_folders_are_refused_at_once,
+           a_folder_for_files_is_one_that_may_be_written_to, a_library_has_bytes,
            what_is_read_is_bounded, only_own_regular_files_are_opened_within_a_folder,
            variables_are_numbers_or_as_if_not_set)
 

@@ -149,6 +149,7 @@ START_TEST(options_and_addresses_are_refused_by_name) {
     ck_assert_msg(why.find(part) != std::string::npos, "'%s' lacks '%s'", why.c_str(), part);
   };
   expect("file:", "", "'file:' names no file");
+  expect("file:/tmp", "", "'/tmp' is a folder");
   expect("somewhere", "", "is no url: file:PATH");
   expect("ftp://host/", "", "begins with 'ftp', and must with one of file, mqtt");
   expect("mqtt://", "", "names no host");

@@ -43,6 +43,7 @@
 #include "elements/dvpublish/streamdocuments.h"
 #include "errors.h"
 #include "log.h"
+#include "publish/pictures.h"
 
 DVNN_LOG_CATEGORY(publish_category, "dvpublish", "Publishing of what was found")
 #undef GST_CAT_DEFAULT
@@ -209,6 +210,7 @@ void PublishElement::event(GstEvent* event) {
 // --- states ------------------------------------------------------------------------------------
 
 Status PublishElement::connect(const PublishSettings& settings) {
+  if (settings.snapshot != Snapshot::kNone) DVNN_TRY(publish::check_pictures());
   DVNN_ASSIGN(const publish::Address address, chosen_address(settings));
   DVNN_ASSIGN(const publish::Options options, chosen_options(settings));
   const CharsPtr name(gst_object_get_name(GST_OBJECT(element())));

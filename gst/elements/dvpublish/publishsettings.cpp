@@ -51,6 +51,11 @@ Status check_url(const std::string& text, PublishSettings*) {
   return {};
 }
 
+Status check_snapshot_folder(const std::string& path, PublishSettings*) {
+  if (!path.empty()) DVNN_TRY(check_folder(path));
+  return {};
+}
+
 Status check_options(const std::string& text, PublishSettings*) {
   DVNN_TRY(publish::parse_options(text));
   return {};
@@ -106,7 +111,8 @@ void add_documents(Properties<PublishSettings>* table) {
   table->text(
       &PublishSettings::snapshot_folder, When::kPlaying,
       {"snapshot-folder", "Snapshot folder",
-       "Folder for pictures, which documents then name; empty to have them in the documents"});
+       "Folder for pictures, which documents then name; empty to have them in the documents"},
+      check_snapshot_folder);
   table->number(&PublishSettings::snapshot_size, When::kPlaying, 16, 2048,
                 {"snapshot-size", "Snapshot size", "Longest side of pictures, in pixels"});
   table->number(&PublishSettings::snapshot_quality, When::kPlaying, 1, 100,

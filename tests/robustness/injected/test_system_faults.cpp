@@ -242,7 +242,7 @@ START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
                       nullptr);
   g_file_set_contents(labels.c_str(), "one\ntwo\n", -1, nullptr);
   FaultPlan device("");
-  const std::string lines[] = {
+  std::vector<std::string> lines = {
       "dvconvert regions=tiles",
       "dvinfer network=" + network_path() + " " + FaultPlan::device(),
       "dvinfer max-in-flight=16 network=" + network_path() + " " + FaultPlan::device(),
@@ -250,10 +250,15 @@ START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
       "dvtrack",
       "dvzones zones-file=" + zones,
       "dvpublish location=" + folder.path() + "/out spool-folder=" + folder.path() + "/spool",
-      "dvoverlay"};
+      "dvpublish url=http://127.0.0.1:9/ snapshot=object snapshot-folder=" + folder.path(),
+      "dvoverlay blur=face show=label,text"};
+  if (GstElementFactory* reader = gst_element_factory_find("dvread")) {
+    lines.push_back("dvread marker-class=marker marker-families=aruco-4x4");
+    gst_object_unref(reader);
+  }
   for (const std::string& line : lines) {
     GstElement* element = gst_parse_launch(line.c_str(), nullptr);
-    ck_assert_ptr_nonnull(element);
+    ck_assert_msg(element != nullptr, "%s", line.c_str());
     // Twice: the second start finds what the first one has left.
     ck_assert_int_eq(gst_element_set_state(element, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
     for (int start = 0; start < 2; ++start) {

@@ -356,7 +356,39 @@ START_TEST(what_cannot_be_is_named) {
 }
 END_TEST
 
-DVNN_SUITE(import_keras, convolutions_follow_tensorflow, sequences_are_convolved_and_pooled,
+// Weights of another model, or an option of another kind, would make another network of it.
+START_TEST(an_architecture_that_its_weights_contradict_is_refused) {
+  const struct {
+    json more;
+    const char* says;
+  } cases[] = {{{{"filters", 5}}, "filters is 5, and its weights are made for 4"},
+               {{{"filters", "4"}}, "filters is \"4\""},
+               {{{"groups", 3}}, "groups is 3, and its weights are made for 1"},
+               {{{"kernel_size", {3, 1}}}, "kernel_size is not that of its weights, 3 and 3"},
+               {{{"kernel_size", 5}}, "kernel_size is not that of its weights"},
+               {{{"kernel_size", "x"}}, "kernel_size is not that of its weights"},
+               {{{"use_bias", "no"}}, "use_bias is \"no\", and must be true or false"},
+               {{{"data_format", 5}}, "5 is not supported (channels_last is)"}};
+  for (const auto& c : cases) {
+    json config = {{"use_bias", false}, {"filters", 4}, {"kernel_size", {3, 3}}, {"groups", 1}};
+    config.update(c.more);
+    KerasModel m;
+    m.layer("Conv2D", shaped("c", 8, 8, 3, config)).weights("c", "kernel:0", {3, 3, 3, 4});
+    expect_refused(convert_model(m), {"'c' (Conv2D)", c.says});
+  }
+  KerasModel slope;
+  slope.layer("LeakyReLU", shaped("l", 8, 8, 3, {{"alpha", "0.1"}}));
+  expect_refused(convert_model(slope), {"alpha is \"0.1\", and must be a number"});
+  KerasModel dense;
+  dense.layer("Flatten", shaped("f", 2, 2, 3, json::object()));
+  dense.layer("Dense", {{"name", "d"}, {"units", 7}, {"use_bias", false}});
+  expect_refused(convert_model(dense.weights("d", "kernel:0", {12, 5})),
+                 {"units is 7, and its weights are made for 5"});
+}
+END_TEST
+
+DVNN_SUITE(import_keras, an_architecture_that_its_weights_contradict_is_refused,
+           convolutions_follow_tensorflow, sequences_are_convolved_and_pooled,
            transposed_convolutions_double_the_size, flattened_pictures_keep_keras_order,
            functional_and_nested_models_are_walked, keras_1_names_are_known, vectors_are_inputs_too,
            what_cannot_be_is_named)

@@ -33,7 +33,10 @@ class Walk {
     if (depth > kMaxDepth) return Error{ErrorCode::kLimit, "models are nested too deeply"};
     const Json& layers = config.is_array() ? config : keras_option(config, {"layers"});
     if (!layers.is_array() || layers.empty() || layers.size() > kMaxLayers) {
-      return Error{ErrorCode::kMalformed, "the model's architecture has no list of layers"};
+      return Error{ErrorCode::kMalformed,
+                   format("the model's architecture has no list of layers, of which there may be "
+                          "%zu",
+                          kMaxLayers)};
     }
     for (const Json& entry : layers) {
       if (!entry.is_object() || !entry.contains("config")) {
@@ -312,6 +315,23 @@ Result<KerasTensor> import_declared(KerasImporter* importer, const KerasLayer& l
   return KerasTensor{out, false, row};
 }
 
+// Options of the wrong kind would be as if they were not there.
+Status check_kinds(const Json& config) {
+  for (const char* name : {"center", "keepdims", "use_bias", "bias"}) {
+    const Json& value = keras_option(config, {name});
+    if (value.is_null() || value.is_boolean()) continue;
+    return Error{ErrorCode::kMalformed,
+                 std::string(name) + " is " + shown(value) + ", and must be true or false"};
+  }
+  for (const char* name : {"alpha", "epsilon", "negative_slope", "threshold"}) {
+    const Json& value = keras_option(config, {name});
+    if (value.is_null() || value.is_number()) continue;
+    return Error{ErrorCode::kMalformed,
+                 std::string(name) + " is " + shown(value) + ", and must be a number"};
+  }
+  return {};
+}
+
 }  // namespace
 
 const Json& keras_option(const Json& config, std::initializer_list<const char*> keys) {
@@ -340,7 +360,9 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
     return made;
   }
   for (const Entry& entry : kLayers) {
-    if (layer.class_name == entry.class_name) return entry.import(importer, layer);
+    if (layer.class_name != entry.class_name) continue;
+    DVNN_TRY(check_kinds(layer.config));
+    return entry.import(importer, layer);
   }
   if (layer.class_name == "Lambda") {
     return Error{

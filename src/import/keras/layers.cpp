@@ -41,6 +41,14 @@ std::vector<float> turned(const std::vector<float>& weights, const Hdf5Array& ar
   return result;
 }
 
+// What the architecture says of weights is what they are: else one of the two is another model's.
+Status check_said(const KerasLayer& layer, const char* name, int64_t has) {
+  const Json& said = keras_option(layer.config, {name});
+  if (said.is_null() || said == has) return {};
+  return Error{ErrorCode::kMalformed, std::string(name) + " is " + shown(said) +
+                                          ", and its weights are made for " + std::to_string(has)};
+}
+
 // Kernel, strides, dilation and pads of a layer over a picture.
 Result<ConvSpec> conv_spec(const KerasLayer& layer, const Shape& in,
                            const std::vector<int64_t>& kernel) {
@@ -55,6 +63,14 @@ Result<ConvSpec> conv_spec(const KerasLayer& layer, const Shape& in,
   spec.dilation_y = dilation[0], spec.dilation_x = dilation[1];
   if (std::min(strides[0], strides[1]) < 1 || std::min(dilation[0], dilation[1]) < 1) {
     return Error{ErrorCode::kMalformed, "a stride or a dilation is 0"};
+  }
+  const Json& size = keras_option(config, {"kernel_size"});
+  const auto is_it = [&](const Json& y, const Json& x) { return y == kernel[0] && x == kernel[1]; };
+  const bool pair = size.is_array() && size.size() == 2;
+  if (!size.is_null() && !(pair ? is_it(size[0], size[1]) : is_it(size, size))) {
+    return Error{ErrorCode::kMalformed,
+                 format("kernel_size is not that of its weights, %lld and %lld",
+                        static_cast<long long>(kernel[0]), static_cast<long long>(kernel[1]))};
   }
   if (keras_option(config, {"padding"}) == "causal") {  // of sequences: nothing from the future
     spec.left = (spec.kernel_x - 1) * spec.dilation_x;
@@ -104,6 +120,10 @@ Result<KerasTensor> import_conv2d(KerasImporter* importer, const KerasLayer& lay
   DVNN_ASSIGN(ConvSpec spec, conv_spec(layer, shape, kernel.dims));
   spec.outputs = kernel.dims[3];
   spec.groups = kernel.dims[2] > 0 ? shape.c() / std::max<int64_t>(kernel.dims[2], 1) : 1;
+  DVNN_TRY(check_said(layer, "filters", spec.outputs));
+  if (spec.groups * kernel.dims[2] == shape.c()) {
+    DVNN_TRY(check_said(layer, "groups", spec.groups));
+  }
   DVNN_ASSIGN(auto bias, bias_of(layer, 1, spec.outputs));
   DVNN_ASSIGN(const int out, importer->builder.convolution(layer.name, in, spec, reordered(kernel),
                                                            std::move(bias)));
@@ -272,6 +292,7 @@ Result<KerasTensor> import_dense(KerasImporter* importer, const KerasLayer& laye
   if (!in.flat && shape.rank != 2) return dense_pixels(importer, layer, in);
   const int64_t outputs = layer.weights[0].dims[1];
   DVNN_TRY(keras_check_weights(layer, 0, {inputs, outputs}));
+  DVNN_TRY(check_said(layer, "units", outputs));
   const Hdf5Array& matrix = layer.weights[0];
   std::vector<float> weights(matrix.values.size());
   const size_t count = shape.count(), m = matrix.extent(1);

@@ -24,7 +24,8 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
   row.class_name.replace(row.class_name.find("1D"), 2, "2D");
   Json& config = row.config;
   // Names of Keras 1 and what they became.
-  static constexpr const char* kSizes[][2] = {{"strides", "strides"},
+  static constexpr const char* kSizes[][2] = {{"kernel_size", "kernel_size"},
+                                              {"strides", "strides"},
                                               {"subsample_length", "strides"},
                                               {"dilation_rate", "dilation_rate"},
                                               {"atrous_rate", "dilation_rate"},

@@ -93,8 +93,11 @@ Result<int> keras_picture(KerasImporter* importer, const KerasLayer& layer) {
   const KerasTensor& in = layer.inputs[0];
   const Shape& shape = importer->builder.shape_of(in.value);
   const Json& format_name = keras_option(layer.config, {"data_format", "dim_ordering"});
-  if (format_name == "channels_first" || format_name == "th") {
-    return Error{ErrorCode::kUnsupported, "channels_first is not supported (channels_last is)"};
+  const bool known = format_name.is_null() || format_name == "channels_last" ||
+                     format_name == "tf" || format_name == "default";
+  if (!known) {
+    return Error{ErrorCode::kUnsupported,
+                 shown(format_name) + " is not supported (channels_last is)"};
   }
   if (!in.flat && !in.row && shape.rank == kPictureRank) return in.value;
   const char* const of = in.row ? " of a sequence" : "";

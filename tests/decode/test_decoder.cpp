@@ -38,6 +38,22 @@ START_TEST(decoders_that_do_not_fit_are_refused_by_name) {
 }
 END_TEST
 
+// dvdecode and dvnet choose by it what they do with results.
+START_TEST(decoders_say_what_they_find) {
+  Outputs none, picture;
+  none.add("y", {1, 4}, {1, 2, 3, 4});
+  picture.add("map", {1, 1, 4, 4}, std::vector<float>(16, 0.0f));
+  const auto kind_of = [](const Outputs& outputs, const char* name, const json& params) {
+    auto made = outputs.make(name, params);
+    ck_assert_msg(made.ok(), "%s: %s", name, made.ok() ? "" : made.error().message.c_str());
+    return made.value()->kind();
+  };
+  ck_assert(kind_of(none, "none", json::object()) == objects::Kind::kAttributes);
+  ck_assert(kind_of(none, "classification", json::object()) == objects::Kind::kClassification);
+  ck_assert(kind_of(picture, "db", json::object()) == objects::Kind::kDetection);
+}
+END_TEST
+
 START_TEST(outputs_other_than_those_it_was_made_for_are_refused) {
   const NamedOutput rows = output("d", {1, 1, 3, 7}), more = output("d", {1, 1, 30, 7});
   auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
@@ -77,6 +93,6 @@ END_TEST
 
 DVNN_SUITE(decoders, decoders_that_do_not_fit_are_refused_by_name,
            outputs_other_than_those_it_was_made_for_are_refused,
-           outputs_that_do_not_fit_are_told_with_what_was_looked_for)
+           outputs_that_do_not_fit_are_told_with_what_was_looked_for, decoders_say_what_they_find)
 
 }  // namespace dvnn::test::decoder_tests

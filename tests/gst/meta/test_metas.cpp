@@ -212,7 +212,28 @@ START_TEST(boxes_are_drawn_behind_videoconvert_and_videoscale) {
 }
 END_TEST
 
-DVNN_WATCHED_SUITE(gst_metas, detections_pass_a_change_of_format,
+// What bindings and gst-inspect-1.0 call them.
+START_TEST(values_of_enumerations_have_names) {
+  const struct {
+    GType type;
+    int value;
+    const char* nick;
+  } cases[] = {{GST_TYPE_DV_REGION_KIND, GST_DV_REGION_FRAME, "frame"},
+               {GST_TYPE_DV_REGION_KIND, GST_DV_REGION_LIST, "list"},
+               {GST_TYPE_DV_REGION_KIND, GST_DV_REGION_TILE, "tile"},
+               {GST_TYPE_DV_REGION_KIND, GST_DV_REGION_OBJECT, "object"},
+               {GST_TYPE_DV_TENSOR_LAYOUT, GST_DV_TENSOR_LAYOUT_WHC8, "whc8"},
+               {GST_TYPE_DV_OBJECT_KIND, GST_DV_OBJECT_ATTRIBUTES, "attributes"}};
+  for (const auto& c : cases) {
+    auto* all = static_cast<GEnumClass*>(g_type_class_ref(c.type));
+    const GEnumValue* value = g_enum_get_value(all, c.value);
+    ck_assert_msg(value && std::string(value->value_nick) == c.nick, "%s", c.nick);
+    g_type_class_unref(all);
+  }
+}
+END_TEST
+
+DVNN_WATCHED_SUITE(gst_metas, values_of_enumerations_have_names, detections_pass_a_change_of_format,
                    detections_are_scaled_with_the_frame,
                    detections_keep_confidence_and_class_when_scaled,
                    detections_pass_a_tee_and_videorate, outputs_pass_a_change_of_format,

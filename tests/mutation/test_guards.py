@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A bug that was put to sleep does, once awake, what its line does as planted; and nothing while it sleeps.
+"""A bug that was put to sleep does, once awake, what its line does as planted; and nothing while it sleeps. Reasons
+for survivors are of lines that are there.
 
 Usage: test_guards.py COMPILER...
 """
@@ -143,6 +144,14 @@ class Guards(unittest.TestCase):
             self.said(program, DVNN_BUGS_REACHED=file)
             with open(file, 'rb') as f:
                 self.assertEqual(marks, f.read())
+
+    def test_a_reason_is_of_a_line_that_is_there(self):
+        root = os.path.dirname(os.path.dirname(HERE))
+        with open(os.path.join(HERE, 'reasons'), encoding='utf-8') as f:
+            rows = [line.split(' | ') for line in f if line.strip() and not line.startswith('#')]
+        for path, old, *_ in rows:
+            with open(os.path.join(root, path), encoding='utf-8') as f:
+                self.assertIn(old.strip(), map(str.strip, f), '%s: its line has gone, and so has the reason' % path)
 
 
 if __name__ == '__main__':

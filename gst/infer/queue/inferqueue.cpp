@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/format.h"
 #include "base/guard.h"
 #include "infer/watchdog.h"
 
@@ -32,6 +33,16 @@ bool InferQueue::has_room() const {
   return list_.has_room();
 }
 
+// Who looks for what stands still finds whom this waits for. What is known when a wait begins may
+// be of another wait.
+template <typename MayGoOn>
+void InferQueue::wait_as_upstream(std::unique_lock<std::mutex>* lock, const MayGoOn& may_go_on) {
+  constexpr std::chrono::seconds kLong{1};
+  if (changed_.wait_for(*lock, kLong, may_go_on)) return;
+  GST_INFO_ID(id(), "upstream has waited for a second: %s", whom_it_waits_for().c_str());
+  changed_.wait(*lock, may_go_on);
+}
+
 GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
   InferItems frame{item};  // its node is made before anything changes: add() alone can fail then
   std::unique_lock<std::mutex> lock(mutex_);
@@ -41,7 +52,7 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
                list_.inferences(), list_.limit(), order_.frames(), order_.limits().frames);
   }
   // An end that comes while this waits is for this frame, too.
-  changed_.wait(lock, [&] { return is_refused() || is_room(*item); });
+  wait_as_upstream(&lock, [&] { return is_refused() || is_room(*item); });
   if (is_refused()) {
     const GstFlowReturn flow = order_.frame_flow();
     GST_DEBUG_ID(id(), "a frame is refused: %s", gst_flow_get_name(flow));
@@ -56,6 +67,16 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
       item->number, item->runs.ready, item->regions.size(), order_.frames(), list_.inferences());
   changed_.notify_all();
   return GST_FLOW_OK;
+}
+
+// What the source side is at, which has to go on before there is room.
+std::string InferQueue::whom_it_waits_for() const {
+  const auto number = [](guint64 n) { return static_cast<unsigned long long>(n); };
+  if (pushed_ > 0) return format("downstream has not answered for frame %llu", number(pushed_));
+  const InferItem* const head = order_.head();
+  if (!head || !head->is_frame()) return "no frame is to leave";
+  return format("the next to leave is frame %llu: of its %zu regions %zu are taken, %zu running",
+                number(head->number), head->regions.size(), head->runs.taken, head->runs.running);
 }
 
 bool InferQueue::push_region(const ItemPtr& item) {
@@ -130,7 +151,7 @@ void InferQueue::wait_while_full() {
     return order_.frame_flow() != GST_FLOW_OK || order_.may_hold_more();
   };
   if (!may_go_on()) GST_LOG_ID(id(), "upstream waits: %zu frames are held", order_.frames());
-  changed_.wait(lock, may_go_on);
+  wait_as_upstream(&lock, may_go_on);
 }
 
 bool InferQueue::stand_aside() {
@@ -252,6 +273,7 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
   while (order_.flow() == GST_FLOW_OK) {
     if (ItemPtr next = take_next(watchdog_ms)) {
       order_.hand_out();
+      pushed_ = next->is_frame() ? next->number : 0;
       changed_.notify_all();
       return next;
     }
@@ -268,6 +290,7 @@ InferQueue::Stopped InferQueue::finish(bool is_event, GstFlowReturn flow, bool t
   const std::lock_guard<std::mutex> lock(mutex_);
   InferItems dropped;
   const Stopped stopped = order_.finish(is_event, flow, told, &dropped);
+  pushed_ = 0;
   for (const ItemPtr& item : dropped) list_.give_up(item.get());
   if (order_.flow() == GST_FLOW_FLUSHING) drop_all();
   changed_.notify_all();

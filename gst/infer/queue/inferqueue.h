@@ -124,6 +124,9 @@ class InferQueue {
   const char* id() const { return name_.c_str(); }
   bool is_room(const InferItem& item) const;
   bool takes_regions(const InferItem& item) const;
+  template <typename MayGoOn>
+  void wait_as_upstream(std::unique_lock<std::mutex>* lock, const MayGoOn& may_go_on);
+  std::string whom_it_waits_for() const;
   void close(InferItem* item);
   void drop_all();
   ItemPtr take_next(guint watchdog_ms);
@@ -138,6 +141,7 @@ class InferQueue {
   StreamOrder order_;
   WorkList list_;
   LateWork late_{&list_, name_};
+  guint64 pushed_ = 0;  // the frame that downstream has, between pop() and finish()
   // The head as it was logged last: its number, and its regions that are ready, taken, running.
   using Awaited = std::array<uint64_t, 4>;
   Awaited awaited_{};

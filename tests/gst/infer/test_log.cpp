@@ -57,6 +57,13 @@ class Log {
     return std::any_of(lines().all.begin(), lines().all.end(),
                        [&](const std::string& line) { return line.rfind(begin, 0) == 0; });
   }
+  /// Whether a line has this somewhere.
+  bool says(const std::string& part) {
+    const std::lock_guard<std::mutex> lock(lines().mutex);
+    return std::any_of(lines().all.begin(), lines().all.end(), [&](const std::string& line) {
+      return line.find(part) != std::string::npos;
+    });
+  }
   std::string text() {
     const std::lock_guard<std::mutex> lock(lines().mutex);
     std::string all;
@@ -96,7 +103,9 @@ START_TEST(downstream_that_takes_nothing_is_named) {
   Pipeline pipeline(painted_source(200) + infer(Looks::kRed, "name=infer max-in-flight=2") +
                     " ! identity name=after" + kSink);
   const gulong id = block(pipeline["after"], "src");
-  play_until(&pipeline, &log, "dvqueue: a frame waits for room: ");
+  play_until(&pipeline, &log,
+             "dvqueue: upstream has waited for a second: downstream has not answered for frame 1");
+  ck_assert_msg(log.has("dvqueue: a frame waits for room: "), "%s", log.text().c_str());
   // It was pushed, and nobody has answered.
   ck_assert_msg(log.has("dvinfer: frame 1 is pushed, with 1 regions"), "%s", log.text().c_str());
   ck_assert_msg(!log.has("dvinfer: frame 1: downstream says"), "%s", log.text().c_str());
@@ -149,6 +158,24 @@ START_TEST(a_run_that_does_not_end_is_told) {
 }
 END_TEST
 
+// Whoever waits behind it says so.
+START_TEST(a_device_that_keeps_a_frame_is_named) {
+  Log log;
+  FaultPlan faults("");
+  Pipeline pipeline(painted_source(60) + "dvconvert ! " +
+                    infer(Looks::kRed, "watchdog-ms=0 max-in-flight=1 " + FaultPlan::device()) +
+                    kSink);
+  demand(&pipeline, pipeline.set_state(GST_STATE_READY));
+  faults.set("exec:3:hang");
+  play_until(&pipeline, &log,
+             "dvqueue: upstream has waited for a second: the next to leave is frame 3: of its 1 "
+             "regions 1 are taken, 1 running");
+  faults.release();
+  demand(&pipeline, pipeline.run_to_end());
+  demand(&pipeline, pipeline.stop());
+}
+END_TEST
+
 // What the libraries below know comes the same way.
 START_TEST(libraries_log_in_categories_of_their_own) {
   Log log;
@@ -162,6 +189,6 @@ END_TEST
 
 DVNN_WATCHED_SUITE(gst_log, downstream_that_takes_nothing_is_named,
                    slots_that_are_hoarded_are_counted, a_run_that_does_not_end_is_told,
-                   libraries_log_in_categories_of_their_own)
+                   a_device_that_keeps_a_frame_is_named, libraries_log_in_categories_of_their_own)
 
 }  // namespace dvnn::test::log_tests

@@ -30,6 +30,10 @@ constexpr double kOtherClass = 0.5;
 // kBoast of what is above it less.
 constexpr double kModest = 2.3;
 constexpr double kBoast = 0.55;
+// Those that find it with less than kUsualSure are modest: it counts as much, but no more than
+// seven times what they say.
+constexpr double kUsualSure = 1.4;
+constexpr double kLeastSure = 0.2;
 constexpr double kUsualOdds = 2;     // of a track that begins, to be a false one
 constexpr double kMostStarts = 100;  // after which older ones count less and less
 constexpr double kLeastDoubtOfStarts =
@@ -188,6 +192,10 @@ void Learned::see_sure(double log_odds) {
 
 double Learned::boast() const {
   return kBoast * std::max(0.0, sure_ - kModest);
+}
+
+double Learned::modesty() const {
+  return std::max(1.0, kUsualSure / std::max(kLeastSure, sure_));
 }
 
 void Learned::see_start(bool real) {

@@ -102,6 +102,9 @@ class Learned {
   /// By how much less than its log-odds a detection is evidence: a detector that gives 0.98 to
   /// nearly all that is there doubts what it gives 0.8.
   double boast() const;
+  /// By how much more than its log-odds a detection is evidence: a detector may give 0.6 to what is
+  /// surely there.
+  double modesty() const;
   /// How much more evidence a track needs than where two detections in three that begin one are
   /// false: by the odds of that (Bayes' rule).
   double doubt_of_starts() const;

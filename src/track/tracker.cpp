@@ -116,6 +116,12 @@ void set_unknown_extents(const image::Corners& whole, Track* track) {
 
 }  // namespace
 
+void Tracker::configure(const Settings& settings) {
+  settings_ = settings;
+  const double least = std::max(static_cast<double>(settings.start), 1 - kMostSure);
+  neutral_ = std::min(0.0, std::log(least / (1 - least)));
+}
+
 Track* Tracker::take() {
   if (free_.empty()) {
     all_.push_back(std::make_unique<Track>());
@@ -253,12 +259,12 @@ void Tracker::believe(const Detection& detection, Time time, Track* track) {
       std::clamp(static_cast<double>(detection.confidence), 1 - kMostSure, kMostSure);
   const double share =
       track->hits == 0 ? 1 : std::min(1.0, seconds_between(track->seen, time) / kEvidenceSeconds);
-  const double log_odds = std::log(sure / (1 - sure));
+  const double log_odds = std::log(sure / (1 - sure)) - neutral_;
   if (track->hits > kSurelyThere) {
     learned_.see_sure(log_odds);
     learned_.see_look(track->missed > 0);
   }
-  track->evidence += share * (log_odds - learned_.boast());
+  track->evidence += share * (log_odds * learned_.modesty() - learned_.boast());
   const bool flips = detection.class_id != track->class_id;
   if (track->missed == 0 && track->hits > kSettled) learned_.see_label(flips);
   if (!flips) {

@@ -55,7 +55,7 @@ class Tracker {
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
-  void configure(const Settings& settings) { settings_ = settings; }
+  void configure(const Settings& settings);
   /// The camera has moved since the last frame: what was known is at other places in the next one.
   void move(const motion::Affine& camera);
   /// A frame that was inferred. Its size is 0 where it is not known; things then leave nowhere.
@@ -122,6 +122,9 @@ class Tracker {
   Track* take();
 
   Settings settings_;
+  // Log-odds from which on a detection is evidence: where less than 0.5 begins a track, the
+  // detector is sure of what it gives less than 0.5.
+  double neutral_ = 0;
   TrackIds* const ids_;
   Span<const Detection> detections_;
   image::Size frame_;

@@ -189,6 +189,10 @@ START_TEST(only_detectors_that_are_sure_of_nearly_all_boast) {
   }
   ck_assert_double_eq(modest.boast(), 0);
   ck_assert_msg(boasts.boast() > 0.4 && boasts.boast() < 1, "%g", boasts.boast());
+  ck_assert_double_eq(boasts.modesty(), 1);
+  Learned doubts;
+  for (int i = 0; i < 1000; ++i) doubts.see_sure(0.7);
+  ck_assert_double_eq_tol(doubts.modesty(), 2, 0.05);
 }
 END_TEST
 

@@ -29,10 +29,11 @@ START_TEST(tracks_are_confirmed_by_evidence_in_time) {
   }
   // What the detector itself doubts is never one, however long it lasts.
   Settings settings = times(500, 1000, 4);
-  settings.sure = settings.start = 0.4f;
+  settings.sure = 0.4f;
+  settings.start = 0.5f;
   Stream doubted(settings);
   for (int i = 0; i < 100; ++i) {
-    doubted.see(40 * i, {at(100, 100, 0.45f)});
+    doubted.see(40 * i, {at(100, 100, i == 0 ? 0.55f : 0.45f)});
     ck_assert_uint_eq(doubted.id(0), 0);
   }
 }
@@ -49,6 +50,23 @@ START_TEST(doubts_of_a_detector_that_is_mostly_sure_begin_nothing) {
       stream.see(40 * i, seen);
     }
     ck_assert_uint_eq(stream.id(5), sure ? 0 : 6);
+  }
+}
+END_TEST
+
+// Whoever lets less than 0.5 begin a track has a detector that is sure of that.
+START_TEST(a_detector_that_is_never_sure_is_believed_where_it_may_begin_tracks) {
+  Settings settings = times(500, 1000, 4);
+  settings.sure = settings.start = 0.3f;
+  Stream stream(settings);
+  for (int i = 0; i < 40; ++i) {
+    std::vector<Detection> seen;
+    for (int k = 0; k < 5; ++k) seen.push_back(at(100 * k, 300, 0.5f));
+    // Later it is known that 0.5 is as sure as it gets.
+    if (i >= 32) seen.push_back(at(100, 50, 0.5f));
+    stream.see(40 * i, seen);
+    ck_assert_uint_eq(stream.id(0), i < 4 ? 0 : 1);
+    if (i >= 32) ck_assert_uint_eq(stream.id(5), i < 34 ? 0 : 6);
   }
 }
 END_TEST
@@ -467,6 +485,7 @@ END_TEST
 
 DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
            where_most_starts_are_false_new_tracks_are_doubted,
+           a_detector_that_is_never_sure_is_believed_where_it_may_begin_tracks,
            a_missed_look_is_evidence_against_a_new_track, no_evidence_asked_for_is_at_once,
            doubts_of_a_detector_that_is_mostly_sure_begin_nothing,
            what_was_seen_all_the_time_keeps_its_detection,

@@ -12,7 +12,7 @@ NetworkInfoPtr describe_network(const network::Model& model) {
   for (const std::string& label : model.labels) labels.push_back(label.c_str());
   labels.push_back(nullptr);
   return NetworkInfoPtr(gst_dv_network_info_new(model.name.c_str(), model.decoder.name.c_str(),
-                                                model.decoder.params.dump().c_str(),
+                                                json_text(model.decoder.params).c_str(),
                                                 labels.data()));
 }
 

@@ -94,6 +94,7 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
   DVNN_ASSIGN(auto params, parse_json(gst_dv_network_info_get_decoder_params(network_.get()),
                                       std::string("the decoder's parameters of network '") +
                                           gst_dv_network_info_get_name(network_.get()) + "'"));
+  const JsonEnd end(&params);
   if (nms_threshold_ >= 0 && params.is_object()) params["nms_threshold"] = nms_threshold_;
   auto decoder = decode::create_decoder(name, params, named, library_.get());
   if (!decoder.ok()) {

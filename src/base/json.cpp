@@ -9,7 +9,9 @@
 
 #include "base/base64.h"
 #include "base/format.h"
-#include "base/json_text.h"
+
+template class nlohmann::basic_json<>;
+template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace dvnn {
 
@@ -88,18 +90,83 @@ Result<Json> parse_json(const std::string& text, const std::string& what,
   DVNN_TRY(check_json_extent(text, what));
   CancellableText block_by_block(text, cancellation);
   std::istream stream(&block_by_block);
-  Json value;
-  const bool parsed = read_json(stream, &value);
+  Json value = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
   DVNN_TRY(check_cancelled(cancellation));
-  if (!parsed) return Error{ErrorCode::kMalformed, what + " is not JSON"};
+  if (value.is_discarded()) return Error{ErrorCode::kMalformed, what + " is not JSON"};
   return value;
+}
+
+namespace {
+
+// JSON is shown on terminals, too: what printable() (format.h) takes away is escaped, which readers
+// of JSON do not notice. Within ASCII, JSON itself escapes all but DEL.
+void append_harmless(std::string_view json, std::string* to) {
+  for (size_t i = 0; i < json.size();) {
+    const auto byte = [&](size_t at) { return static_cast<uint32_t>(json[i + at]) & 0xffU; };
+    const size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
+    const std::string_view character = json.substr(i, length);
+    if (length == 4 || byte(0) == '\n' || is_printable(std::string(character))) {
+      *to += character;
+    } else {
+      const uint32_t code = length == 1 ? byte(0)
+                            : length == 2
+                                ? (byte(0) & 0x1f) << 6 | (byte(1) & 0x3f)
+                                : (byte(0) & 0xf) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f);
+      *to += format("\\u%04x", code);
+    }
+    i += length;
+  }
+}
+
+template <typename Value>
+std::string harmless_text(const Value& value, int indent, bool ascii) {
+  std::string text = value.dump(indent, ' ', ascii, Value::error_handler_t::replace);
+  const auto plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\n'; };
+  if (ascii || std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string harmless;
+  append_harmless(text, &harmless);
+  return harmless;
+}
+
+}  // namespace
+
+std::string json_text(const Json& value, int indent, bool ascii) {
+  return harmless_text(value, indent, ascii);
+}
+
+std::string json_text(const OrderedJson& value, int indent, bool ascii) {
+  return harmless_text(value, indent, ascii);
+}
+
+// Most strings need no escape at all.
+void append_json(std::string_view text, std::string* to) {
+  const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (std::all_of(text.begin(), text.end(), plain)) {
+    to->append("\"").append(text).append("\"");
+  } else {
+    *to += json_text(Json(text));
+  }
+}
+
+void append_json(double number, std::string* to) {
+  *to += Json(number).dump();
+}
+
+void let_go(Json* value) noexcept {
+  if (auto* list = value->get_ptr<Json::array_t*>()) {
+    for (Json& item : *list) let_go(&item);
+    list->clear();
+  } else if (auto* members = value->get_ptr<Json::object_t*>()) {
+    for (auto& [name, member] : *members) let_go(&member);
+    members->clear();
+  }
 }
 
 std::string shown(const Json& value) {
   constexpr size_t kMost = 40;
   // Lists and objects are shown by their kind only, because their text may be of any length.
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
-  return short_text(value.dump(), kMost);
+  return short_text(json_text(value), kMost);
 }
 
 JsonReader::JsonReader(const Json& object, std::string what)

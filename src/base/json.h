@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON: values (json_value.h), and reading what may be hostile: every access is checked, every
-// error names the field.
+// JSON: nlohmann's values, and reading what may be hostile: every access is checked, every error
+// names the field. A value throws where it is asked for what it is not; what comes from outside is
+// asked for its kind first, by JsonReader or is_...(). A constant value has no check in its [], so
+// at() is what reads.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/cancel.h"
-#include "base/json_value.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
+
+// Compiled once, in json.cpp.
+extern template class nlohmann::basic_json<>;
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace dvnn {
 
@@ -23,6 +31,32 @@ constexpr int kMaxJsonDepth = 64;
 
 /// Checks that parse_json() would accept a string of this size and depth; for code that writes one.
 Status check_json_extent(const std::string& text, const std::string& what);
+
+/// A value as text, on one line, or with `indent` spaces a level. What is no UTF-8 is replaced, and
+/// what terminals obey is escaped; with `ascii` all that is not ASCII. Numbers become the shortest
+/// text from which they can be read again.
+std::string json_text(const Json& value, int indent = -1, bool ascii = false);
+std::string json_text(const OrderedJson& value, int indent = -1, bool ascii = false);
+
+/// Appends a string or a number as json_text() writes it.
+void append_json(std::string_view text, std::string* to);
+void append_json(double number, std::string* to);
+
+/// Empties a value without taking memory: for that, a value that ends takes some, and where there
+/// is none the process ends. So what a running pipeline lets go of is emptied first. As deep as
+/// parse_json() reads.
+void let_go(Json* value) noexcept;
+/// Does so at the end of a block.
+class JsonEnd {
+ public:
+  explicit JsonEnd(Json* value) : value_(value) {}
+  ~JsonEnd() { let_go(value_); }
+  JsonEnd(const JsonEnd&) = delete;
+  JsonEnd& operator=(const JsonEnd&) = delete;
+
+ private:
+  Json* const value_;
+};
 
 /// A value as a message shows it: short, and on one line.
 std::string shown(const Json& value);

@@ -68,8 +68,9 @@ Status choose_form(const ConvertOptions& options, network::Model* model) {
 // How many outputs the parameters name parts for; -1: it is another kind of decoder.
 int outputs_read(const Json& params) {
   const auto count = [&](const char* name) {
-    return params.contains(name) && params[name].is_array() ? static_cast<int>(params[name].size())
-                                                            : 0;
+    return params.contains(name) && params.at(name).is_array()
+               ? static_cast<int>(params.at(name).size())
+               : 0;
   };
   const int parts = count("parts"), strides = count("strides");
   if (parts == 0) return -1;

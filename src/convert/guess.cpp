@@ -164,7 +164,7 @@ Result<std::string> doubt_preset(Span<const decode::NamedOutput> outputs, const 
   // Kinds of a family, like yolov8-obb, are not told by shapes.
   if (!guess || preset.rfind(guess->preset, 0) == 0) return std::string();
   const auto entry = [](const Json& from, const char* name) {
-    return from.contains(name) ? from[name] : Json();
+    return from.contains(name) ? from.at(name) : Json();
   };
   // Families that differ in neither are read alike.
   const bool alike = entry(guess->params, "parts") == entry(params, "parts") &&

@@ -60,10 +60,10 @@ Result<Preset> read_preset(const std::string& name, const Json& value, const Jso
   if (!params || !picture) in.fail("params", "required but missing, and 'picture', too");
   DVNN_TRY(in.status());
   preset.params = Json(*params);
-  DVNN_ASSIGN(const Json* own_picture, resolved(*picture, all["pictures"], "picture"));
+  DVNN_ASSIGN(const Json* own_picture, resolved(*picture, all.at("pictures"), "picture"));
   DVNN_ASSIGN(preset.picture, read_picture(*own_picture));
   if (!labels) return preset;
-  DVNN_ASSIGN(const Json* own_labels, resolved(*labels, all["labels"], "list of labels"));
+  DVNN_ASSIGN(const Json* own_labels, resolved(*labels, all.at("labels"), "list of labels"));
   for (const Json& label : *own_labels) {
     if (label.is_string()) preset.labels.push_back(label.get<std::string>());
   }

@@ -62,7 +62,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string raw_string(const Json& json) {
-  const std::string text = json.dump(-1, true);
+  const std::string text = json_text(json, -1, true);
   constexpr size_t kLongestMark = 16;  // C++ has no longer ones
   std::string mark = "json";
   while (text.find(")" + mark + "\"") != std::string::npos) mark += '_';
@@ -222,7 +222,7 @@ class Emitter {
     std::set<std::string> names;
     for (const auto& [name, value] : params.items()) {
       const bool list = value.is_array() && !value.empty();
-      DVNN_ASSIGN(const std::string type, cpp_type(list ? value[0] : value));
+      DVNN_ASSIGN(const std::string type, cpp_type(list ? value.at(0) : value));
       if (!names.insert(identifier(name)).second) {
         return Error{ErrorCode::kUnsupported,
                      "two parameters are called '" + identifier(name) + "' in C++"};
@@ -241,7 +241,7 @@ class Emitter {
       const Json list = value.is_array() ? value : Json::array({value});
       for (const Json& item : list) {
         DVNN_TRY(cpp_type(item));
-        one += (one.empty() ? "" : ",") + item.dump();
+        one += (one.empty() ? "" : ",") + json_text(item);
       }
       text += (text.empty() ? "" : ", ") + (value.is_array() ? "{" + one + "}" : one);
     }

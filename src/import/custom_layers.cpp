@@ -219,7 +219,7 @@ Result<std::vector<int64_t>> CustomLayer::output_dims(const Shape& input,
   for (const Param& param : params) {
     if (param.count > 0) counts[param.name] = param.count;
     if (param.count == 0 && param.type == "int")
-      numbers[param.name] = values[param.name].get<int64_t>();
+      numbers[param.name] = values.at(param.name).get<int64_t>();
   }
   std::vector<int64_t> dims;
   for (const std::string& expression : output) {
@@ -242,12 +242,12 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
     CustomLayer layer;
     JsonReader in(declared, "layer type '" + type + "'");
     if (const Json* affine = in.member("affine")) {
-      if (affine->size() != 2 || !affine->is_array() || !(*affine)[0].is_number() ||
-          !(*affine)[1].is_number()) {
+      if (affine->size() != 2 || !affine->is_array() || !affine->at(0).is_number() ||
+          !affine->at(1).is_number()) {
         in.fail("affine", "must be two numbers, a and b of x * a + b");
       }
       DVNN_TRY(in.status());
-      layer.affine = {(*affine)[0].get<float>(), (*affine)[1].get<float>()};
+      layer.affine = {affine->at(0).get<float>(), affine->at(1).get<float>()};
       layers[type] = std::move(layer);
       continue;
     }

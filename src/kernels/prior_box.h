@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "kernels/prior.h"
 

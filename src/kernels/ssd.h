@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "kernels/prior.h"
 #include "kernels/suppression.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "layers/cpu_layer.h"
 
 struct dvnn_layer_class;

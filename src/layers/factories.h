@@ -2,7 +2,7 @@
 // Helpers for the functions of several layers' attributes (attributes.h).
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "layers/attributes.h"
 #include "layers/cost.h"
 

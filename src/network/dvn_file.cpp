@@ -132,7 +132,7 @@ Result<Model> read_dvn(const std::string& path, const Cancellation* cancellation
 
 Status write_dvn(const Model& model, const std::string& path) {
   if (Status s = validate(model); !s.ok()) return s.error().within("network '" + model.name + "'");
-  const std::string text = model_to_json(model).dump();
+  const std::string text = json_text(model_to_json(model));
   // The writer refuses a file that the reader would refuse.
   if (Status s = check_json_extent(text, "the description"); !s.ok()) {
     return s.error().within("network '" + model.name + "'");

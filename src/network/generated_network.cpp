@@ -167,7 +167,7 @@ Status describe_outputs(const Json& list, Model* model) {
   }
   for (size_t i = 0; i < list.size(); ++i) {
     TensorInfo& tensor = model->tensor(model->outputs[i].tensor);
-    JsonReader in(list[i], "an output");
+    JsonReader in(list.at(i), "an output");
     const std::string name = in.text("name");
     const TensorDesc desc = read_desc(&in);
     DVNN_TRY(in.status());

@@ -16,6 +16,12 @@
 #include "tensor/tensor_json.h"
 
 namespace dvnn::network {
+
+Model::~Model() {
+  let_go(&decoder.params);
+  let_go(&saved.graph);
+}
+
 namespace {
 
 using device::ConvRun;

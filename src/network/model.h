@@ -82,6 +82,14 @@ struct SavedGraph {
 };
 
 struct Model {
+  Model() = default;
+  Model(const Model&) = default;
+  Model(Model&&) = default;
+  Model& operator=(const Model&) = default;
+  Model& operator=(Model&&) = default;
+  /// Takes no memory, for which its JSON is let go of.
+  ~Model();
+
   std::string name;
   std::string producer;  // "dvnet 0.1.0"
   std::string source;    // "caffe: deploy.prototxt, weights.caffemodel"

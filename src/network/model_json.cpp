@@ -353,7 +353,8 @@ Status read_saved(Json graph, const Cancellation* cancellation, SavedGraph* save
       auto place = place_from_json(*weights);
       if (!place.ok()) return place.error().within(format("graph node %d", own));
       saved->weights[own] = place.value();
-      node.erase("weights");
+      let_go(&*weights);
+      node.erase(weights);
     }
   }
   saved->graph = std::move(graph);
@@ -418,6 +419,7 @@ Json model_to_json(const Model& model) {
 
 Result<Model> model_from_json(Json object, const Cancellation* cancellation) {
   Model model;
+  const JsonEnd end(&object);
   JsonReader in(object, "the description");
   model.name = in.text("name", "");
   model.producer = in.text("producer", "");

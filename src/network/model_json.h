@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/cancel.h"
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "network/model.h"
 

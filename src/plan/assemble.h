@@ -2,7 +2,7 @@
 // The rewritten graph -> a model: layouts, steps, packed weights, memory.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "network/model.h"
 #include "plan/graph.h"

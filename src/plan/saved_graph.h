@@ -3,7 +3,7 @@
 // Its convolutions' weights are those of the network's packed streams.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "network/model.h"
 #include "plan/graph.h"
 #include "plan/options.h"

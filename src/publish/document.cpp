@@ -257,7 +257,7 @@ std::string utc_text(int64_t nanoseconds) {
 }
 
 std::string to_line(const Document& document, const Identity& identity, uint64_t seq,
-                    const Json& fields) {
+                    const std::string& fields) {
   constexpr size_t kRoom = 512, kRoomOfObject = 256;
   const auto* frame = std::get_if<FrameFacts>(&document.facts);
   LineWriter out(kRoom + (frame ? kRoomOfObject * frame->objects.size() : 0));
@@ -278,7 +278,7 @@ std::string to_line(const Document& document, const Identity& identity, uint64_t
   }
   std::visit([&out](const auto& facts) { put(facts, &out); }, document.facts);
   if (document.picture) put(*document.picture, &out.name("picture"));
-  if (fields.is_object() && !fields.empty()) out.name("fields").raw(fields.dump_as_given());
+  if (!fields.empty()) out.name("fields").raw(fields);
   out.end_object();
   return out.take();
 }
@@ -296,14 +296,15 @@ std::string status_document(const Identity& identity, bool online) {
   return out.take();
 }
 
-Result<Json> parse_fields(const std::string& text) {
-  if (text.empty()) return Json();
-  DVNN_ASSIGN(Json fields, parse_json(text, "fields"));
+Result<std::string> parse_fields(const std::string& text) {
+  if (text.empty()) return text;
+  DVNN_ASSIGN(const Json fields, parse_json(text, "fields"));
   if (!fields.is_object()) {
     return Error{ErrorCode::kMalformed,
                  "fields is " + shown(fields) + ", and must be an object: {\"site\":\"Kyoto\"}"};
   }
-  return fields;
+  if (fields.empty()) return std::string();
+  return json_text(OrderedJson::parse(text));
 }
 
 }  // namespace dvnn::publish

@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
 #include "objects/object.h"
 #include "publish/transport.h"
@@ -106,15 +105,16 @@ struct Document {
 /// Sixteen random hexadecimal digits.
 std::string new_session();
 
-/// One line, without its end. `fields` is an object, or null.
+/// One line, without its end. `fields` is an object as text, or nothing.
 std::string to_line(const Document& document, const Identity& identity, uint64_t seq,
-                    const Json& fields);
+                    const std::string& fields);
 
 /// The document that says whether somebody publishes.
 std::string status_document(const Identity& identity, bool online);
 
-/// The property `extra-fields`: an object, or nothing.
-Result<Json> parse_fields(const std::string& text);
+/// The property `extra-fields`, an object or nothing, as it stands in documents: without spaces,
+/// and nothing if it is empty.
+Result<std::string> parse_fields(const std::string& text);
 
 /// "2026-11-23T21:50:13.123456Z"
 std::string utc_text(int64_t nanoseconds);

@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "base/json_value.h"
+#include "base/json.h"
 
 namespace dvnn::publish {
 namespace {

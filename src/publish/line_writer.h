@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes JSON as text, member by member, without a tree of values in between: a camera's documents
-// are many and alike, and with a tree (ours, or nlohmann's) half as many are written in a second.
-// What it writes is what Json::dump_as_given() writes of the same members.
+// are many and alike, and with a tree half as many are written in a second. What it writes is what
+// json_text() writes of an OrderedJson of the same members.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,8 @@ Status read_box(const Json& json, const std::string& what, image::Corners* box) 
     return Error{ErrorCode::kInvalidArgument,
                  what + " must be four numbers, [x, y, width, height], not " + shown(json)};
   }
-  const double x = json[0].get<double>(), y = json[1].get<double>();
-  *box = {x, y, x + json[2].get<double>(), y + json[3].get<double>()};
+  const double x = json.at(0).get<double>(), y = json.at(1).get<double>();
+  *box = {x, y, x + json.at(2).get<double>(), y + json.at(3).get<double>()};
   return {};
 }
 
@@ -39,11 +39,11 @@ Status read_points(const Json& json, const std::string& what, image::Corners* bo
                  what + format(" must be an array of 3 to %zu pairs [x, y]", kMostPoints)};
   }
   for (size_t i = 0; i < json.size(); ++i) {
-    if (!is_list_of(json[i], 2, 2) || !are_numbers(json[i])) {
+    if (!is_list_of(json.at(i), 2, 2) || !are_numbers(json.at(i))) {
       return Error{ErrorCode::kInvalidArgument,
-                   what + " has " + shown(json[i]) + ", which is no pair [x, y]"};
+                   what + " has " + shown(json.at(i)) + ", which is no pair [x, y]"};
     }
-    const double x = json[i][0].get<double>(), y = json[i][1].get<double>();
+    const double x = json.at(i).at(0).get<double>(), y = json.at(i).at(1).get<double>();
     if (i == 0) *box = {x, y, x, y};
     *box = {std::min(box->x0, x), std::min(box->y0, y), std::max(box->x1, x), std::max(box->y1, y)};
   }
@@ -52,7 +52,7 @@ Status read_points(const Json& json, const std::string& what, image::Corners* bo
 
 Status read_shape(const Json& json, const std::string& what, Area* area) {
   for (const auto& member : json.items()) {
-    const std::string& key = member.first;
+    const std::string& key = member.key();
     if (key != "name" && key != "box" && key != "points" && key != "unit") {
       return Error{ErrorCode::kInvalidArgument,
                    what + ": there is no field '" + key + "', but name, box, points and unit"};

@@ -2,7 +2,7 @@
 // A tensor's description as JSON members: "type", "layout", "shape".
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "tensor/tensor.h"
 
 namespace dvnn {

@@ -16,7 +16,7 @@ dvnn_shape shape_for_users(const TensorDesc& desc) {
 }
 
 std::string text_for_users(const Json& params) {
-  return params.dump();
+  return json_text(params);
 }
 
 std::string UsersMessage::said() const {

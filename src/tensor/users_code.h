@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "dvnn_layer.h"
 #include "tensor/tensor.h"
 

@@ -12,20 +12,20 @@ struct Picture {
   float y(double at) const { return static_cast<float>(at / height); }
 };
 
-Json corners_json(const image::Corners& c, const Picture& picture) {
+OrderedJson corners_json(const image::Corners& c, const Picture& picture) {
   return {picture.x(c.x0), picture.y(c.y0), picture.x(c.x1), picture.y(c.y1)};
 }
 
-Json points_json(const std::vector<objects::Point>& points, const Picture& picture) {
-  Json list = Json::array();
+OrderedJson points_json(const std::vector<objects::Point>& points, const Picture& picture) {
+  OrderedJson list = OrderedJson::array();
   for (const objects::Point& p : points) {
     list.push_back({picture.x(p.x), picture.y(p.y), p.confidence});
   }
   return list;
 }
 
-Json runs_json(const objects::MaskCells& cells) {
-  Json runs = Json::array();
+OrderedJson runs_json(const objects::MaskCells& cells) {
+  OrderedJson runs = OrderedJson::array();
   for (size_t at = 0; at < cells.size();) {
     size_t end = at;
     while (end < cells.size() && cells[end] == cells[at]) ++end;
@@ -38,16 +38,16 @@ Json runs_json(const objects::MaskCells& cells) {
 
 }  // namespace
 
-static Json object_json(const objects::Object& o, double width, double height) {
+static OrderedJson object_json(const objects::Object& o, double width, double height) {
   const Picture picture{width, height};
   if (o.kind == objects::Kind::kClassification) {
     return {
         {"cls", o.class_id}, {"label", o.label}, {"prob", o.confidence}, {"logit", o.raw_score}};
   }
-  Json json = {{"cls", o.class_id},
-               {"label", o.label},
-               {"conf", o.confidence},
-               {"box", corners_json(o.box, picture)}};
+  OrderedJson json = {{"cls", o.class_id},
+                      {"label", o.label},
+                      {"conf", o.confidence},
+                      {"box", corners_json(o.box, picture)}};
   if (!o.outline.empty()) json["outline"] = points_json(o.outline, picture);
   if (!o.points.empty()) json["points"] = points_json(o.points, picture);
   if (!o.skeleton.empty()) json["skeleton"] = o.skeleton;
@@ -63,8 +63,8 @@ static Json object_json(const objects::Object& o, double width, double height) {
   return json;
 }
 
-Json objects_json(const objects::Objects& found, double width, double height) {
-  Json list = Json::array();
+OrderedJson objects_json(const objects::Objects& found, double width, double height) {
+  OrderedJson list = OrderedJson::array();
   for (const objects::Object& o : found) list.push_back(object_json(o, width, height));
   return list;
 }

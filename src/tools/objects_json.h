@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "objects/object.h"
 
 namespace dvnn::tools {
@@ -12,6 +12,6 @@ namespace dvnn::tools {
 /// A JSON object for each. Places are fractions of a picture of `width` x `height` pixels, in
 /// single precision. Members that an object does not have are left out. A mask's cells are runs:
 /// value, how many, and so on, row by row.
-Json objects_json(const objects::Objects& found, double width, double height);
+OrderedJson objects_json(const objects::Objects& found, double width, double height);
 
 }  // namespace dvnn::tools

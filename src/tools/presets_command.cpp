@@ -26,7 +26,7 @@ int list_presets(const Arguments& arguments) {
   if (!found.ok()) return fail(found.error());
   const convert::Preset& preset = found.value();
   if (arguments.given("params")) {
-    std::printf("%s\n", preset.params.dump(1).c_str());
+    std::printf("%s\n", json_text(preset.params, 1).c_str());
     return 0;
   }
   const InputSpec& picture = preset.picture;
@@ -38,7 +38,7 @@ int list_presets(const Arguments& arguments) {
       double{picture.scale[2]}, to_string(picture.resize), picture.pad_value[0],
       picture.pad_value[1], picture.pad_value[2]);
   std::printf("decoder: --decoder %s --decoder-params '%s'\n", preset.decoder.c_str(),
-              preset.params.dump(-1, true).c_str());
+              json_text(preset.params, -1, true).c_str());
   std::printf("labels: %zu\n", preset.labels.size());
   return 0;
 }

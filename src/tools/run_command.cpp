@@ -31,8 +31,8 @@ struct RunOptions {
 };
 
 // Prints ASCII only, for terminals; bytes of a file's name that are not UTF-8 do not throw.
-std::string json_line(const Json& value) {
-  return value.dump_as_given(-1, true);
+std::string json_line(const OrderedJson& value) {
+  return json_text(value, -1, true);
 }
 
 std::vector<float> values_of(const ConstTensorView& view) {
@@ -42,8 +42,8 @@ std::vector<float> values_of(const ConstTensorView& view) {
 }
 
 // The shape of the "outputs" member: what a network without a decoder has to say.
-Json outputs_json(Session* session) {
-  Json outputs = Json::object();
+OrderedJson outputs_json(Session* session) {
+  OrderedJson outputs = OrderedJson::object();
   const network::Model& model = session->model();
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     const ConstTensorView view = session->slot().output(i);
@@ -123,11 +123,11 @@ Status run_numbers(Session* session, const std::string& path, const RunOptions& 
     if (count > 1) one.dims[0] = 1;
     DVNN_TRY(session->load(path, &one));
     DVNN_TRY(run_slot(session, path, options, &results));
-    const Json result = {{"numbers", base_name(path)}, {"outputs", outputs_json(session)}};
+    const OrderedJson result = {{"numbers", base_name(path)}, {"outputs", outputs_json(session)}};
     if (options.json) {
       std::printf("%s\n", json_line(result).c_str());
     } else {
-      std::printf("%s: %s\n", printable(path).c_str(), json_line(result["outputs"]).c_str());
+      std::printf("%s: %s\n", printable(path).c_str(), json_line(result.at("outputs")).c_str());
     }
   }
   if (options.dump_folder.empty()) return {};
@@ -142,7 +142,8 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   if (!options.dump_folder.empty()) {
     DVNN_TRY(dump_outputs(session, options.dump_folder, path, results, 1));
   }
-  Json result = {{"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
+  OrderedJson result = {
+      {"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
   decode::Decoder* decoder = session->decoder();
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;

@@ -22,11 +22,11 @@ void read_points(JsonReader* in, size_t least, Shape* shape) {
                     format("must be an array of %zu to %zu pairs [x, y]", least, kMostPoints));
   }
   for (const Json& pair : *list) {
-    const bool good = pair.is_array() && pair.size() == 2 && pair[0].is_number() &&
-                      pair[1].is_number() && std::isfinite(pair[0].get<double>()) &&
-                      std::isfinite(pair[1].get<double>());
+    const bool good = pair.is_array() && pair.size() == 2 && pair.at(0).is_number() &&
+                      pair.at(1).is_number() && std::isfinite(pair.at(0).get<double>()) &&
+                      std::isfinite(pair.at(1).get<double>());
     if (!good) return in->fail("points", "has " + shown(pair) + ", which is no pair [x, y]");
-    shape->points.emplace_back(pair[0].get<double>(), pair[1].get<double>());
+    shape->points.emplace_back(pair.at(0).get<double>(), pair.at(1).get<double>());
   }
 }
 
@@ -119,7 +119,7 @@ Status read_list(const Json& json, const char* name, const std::string& what, Re
   }
   std::set<std::string> names;
   for (size_t i = 0; i < list->size(); ++i) {
-    DVNN_ASSIGN(auto shape, read((*list)[i], what + format(": %s[%zu]", name, i)));
+    DVNN_ASSIGN(auto shape, read(list->at(i), what + format(": %s[%zu]", name, i)));
     if (!names.insert(shape.name).second) {
       return Error{ErrorCode::kInvalidArgument, what + format(": %s[%zu] is called '", name, i) +
                                                     short_text(shape.name, kMostShownBytes) +
@@ -140,9 +140,9 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
     return Error{ErrorCode::kInvalidArgument, what + " must be an object with 'areas' and 'lines'"};
   }
   for (const auto& member : json.items()) {
-    if (member.first != "areas" && member.first != "lines") {
+    if (member.key() != "areas" && member.key() != "lines") {
       return Error{ErrorCode::kInvalidArgument, what + ": there is no field '" +
-                                                    short_text(member.first, kMostShownBytes) +
+                                                    short_text(member.key(), kMostShownBytes) +
                                                     "', but 'areas' and 'lines'"};
     }
   }

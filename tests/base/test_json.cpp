@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 
+#include <cmath>
+
 #include "check_suite.h"
 
 namespace dvnn::test::json_tests {
@@ -99,7 +101,96 @@ START_TEST(many_numbers_are_packed_and_come_back) {
 }
 END_TEST
 
+// Constant values of nlohmann's have no check in their [].
+START_TEST(wrong_kinds_and_absent_members_throw) {
+  int thrown = 0;
+  const json object = {{"a", "text"}, {"list", {1}}};
+  const auto expect = [&](auto ask) {
+    try {
+      ask();
+    } catch (const json::exception&) {
+      ++thrown;
+    }
+  };
+  expect([&] { (void)object.at("a").get<int>(); });
+  expect([&] { (void)object.at("list").get<std::string>(); });
+  expect([&] { (void)object.at("b"); });
+  expect([&] { (void)object.at("list").at(1); });
+  ck_assert_int_eq(thrown, 4);
+}
+END_TEST
+
+START_TEST(members_are_written_by_name_or_as_given) {
+  json by_name = {{"z", 1}, {"a", {{"y", 2}, {"b", 3}}}};
+  by_name["m"] = nullptr;
+  OrderedJson as_given = {{"z", 1}, {"a", {{"y", 2}, {"b", 3}}}};
+  as_given["m"] = nullptr;
+  as_given["z"] = 4;  // keeps its place
+  dvnn_assert_text(json_text(by_name), R"({"a":{"b":3,"y":2},"m":null,"z":1})");
+  dvnn_assert_text(json_text(as_given), R"({"z":4,"a":{"y":2,"b":3},"m":null})");
+  dvnn_assert_text(json_text(json({{"a", {1, json::object()}}}), 1),
+                   "{\n \"a\": [\n  1,\n  {}\n ]\n}");
+}
+END_TEST
+
+START_TEST(what_terminals_obey_is_escaped) {
+  const auto check = [](const char* any, const std::string& wanted) {
+    std::string text;
+    append_json(any, &text);
+    dvnn_assert_text(text, wanted.c_str());
+    dvnn_assert_text(json_text(json(any)), wanted.c_str());
+    dvnn_assert_text(json_text(json({{any, 1}}), 1), ("{\n " + wanted + ": 1\n}").c_str());
+    ck_assert(json::parse(text) == json(any));  // receivers do not notice
+  };
+  check("a\x7f\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "\"a\\u007f\\u0080\\u009b\\u009f\xc2\xa0\"");
+  check("\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c\xe2\x80\xae\xe2\x81\xa9",
+        "\"\\u200e\\u200f\\u061c\\u202e\\u2069\"");
+  check("\xe2\x80\x90 \xf0\x9f\x90\xa6 caf\xc3\xa9 \"\\\n",
+        "\"\xe2\x80\x90 \xf0\x9f\x90\xa6 caf\xc3\xa9 \\\"\\\\\\n\"");
+}
+END_TEST
+
+// Network files are compared by their bytes, so text is what it has been.
+START_TEST(text_is_what_it_has_been) {
+  const auto check = [](const json& value, const char* wanted) {
+    dvnn_assert_text(json_text(value), wanted);
+  };
+  check(json::parse("[true,-1,0,18446744073709551615,-9223372036854775808]"),
+        "[true,-1,0,18446744073709551615,-9223372036854775808]");
+  check(json::parse("[1e300,-0.0,0.1,1e-7,100.0,1e15,1e16]"),
+        "[1e+300,-0.0,0.1,1e-07,100.0,1000000000000000.0,1e+16]");
+  check(json(0.1f), "0.10000000149011612");
+  check(json(NAN), "null");
+  check(json::parse(R"({"b":[{}],"a":"\u00e9\n\"\\\u0001","b":2})"),
+        "{\"a\":\"\xc3\xa9\\n\\\"\\\\\\u0001\",\"b\":2}");
+  check(json("a\xff"
+             "b"),
+        "\"a\xef\xbf\xbd"
+        "b\"");
+  dvnn_assert_text(json_text(json("\xc3\xa9\xed\xa0"), -1, true), "\"\\u00e9\\ufffd\\ufffd\"");
+  std::string number;
+  append_json(0.25, &number);
+  dvnn_assert_text(number, "0.25");
+}
+END_TEST
+
+START_TEST(what_is_let_go_of_is_empty) {
+  json list = {1, {{"a", {"b", {1, 2}}}}, "text"}, object = {{"a", {{"b", {1}}}}}, text = "text";
+  for (json* value : {&list, &object, &text}) let_go(value);
+  ck_assert(list == json::array() && object == json::object() && text == "text");
+  {
+    object["a"] = 1;
+    const JsonEnd end(&object);
+    ck_assert(!object.empty());
+  }
+  ck_assert(object == json::object());
+}
+END_TEST
+
 DVNN_SUITE(json, many_numbers_are_packed_and_come_back, text_is_parsed_within_limits,
-           values_are_shown_on_one_short_line, reads_fields_and_defaults, refusals_name_the_field)
+           values_are_shown_on_one_short_line, wrong_kinds_and_absent_members_throw,
+           members_are_written_by_name_or_as_given, what_terminals_obey_is_escaped,
+           text_is_what_it_has_been, what_is_let_go_of_is_empty, reads_fields_and_defaults,
+           refusals_name_the_field)
 
 }  // namespace dvnn::test::json_tests

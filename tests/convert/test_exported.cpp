@@ -41,7 +41,7 @@ std::string found(const Outputs& outputs, const convert::Exported* exported, dou
   if (!guess.value()) return "none";
   const Json& params = guess.value()->params;
   const auto text = [&](const char* name) {
-    return params.contains(name) ? " " + params[name].dump() : std::string(" -");
+    return params.contains(name) ? " " + json_text(params[name]) : std::string(" -");
   };
   return guess.value()->preset + text("box") + text("parts") + text("num_classes");
 }

@@ -230,7 +230,7 @@ END_TEST
 START_TEST(the_size_of_the_input_is_told) {
   json params = {{"library", "libcells.so"}};
   set_input_size("cells", {320, 240}, &params);
-  const std::string image = params["image"].dump();
+  const std::string image = json_text(params["image"]);
   dvnn_assert_text(image, "[320,240]");
   params = json::object();
   set_input_size("none", {320, 240}, &params);

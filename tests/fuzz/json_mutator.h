@@ -71,7 +71,7 @@ class JsonMutator {
   }
 
   static size_t write(const Json& document, uint8_t* data, size_t size, size_t max_size) {
-    const std::string text = document.dump();
+    const std::string text = json_text(document);
     if (text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
     std::memcpy(data, text.data(), text.size());
     return text.size();
@@ -110,7 +110,7 @@ class JsonMutator {
       case 4:
         if (value.is_array() && !value.empty()) {
           const Json item = value[pick(value.size())];
-          Json::List& list = value.list();
+          auto& list = value.get_ref<Json::array_t&>();
           list.insert(list.begin() + static_cast<std::ptrdiff_t>(pick(list.size())), item);
         }
         break;

@@ -47,7 +47,7 @@ class KerasModel {
                       {"config", {{"name", "t"}, {"layers", layers}}}};
     }
     const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    put_texts(file, "model_config", {architecture.dump()}, true);
+    put_texts(file, "model_config", {json_text(architecture)}, true);
     if (version) put_texts(file, "keras_version", {version}, true);
     const hid_t root = H5Gcreate2(file, "model_weights", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     const auto names_of = groups.empty() ? group_names(architecture["config"]) : groups;

@@ -19,10 +19,10 @@ using json = dvnn::Json;
 
 namespace {
 
-const std::string kSpread = json({{"Spread",
-                                   {{"params", {{"amount", "float"}, {"sizes", "int[2]"}}},
-                                    {"output", {"1", "c * count(sizes)", "h", "w"}}}}})
-                                .dump();
+const std::string kSpread =
+    json_text(json({{"Spread",
+                     {{"params", {{"amount", "float"}, {"sizes", "int[2]"}}},
+                      {"output", {"1", "c * count(sizes)", "h", "w"}}}}}));
 
 ConvertOptions declared(const std::string& text) {
   ConvertOptions options;
@@ -128,14 +128,14 @@ START_TEST(parameters_have_their_declared_types) {
   const auto types = declared(kSpread).import.custom_layers;
   const CustomLayer& spread = types.at("Spread");
   const auto taken = spread.take_params({{"amount", 2}, {"sizes", {1, 2}}, {"other", 5}});
-  ck_assert(taken.ok() && taken.value().dump() == R"({"amount":2.0,"sizes":[1,2]})");
+  ck_assert(taken.ok() && json_text(taken.value()) == R"({"amount":2.0,"sizes":[1,2]})");
   const json bad[] = {{{"amount", 2}},
                       {{"amount", "2"}, {"sizes", {1, 2}}},
                       {{"amount", 2}, {"sizes", {1, 2, 3}}},
                       {{"amount", 2}, {"sizes", {1, 0.5}}},
                       json::array()};
   for (const json& params : bad) {
-    ck_assert_msg(!spread.take_params(params).ok(), "%s", params.dump().c_str());
+    ck_assert_msg(!spread.take_params(params).ok(), "%s", json_text(params).c_str());
   }
 }
 END_TEST
@@ -207,7 +207,7 @@ START_TEST(the_published_prior_box_is_declared_and_made_once) {
                        {"variances", "float[4]"},
                        {"clip", "bool"}}},
                      {"output", {"1", "w * h * count(aspect_ratios)", "8"}}};
-  const ConvertOptions options = declared(json({{"PriorBox", type}}).dump());
+  const ConvertOptions options = declared(json_text(json({{"PriorBox", type}})));
   KerasModel keras;
   keras
       .layer("Conv2D", {{"name", "c"},

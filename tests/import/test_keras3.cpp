@@ -105,7 +105,7 @@ void write_archive(const std::string& path, const std::string& config, const std
   ck_assert_int_eq(zip_close(archive), 0);
 }
 
-void write_model(const std::string& path, const std::string& config = architecture().dump()) {
+void write_model(const std::string& path, const std::string& config = json_text(architecture())) {
   write_archive(path, config,
                 hdf5_of({{"layers/conv2d/vars/0", diagonal({1, 2, 3})},
                          {"layers/conv2d_1/vars/0", diagonal({1, 1, -1})},

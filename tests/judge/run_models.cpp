@@ -90,6 +90,6 @@ int main() {
   for (std::string line; std::getline(std::cin, line);) {
     dvnn::test::Job job;
     std::istringstream(line) >> job.model >> job.input >> job.prefix >> job.options;
-    std::cout << dvnn::test::answer(job).dump() << std::endl;
+    std::cout << json_text(dvnn::test::answer(job)) << std::endl;
   }
 }

@@ -43,7 +43,7 @@ START_TEST(layers_that_do_not_fit_are_refused) {
   };
   for (const Refusal& r : refusals) {
     auto layer = test::create_layer(r.type, r.params, r.inputs, {&r.output, 1});
-    ck_assert_msg(!layer.ok(), "%s %s was accepted", r.type, r.params.dump().c_str());
+    ck_assert_msg(!layer.ok(), "%s %s was accepted", r.type, json_text(r.params).c_str());
     ck_assert(layer.error().message.find(r.type) != std::string::npos);
   }
 }

@@ -17,7 +17,7 @@ class NetworkFile {
  public:
   explicit NetworkFile(const std::string& description, const std::string& weights = "");
   explicit NetworkFile(const Json& description, const std::string& weights = "")
-      : NetworkFile(description.dump(), weights) {}
+      : NetworkFile(json_text(description), weights) {}
   ~NetworkFile();
   NetworkFile(const NetworkFile&) = delete;
   NetworkFile& operator=(const NetworkFile&) = delete;

@@ -161,7 +161,7 @@ END_TEST
 
 START_TEST(findings_go_through_json) {
   const Findings all = {{Level::kOk, "a", "b \"c\"\n", ""}, {Level::kFailure, "d", "e", "f"}};
-  const Findings back = findings_from_json(findings_to_json(all).dump());
+  const Findings back = findings_from_json(json_text(findings_to_json(all)));
   ck_assert_uint_eq(back.size(), 2);
   for (size_t i = 0; i < 2; ++i) {
     ck_assert(back[i].level == all[i].level && back[i].topic == all[i].topic &&

@@ -42,7 +42,7 @@ GType snapshot_type() {
 }
 
 Status take_fields(const std::string& text, PublishSettings* settings) {
-  DVNN_ASSIGN(settings->fields_value, publish::parse_fields(text));
+  DVNN_ASSIGN(settings->fields_text, publish::parse_fields(text));
   return {};
 }
 

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "base/json.h"
 #include "objects/object.h"
 #include "properties.h"
 #include "publish/publisher.h"
@@ -21,7 +20,7 @@ struct PublishSettings {
   guint interval_ms = 0, heartbeat_ms = 1000;
   gdouble min_change = 0;  // of the frame's height
   std::string extra_fields;
-  Json fields_value;
+  std::string fields_text;  // extra_fields as documents have them
   Snapshot snapshot = Snapshot::kNone;
   std::string snapshot_folder;
   guint snapshot_size = 320, snapshot_quality = 85;

@@ -105,7 +105,7 @@ void StreamDocuments::send(publish::Document document, const PublishSettings& se
   const guint64 seq = seq_++;
   if (!send_) return;
   const size_t bytes = bytes_of(document);
-  send_({[document = std::move(document), fields = settings.fields_value, identity = identity_,
+  send_({[document = std::move(document), fields = settings.fields_text, identity = identity_,
           tell = tell_, seq]() mutable -> publish::Message {
            const Status status = publish::encode_pictures(&document);
            if (!status.ok()) tell(status.error());

@@ -103,9 +103,9 @@ std::vector<std::vector<AnchorSize>> read_anchors(JsonReader* in, size_t levels)
     std::vector<AnchorSize> own;
     const bool pairs = list.is_array() && list.size() % 2 == 0 && list.size() <= kMaxNumbers;
     for (size_t i = 0; pairs && i < list.size(); i += 2) {
-      const bool numbers = list[i].is_number() && list[i + 1].is_number();
-      const AnchorSize size = {numbers ? list[i].get<float>() : 0,
-                               numbers ? list[i + 1].get<float>() : 0};
+      const bool numbers = list.at(i).is_number() && list.at(i + 1).is_number();
+      const AnchorSize size = {numbers ? list.at(i).get<float>() : 0,
+                               numbers ? list.at(i + 1).get<float>() : 0};
       if (size.w > 0 && size.h > 0) own.push_back(size);
     }
     if (own.empty() || own.size() * 2 != list.size() ||

@@ -89,8 +89,8 @@ Result<size_t> find_rows(JsonReader* in, Span<const NamedOutput> outputs,
   for (size_t i = 0; i < parts.size(); ++i) {
     const RowsQuestion question = question_of(parts[i], sizes);
     if (!question.has_boxes) continue;
-    if (names && names->is_array() && i < names->size() && (*names)[i].is_string()) {
-      DVNN_ASSIGN(const size_t output, find_output(outputs, (*names)[i].get<std::string>()));
+    if (names && names->is_array() && i < names->size() && names->at(i).is_string()) {
+      DVNN_ASSIGN(const size_t output, find_output(outputs, names->at(i).get<std::string>()));
       return count_rows(outputs[output], question.known, question.open);
     }
     for (const NamedOutput& output : outputs) {

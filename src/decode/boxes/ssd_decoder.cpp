@@ -44,7 +44,7 @@ Json named(const Json& params) {
   if (params.is_object() && params.contains("loc") && params.contains("conf") &&
       !params.contains("outputs") && !params.contains("parts")) {
     full["parts"] = {"boxes", "scores"};
-    full["outputs"] = {params["loc"], params["conf"]};
+    full["outputs"] = {params.at("loc"), params.at("conf")};
   }
   return full;
 }

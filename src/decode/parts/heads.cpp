@@ -242,7 +242,7 @@ std::vector<Group> read_groups(JsonReader* in, const std::vector<std::string>& p
     return groups;
   }
   for (size_t i = 0; i < groups.size(); ++i) {
-    groups[i].names = texts_of((*names)[i]);
+    groups[i].names = texts_of(names->at(i));
     if (groups[i].names.empty()) in->fail("outputs", "entries are names, or lists of names");
   }
   return groups;

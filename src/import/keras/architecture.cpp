@@ -25,7 +25,7 @@ void collect_tensors(const Json& arguments, bool numbers, int depth, Json* found
   } else if (keras_text(arguments, "class_name") == "__keras_tensor__") {
     const auto config = arguments.find("config");
     if (config != arguments.end() && config->is_object() && config->contains("keras_history")) {
-      found->push_back((*config)["keras_history"]);
+      found->push_back(config->at("keras_history"));
     }
   } else if (arguments.is_object()) {
     for (const Json& item : arguments) collect_tensors(item, numbers, depth + 1, found);
@@ -67,8 +67,8 @@ void add_weights_paths(Json* layers) {
 template <typename Config, typename F>
 void for_each_reference(Config* config, bool ends, F f) {
   auto visit = [&](auto& reference) {
-    if (reference.is_array() && reference.size() >= 2 && reference[0].is_string() &&
-        reference[1].is_number_integer()) {
+    if (reference.is_array() && reference.size() >= 2 && reference.at(0).is_string() &&
+        reference.at(1).is_number_integer()) {
       f(reference);
     }
   };
@@ -100,22 +100,22 @@ struct FirstCall {
 std::map<std::string, FirstCall> first_calls(const Json& config) {
   std::map<std::string, size_t> calls;
   std::map<std::string, FirstCall> first;
-  for (const Json& layer : config["layers"]) {
+  for (const Json& layer : config.at("layers")) {
     if (!layer.is_object() || !is_keras_model(keras_text(layer, "class_name"))) continue;
     const auto nodes = layer.find("inbound_nodes");
     if (nodes == layer.end() || !nodes->is_array() || nodes->empty()) continue;
     const std::string name = keras_name_of(layer);
-    if ((*nodes)[0].is_object()) {
+    if (nodes->at(0).is_object()) {
       first[name] = {0, keras_text(layer, "class_name") == "Sequential" ? 0 : 1};
     } else {
       calls[name] = nodes->size();
     }
   }
   const auto look = [&](const Json& reference) {
-    const std::string name = reference[0].get<std::string>();
+    const std::string name = reference.at(0).get<std::string>();
     const auto known = calls.find(name);
     if (known != calls.end() &&
-        reference[1].get<int64_t>() == static_cast<int64_t>(known->second)) {
+        reference.at(1).get<int64_t>() == static_cast<int64_t>(known->second)) {
       first[name] = {1, 1};
     }
   };
@@ -178,8 +178,8 @@ std::vector<std::string> inputs_of(const Json& layer) {
   if (nodes == layer.end() || !nodes->is_array()) return names;
   for (const Json& node : *nodes) {
     for (const Json& reference : node) {
-      if (reference.is_array() && !reference.empty() && reference[0].is_string()) {
-        names.push_back(reference[0].get<std::string>());
+      if (reference.is_array() && !reference.empty() && reference.at(0).is_string()) {
+        names.push_back(reference.at(0).get<std::string>());
       }
     }
   }
@@ -199,7 +199,7 @@ Status cut_sequence(const std::vector<std::string>& names, Json* layers) {
   }
   for (size_t i = 0; i < layers->size(); ++i) {
     if (keras_name_of((*layers)[i]) != names[0]) continue;
-    layers->list().resize(i + 1);
+    layers->get_ref<Json::array_t&>().resize(i + 1);
     return {};
   }
   return no_such_layer(names[0], *layers);
@@ -214,7 +214,7 @@ bool is_keras_model(const std::string& class_name) {
 std::string keras_name_of(const Json& layer) {
   const std::string name = keras_text(layer, "name");
   if (!name.empty() || !layer.is_object() || !layer.contains("config")) return name;
-  return keras_text(layer["config"], "name");
+  return keras_text(layer.at("config"), "name");
 }
 
 std::string keras_text(const Json& object, const char* key) {

@@ -60,7 +60,7 @@ class Walk {
                    format("a sequence of layers is called with %zu inputs", at.size())};
     }
     for (const Json& entry : layers) {
-      const Json& config = entry["config"];
+      const Json& config = entry.at("config");
       const std::string kind = keras_text(entry, "class_name");
       const Json& shape = keras_option(config, {"batch_input_shape", "batch_shape"});
       // A model that comes first may have the input.
@@ -85,10 +85,11 @@ class Walk {
   // What a reference names: [layer, node, tensor], which may be followed by more. Empty: it is no
   // reference.
   static std::string key_of(const Json& reference) {
-    const bool known = reference.is_array() && reference.size() >= 3 && reference[0].is_string() &&
-                       reference[1].is_number_integer() && reference[2].is_number_integer();
+    const bool known = reference.is_array() && reference.size() >= 3 &&
+                       reference.at(0).is_string() && reference.at(1).is_number_integer() &&
+                       reference.at(2).is_number_integer();
     if (!known) return "";
-    return reference[0].get<std::string>() + "/" + std::to_string(reference[1].get<int>());
+    return reference.at(0).get<std::string>() + "/" + std::to_string(reference.at(1).get<int>());
   }
 
   Result<KerasTensor> referred(const Made& made, const Json& reference) {
@@ -98,9 +99,9 @@ class Walk {
       return Error{ErrorCode::kMalformed, "a layer's inputs are not described as Keras does"};
     }
     const auto it = made.find(key);
-    const auto index = static_cast<size_t>(std::max(reference[2].get<int>(), 0));
+    const auto index = static_cast<size_t>(std::max(reference.at(2).get<int>(), 0));
     if (it != made.end() && index < it->second.size()) return it->second[index];
-    return Error{ErrorCode::kMalformed, "'" + reference[0].get<std::string>() +
+    return Error{ErrorCode::kMalformed, "'" + reference.at(0).get<std::string>() +
                                             "' is read, and does not exist or reads itself"};
   }
 
@@ -118,7 +119,7 @@ class Walk {
     for (const Json& entry : layers) {
       if (keras_text(entry, "class_name") != "InputLayer" || !inputs.empty()) continue;
       const std::string name = keras_name_of(entry);
-      const Json& shape = keras_option(entry["config"], {"batch_input_shape", "batch_shape"});
+      const Json& shape = keras_option(entry.at("config"), {"batch_input_shape", "batch_shape"});
       DVNN_ASSIGN(const KerasTensor tensor, input(name, shape));
       made[name + "/0"] = {tensor};
     }
@@ -148,7 +149,7 @@ class Walk {
         while (!ready.empty()) {
           const Call call = ready.back();
           ready.pop_back();
-          const Json& node = (*call.entry)["inbound_nodes"][call.node];
+          const Json& node = (*call.entry).at("inbound_nodes").at(call.node);
           if (const std::string missing = missing_input(made, node); !missing.empty()) {
             waiting[missing].push_back(call);
             continue;
@@ -164,7 +165,7 @@ class Walk {
     }
     if (!waiting.empty()) return never_made(waiting);
     std::vector<KerasTensor> outputs;
-    for (const Json& reference : config["output_layers"]) {
+    for (const Json& reference : config.at("output_layers")) {
       DVNN_ASSIGN(const KerasTensor tensor, referred(made, reference));
       outputs.push_back(tensor);
     }
@@ -216,7 +217,7 @@ class Walk {
                                          std::vector<KerasTensor> inputs, int depth) {
     KerasLayer layer;
     layer.class_name = keras_text(entry, "class_name");
-    layer.config = entry["config"];
+    layer.config = entry.at("config");
     layer.name = keras_text(layer.config.is_object() ? layer.config : entry, "name");
     if (layer.name.empty()) layer.name = keras_text(entry, "name");
     layer.inputs = std::move(inputs);

@@ -202,8 +202,8 @@ Result<std::vector<int64_t>> transposed_sides(const KerasLayer& layer, const Sha
     int64_t side = same ? sides[i] * strides[i]
                         : sides[i] * strides[i] + std::max<int64_t>(window - strides[i], 0);
     if (!padding.is_null()) side = least - 1 + window + added[i] - (same ? window / 2 * 2 : 0);
-    if (given.is_array() && given.size() == 4 && given[i + 1].is_number_integer()) {
-      side = given[i + 1].get<int64_t>();
+    if (given.is_array() && given.size() == 4 && given.at(i + 1).is_number_integer()) {
+      side = given.at(i + 1).get<int64_t>();
     }
     // The convolution that it is the gradient of makes as many pixels as the input has.
     const int64_t first = same ? least : least - 1 + window;

@@ -8,7 +8,7 @@ namespace {
 
 // A size over the length as (y, x), and lists of one number likewise.
 Json row_of(const Json& value) {
-  if (value.is_array() && value.size() == 1) return {1, value[0]};
+  if (value.is_array() && value.size() == 1) return {1, value.at(0)};
   if (value.is_number_integer()) return {1, value};
   return value;
 }
@@ -41,12 +41,12 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
     if (it != config.end() && !it->is_null()) config[name] = row_of(Json(*it));
   }
   const Json padding = config.value("output_padding", Json(nullptr));
-  const Json& added = padding.is_array() && padding.size() == 1 ? padding[0] : padding;
+  const Json& added = padding.is_array() && padding.size() == 1 ? padding.at(0) : padding;
   if (added.is_number_integer()) config["output_padding"] = {0, Json(added)};
   if (row.class_name == "ZeroPadding2D") {  // one number for both ends, or one for each
     const Json given = config.value("padding", Json(1));
     const Json ends = given.is_array() && given.size() == 2   ? given
-                      : given.is_array() && given.size() == 1 ? Json({given[0], given[0]})
+                      : given.is_array() && given.size() == 1 ? Json({given.at(0), given.at(0)})
                                                               : Json({given, given});
     config["padding"] = Json::array({Json::array({0, 0}), ends});
   }

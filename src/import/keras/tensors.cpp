@@ -76,7 +76,7 @@ Result<int> KerasImporter::affine_along(const std::string& name, int in, int axi
 Result<int> keras_axis(const KerasImporter& importer, const KerasLayer& layer,
                        const KerasTensor& tensor) {
   const Json& option = keras_option(layer.config, {"axis"});
-  const Json& number = option.is_array() && option.size() == 1 ? option[0] : option;
+  const Json& number = option.is_array() && option.size() == 1 ? option.at(0) : option;
   const int rank = importer.rank(tensor);
   const int64_t given = number.is_null()             ? -1
                         : number.is_number_integer() ? number.get<int64_t>()
@@ -86,7 +86,7 @@ Result<int> keras_axis(const KerasImporter& importer, const KerasLayer& layer,
   return Error{
       ErrorCode::kUnsupported,
       format("axis %s is not supported: the input has the axes 1 to %d, of which one may be named",
-             number.dump_as_given(-1, true).c_str(), rank - 1)};
+             json_text(number, -1, true).c_str(), rank - 1)};
 }
 
 Result<int> keras_picture(KerasImporter* importer, const KerasLayer& layer) {

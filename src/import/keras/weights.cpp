@@ -18,9 +18,9 @@ void collect_names(const Json& config, int depth, std::set<std::string>* names) 
   if (!layers->is_array() || depth > kMostNested) return;
   for (const Json& layer : *layers) {
     if (!layer.is_object() || !layer.contains("config")) continue;
-    const std::string own = keras_text(layer["config"], "name");
+    const std::string own = keras_text(layer.at("config"), "name");
     names->insert(own.empty() ? keras_text(layer, "name") : own);
-    collect_names(layer["config"], depth + 1, names);
+    collect_names(layer.at("config"), depth + 1, names);
   }
 }
 

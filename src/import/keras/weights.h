@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "import/keras/hdf5_file.h"
 
 namespace dvnn::import {

@@ -273,7 +273,7 @@ Result<RecurrentAttributes> RecurrentAttributes::parse(const Json& params) {
   const Json* functions = in.member("activations");
   if (functions && functions->is_array() && functions->size() == a.activations.size()) {
     for (size_t i = 0; i < a.activations.size(); ++i) {
-      const Json& name = (*functions)[i];
+      const Json& name = functions->at(i);
       const auto function = parse_name<CellFunction>(
           name.is_string() ? name.get<std::string>() : "", kCellFunctions, "activations");
       if (!function.ok()) in.fail("activations", function.error().message);

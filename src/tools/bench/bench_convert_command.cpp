@@ -177,14 +177,14 @@ int bench_conversion(const Arguments& arguments) {
     const Figures& f = measured.value();
     plot.panels.front().rows.push_back({c.name, {f.ours, f.chain, f.stream}});
     if (json) {
-      const Json out = {{"frame", c.name},
-                        {"ours_ms", f.ours},
-                        {"peer", std::string("OpenCV ") + CV_VERSION},
-                        {"peer_ms", f.chain},
-                        {"memory_ms", f.stream},
-                        {"ratio", f.chain / f.ours},
-                        {"of_memory", f.ours / f.stream}};
-      std::printf("%s\n", out.dump_as_given().c_str());
+      const OrderedJson out = {{"frame", c.name},
+                               {"ours_ms", f.ours},
+                               {"peer", std::string("OpenCV ") + CV_VERSION},
+                               {"peer_ms", f.chain},
+                               {"memory_ms", f.stream},
+                               {"ratio", f.chain / f.ours},
+                               {"of_memory", f.ours / f.stream}};
+      std::printf("%s\n", json_text(out).c_str());
     } else {
       std::printf("%-16s %10.3f %10.3f %10.3f %14.2f %14.2f\n", c.name, f.ours, f.chain, f.stream,
                   f.chain / f.ours, f.ours / f.stream);

@@ -70,8 +70,8 @@ class StepTimes {
   void add(Span<const int64_t> ns) {
     for (size_t i = 0; i < ns.size(); ++i) ms_[i].push_back(static_cast<double>(ns[i]) / 1e6);
   }
-  Json to_json() const {
-    Json out = Json::array();
+  OrderedJson to_json() const {
+    OrderedJson out = OrderedJson::array();
     for (size_t i = 0; i < ms_.size(); ++i) {
       out.push_back({{"name", model_.steps[i].name}, {"ms", median(ms_[i])}});
       if (const auto command = slot_.command_of(i)) {
@@ -185,14 +185,14 @@ int run_bench(Session* session, const std::string& network,
   if (options.layers) plot.panels.push_back(step_times.to_panel());
   if (Status s = write_plot(options.plot, plot); !s.ok()) return fail(s.error());
   if (options.json) {
-    Json out = {{"network", base_name(network)},
-                {"threads", options.threads},
-                {"iterations", options.iterations},
-                {"device_ms", ours},
-                {"device_least_ms", least(device.ms)},
-                {"device_processors_ms", median(device.cpu_ms)},
-                {"device_commands_ms", median(on_device_ms)},
-                {"cpu_layers_ms", median(on_cpu_ms)}};
+    OrderedJson out = {{"network", base_name(network)},
+                       {"threads", options.threads},
+                       {"iterations", options.iterations},
+                       {"device_ms", ours},
+                       {"device_least_ms", least(device.ms)},
+                       {"device_processors_ms", median(device.cpu_ms)},
+                       {"device_commands_ms", median(on_device_ms)},
+                       {"cpu_layers_ms", median(on_cpu_ms)}};
     if (peer) {
       out["peer"] = peer->name();
       out["peer_ms"] = theirs;
@@ -201,7 +201,7 @@ int run_bench(Session* session, const std::string& network,
       out["ratio"] = theirs / ours;
     }
     if (options.layers) out["layers"] = step_times.to_json();
-    std::printf("%s\n", out.dump_as_given().c_str());
+    std::printf("%s\n", json_text(out).c_str());
     return 0;
   }
   std::printf("%s, %d thread%s, median of %d runs\n", base_name(network).c_str(), options.threads,

@@ -165,17 +165,17 @@ int run_elements_bench(const PipelineOptions& o) {
   plot.panels[1].rows.push_back({"videoconvertscale", {peer.value()}});
   if (Status s = write_plot(o.plot, plot); !s.ok()) return fail(s.error());
   if (o.json) {
-    Json out = {{"format", o.format},
-                {"width", o.width},
-                {"height", o.height},
-                {"frames", o.frames},
-                {"fps", fps}};
+    OrderedJson out = {{"format", o.format},
+                       {"width", o.width},
+                       {"height", o.height},
+                       {"frames", o.frames},
+                       {"fps", fps}};
     for (const char* name : kElements)
       out[std::string(name) + "_ms"] = median(watches[name].milliseconds);
     out["peer"] = "videoconvertscale to 300x300 BGR";
     out["peer_ms"] = peer.value();
     out["ratio"] = ours > 0 ? peer.value() / ours : 0;
-    std::printf("%s\n", out.dump_as_given().c_str());
+    std::printf("%s\n", json_text(out).c_str());
     return 0;
   }
   std::printf("%s %dx%d, %d frames: %.1f frames/s\n", o.format.c_str(), o.width, o.height, o.frames,
@@ -215,7 +215,7 @@ int run_regions_bench(const PipelineOptions& o) {
                                       o.width - o.width / 4, o.height - o.height / 4),
                                &progress);
   if (!crop.ok()) return fail(crop.error());
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   for (int count : kCounts) {
     // Metas of a type that nobody attaches are a list without entries.
     std::string list = count == 0 ? "region-metas=none" : "region-list=\"[";
@@ -230,19 +230,19 @@ int run_regions_bench(const PipelineOptions& o) {
   }
   progress.clear();
   if (o.json) {
-    const Json out = {
+    const OrderedJson out = {
         {"peer", "videocrop, a frame for each region"}, {"peer_ms", crop.value()}, {"rows", rows}};
-    std::printf("%s\n", out.dump_as_given().c_str());
+    std::printf("%s\n", json_text(out).c_str());
     return 0;
   }
   std::printf("%s %dx%d, regions of a quarter of its width and height\n", o.format.c_str(), o.width,
               o.height);
   std::printf("  peer: videocrop ! dvconvert  %8.3f ms for each\n", crop.value());
   for (const auto& row : rows) {
-    std::printf("  %2d regions                   %8.3f ms", row["regions"].get<int>(),
-                row["ms"].get<double>());
+    std::printf("  %2d regions                   %8.3f ms", row.at("regions").get<int>(),
+                row.at("ms").get<double>());
     if (row.contains("ratio"))
-      std::printf("  ratio (peer / ours) %.2f", row["ratio"].get<double>());
+      std::printf("  ratio (peer / ours) %.2f", row.at("ratio").get<double>());
     std::printf("\n");
   }
   return 0;

@@ -55,7 +55,7 @@ Status write_outputs(const ConvertOutputs& outputs, const network::Model& model)
   if (!outputs.dot.empty()) DVNN_TRY(write_text(outputs.dot, dot_of(model)));
   if (!outputs.json.empty()) {
     const Json json = network::model_to_json(model);
-    const std::string text = json.dump(1);
+    const std::string text = json_text(json, 1);
     DVNN_TRY(write_text(outputs.json, text + "\n"));
   }
   if (!outputs.svg.empty()) {

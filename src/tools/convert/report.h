@@ -2,7 +2,7 @@
 // Reports what `dvnet convert` decided, as JSON.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "convert/convert.h"
 #include "tools/convert/accuracy.h"
 

@@ -105,13 +105,14 @@ int diagnose(const Arguments& arguments) {
   if (options.seconds < 1) return wrong_usage(command, "--timeout must be positive");
   if (arguments.given("probe")) {
     const auto found = findings_to_json(probe(arguments.text("probe"), options));
-    std::printf("\n%s%s\n", kProbeMark, found.dump_as_given(-1, true).c_str());
+    std::printf("\n%s%s\n", kProbeMark, json_text(found, -1, true).c_str());
     return 0;
   }
   const Findings findings = examine(options);
   if (arguments.given("json")) {
-    const Json out = {{"can_run", can_run(findings)}, {"findings", findings_to_json(findings)}};
-    std::printf("%s\n", out.dump_as_given(1, true).c_str());
+    const OrderedJson out = {{"can_run", can_run(findings)},
+                             {"findings", findings_to_json(findings)}};
+    std::printf("%s\n", json_text(out, 1, true).c_str());
   } else {
     print(findings);
   }

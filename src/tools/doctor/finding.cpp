@@ -19,8 +19,8 @@ const char* to_string(Level level) {
   return "failure";
 }
 
-Json findings_to_json(const Findings& findings) {
-  Json list = Json::array();
+OrderedJson findings_to_json(const Findings& findings) {
+  OrderedJson list = OrderedJson::array();
   for (const Finding& finding : findings) {
     list.push_back({{"level", to_string(finding.level)},
                     {"topic", finding.topic},

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 
 namespace dvnn::tools {
 
@@ -25,7 +25,7 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 const char* to_string(Level level);
-Json findings_to_json(const Findings& findings);
+OrderedJson findings_to_json(const Findings& findings);
 /// The inverse, for the output of a probe; entries that are no findings are left out.
 Findings findings_from_json(const std::string& text);
 /// Returns whether no finding is a failure.

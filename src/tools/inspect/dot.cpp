@@ -12,7 +12,7 @@ namespace dvnn::tools {
 namespace {
 
 std::string quoted(const std::string& text) {
-  return Json(text).dump();
+  return json_text(Json(text));
 }
 
 }  // namespace

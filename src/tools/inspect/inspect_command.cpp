@@ -27,7 +27,7 @@ using network::StepKind;
 
 // Prints ASCII only: labels and parameters may be unprintable.
 void print_json(const Json& json) {
-  std::printf("%s\n", json.dump(1, true).c_str());
+  std::printf("%s\n", json_text(json, 1, true).c_str());
 }
 
 // Names the library that a decoder is of, if the file says so.

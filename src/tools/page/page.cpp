@@ -22,7 +22,7 @@ void put(const std::string& mark, const std::string& text, std::string* page) {
 }  // namespace
 
 std::string page_of(const network::Model& model, const PageFacts& facts) {
-  const std::string data = page_data(model, facts).dump_as_given(-1, true);
+  const std::string data = json_text(page_data(model, facts), -1, true);
   std::string page = kPageHtml;
   put("<!--style-->", std::string("<style>\n") + kPageStyle + "</style>", &page);
   std::string script;

@@ -18,7 +18,7 @@ namespace {
 using network::Model;
 using network::Step;
 using network::StepKind;
-Json tensor_json(const Model& model, int index) {
+OrderedJson tensor_json(const Model& model, int index) {
   const network::TensorInfo& tensor = model.tensor(index);
   return {{"shape", tensor.desc.shape.to_string()},
           {"type", to_string(tensor.desc.type)},
@@ -26,9 +26,9 @@ Json tensor_json(const Model& model, int index) {
           {"bytes", tensor.desc.bytes()}};
 }
 
-Json input_json(const Model& model) {
+OrderedJson input_json(const Model& model) {
   const InputSpec& picture = model.input.picture;
-  Json input = tensor_json(model, model.input.tensor);
+  OrderedJson input = tensor_json(model, model.input.tensor);
   input["order"] = to_string(picture.order);
   input["mean"] = picture.mean;
   input["scale"] = picture.scale;
@@ -78,8 +78,8 @@ std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int
   return lives;
 }
 
-Json memory_json(const Model& model, const std::vector<std::vector<int>>& sources) {
-  Json blocks = Json::array();
+OrderedJson memory_json(const Model& model, const std::vector<std::vector<int>>& sources) {
+  OrderedJson blocks = OrderedJson::array();
   for (const Life& life : lives_of(model, sources)) {
     const network::TensorInfo& tensor = model.tensor(life.tensor);
     if (tensor.storage != network::Storage::kIo) continue;
@@ -93,7 +93,7 @@ Json memory_json(const Model& model, const std::vector<std::vector<int>>& source
   return blocks;
 }
 
-Json range_json(const WeightRange& range) {
+OrderedJson range_json(const WeightRange& range) {
   return {{"least", range.least},       {"most", range.most},   {"rms", range.rms},
           {"bias", range.largest_bias}, {"zeros", range.zeros}, {"bits", range.quantised ? 8 : 16}};
 }
@@ -104,10 +104,10 @@ class Warnings {
   void add(const char* grave, const std::string& text) {
     list_.push_back({{"grave", grave}, {"text", text}});
   }
-  Json take() { return std::move(list_); }
+  OrderedJson take() { return std::move(list_); }
 
  private:
-  Json list_ = Json::array();
+  OrderedJson list_ = OrderedJson::array();
 };
 
 void warn_of_use(const Model& model, const PageFacts& facts, Warnings* warnings) {
@@ -159,7 +159,7 @@ void warn_of_places(const Model& model, Warnings* warnings) {
 
 }  // namespace
 
-Json page_data(const Model& model, const PageFacts& facts) {
+OrderedJson page_data(const Model& model, const PageFacts& facts) {
   const auto sources = step_sources(model);
   const auto notes = plan::explain(model);
   Warnings warnings;
@@ -172,20 +172,20 @@ Json page_data(const Model& model, const PageFacts& facts) {
   } else if (!notes.ok()) {
     warnings.add("note", "Why steps run where they do is not known: " + notes.error().message);
   }
-  Json steps = Json::array();
+  OrderedJson steps = OrderedJson::array();
   double us = 0;
   int64_t macs = 0;
   for (size_t i = 0; i < model.steps.size(); ++i) {
     const Step& step = model.steps[i];
     const bool on_device = step.kind == StepKind::kDevice;
-    Json entry = {{"name", step.name},
-                  {"does", describe(step)},
-                  {"where", on_device ? "device" : "CPU"},
-                  {"layers", step.layers},
-                  {"from", sources[i]},
-                  {"macs", network::step_macs(model, step)},
-                  {"inputs", Json::array()},
-                  {"outputs", Json::array()}};
+    OrderedJson entry = {{"name", step.name},
+                         {"does", describe(step)},
+                         {"where", on_device ? "device" : "CPU"},
+                         {"layers", step.layers},
+                         {"from", sources[i]},
+                         {"macs", network::step_macs(model, step)},
+                         {"inputs", OrderedJson::array()},
+                         {"outputs", OrderedJson::array()}};
     for (const int in : step.inputs) entry["inputs"].push_back(tensor_json(model, in));
     for (const int out : step.outputs) entry["outputs"].push_back(tensor_json(model, out));
     if (notes.ok()) {
@@ -206,9 +206,9 @@ Json page_data(const Model& model, const PageFacts& facts) {
     macs += network::step_macs(model, step);
     steps.push_back(std::move(entry));
   }
-  Json outputs = Json::array();
+  OrderedJson outputs = OrderedJson::array();
   for (const auto& output : model.outputs) {
-    Json entry = {{"name", output.name}};
+    OrderedJson entry = {{"name", output.name}};
     entry.update(tensor_json(model, output.tensor));
     outputs.push_back(std::move(entry));
   }

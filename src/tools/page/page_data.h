@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "device/estimate.h"
 #include "network/model.h"
 
@@ -20,6 +20,6 @@ struct PageFacts {
   bool generated = false;       // a library of C++ sources, whose steps are not known
 };
 
-Json page_data(const network::Model& model, const PageFacts& facts);
+OrderedJson page_data(const network::Model& model, const PageFacts& facts);
 
 }  // namespace dvnn::tools

@@ -42,7 +42,7 @@ END_TEST
 // The sums of arrays of any rank, of a picture with an axis more.
 static std::vector<float> as_array(json params, const std::vector<float>& values, const Shape& from,
                                    const Shape& to) {
-  Json::List& sizes = params["sizes"].list();
+  auto& sizes = params["sizes"].get_ref<Json::array_t&>();
   sizes.insert(sizes.begin(), 1);
   const TensorDesc in = plain({1, from.n(), from.c(), from.h(), from.w()});
   const TensorDesc out = plain({1, to.n(), to.c(), to.h(), to.w()});

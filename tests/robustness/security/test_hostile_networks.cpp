@@ -138,7 +138,7 @@ START_TEST(deep_nesting_is_refused_wherever_it_stands) {
   const std::string mark = "\"MARK\"";
   auto refused = [&](json description, const char* pointer) {
     *json_at(&description, pointer) = "MARK";
-    std::string text = description.dump();
+    std::string text = json_text(description);
     text.replace(text.find(mark), mark.size(), deep);
     const NetworkFile file(text);
     expect_refusal(network::read_dvn(file.path), "nested deeper than 64 levels");
@@ -291,7 +291,7 @@ START_TEST(planning_takes_a_time_that_follows_the_graph) {
       ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
     });
     ck_assert_msg(spent < kSeconds, "%.1f s for a chain that begins with %s", spent,
-                  chain[0]["op"].dump().c_str());
+                  json_text(chain[0]["op"]).c_str());
   }
   // Poolings of which each becomes two.
   json pooling = {{"op", "pooling"}, {"run", {{"m", 3}, {"pool", window("max", 5)}}}};

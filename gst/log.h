@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Categories of GStreamer's debug log. Each element has one of its name; the ideas that elements
-// share have their own: dvqueue (order of a dvinfer's stream, runs), dvslots (who takes which
+// share have their own: dvqueue (order of a dvinfer's stream, runs), dvslots (what takes which
 // slot), dvturns (whose turn the device is), dvlate (results that come after their frame), and
 // those of src/base/log.h. So "dv*" is all there is; docs/troubleshooting.md reads it.
 //

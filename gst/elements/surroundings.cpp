@@ -32,7 +32,7 @@ bool continues_to(GstPad* pad, Search* search) {
     Value item(GST_TYPE_PAD);
     const GstIteratorResult result = gst_iterator_next(links.get(), item.get());
     if (result == GST_ITERATOR_DONE) break;
-    if (result != GST_ITERATOR_OK) return true;  // pads come and go: who knows
+    if (result != GST_ITERATOR_OK) return true;  // pads come and go
     const PadPtr link(GST_PAD(g_value_dup_object(item.get())));
     if (leads_to(link.get(), search)) return true;
   }

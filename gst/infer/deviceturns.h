@@ -46,7 +46,7 @@ class DeviceTurns {
   /// So many runs have a turn at once: enough that the device and the processors always have work.
   explicit DeviceTurns(int at_once) : at_once_(at_once) {}
 
-  /// Waits for a turn on the device of that name. A member is whoever a share is for; its priority
+  /// Waits for a turn on the device of that name. A member is what a share is for; its priority
   /// is its weight, and what it gave last counts. After `patience` it goes ahead without one, so
   /// that a device that holds one run does not hold everybody's.
   Turn take(const std::string& device, const void* member, unsigned priority,
@@ -61,7 +61,7 @@ class DeviceTurns {
   };
   struct Line {
     FairLine members;            // use is in nanoseconds
-    std::list<Waiter*> waiters;  // whoever came first is the first
+    std::list<Waiter*> waiters;  // in the order in which they came
     int taken = 0;
   };
   bool is_turn_of(const Line& line, const void* member) const {

@@ -15,7 +15,7 @@ void FairLine::leave(const void* member) {
 
 void FairLine::wait(const void* member) {
   Member& mine = members_.at(member);
-  // Who comes back after a pause has saved nothing up.
+  // A member that comes back after a pause has saved nothing up.
   if (mine.waiting == 0) mine.used = std::max(mine.used, least_);
   ++mine.waiting;
 }

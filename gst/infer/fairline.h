@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn it is among some who want more of one thing than there is of it.
+// Decides whose turn it is among members that want more of one thing than there is of it.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace dvnn::gst {
 
-/// Weighted fair queueing: the next turn is its whose use so far, for his priority, is least. Times
-/// are whatever unit the uses are told in. Not for several threads.
+/// Weighted fair queueing: the next turn is the member's whose use so far, for its priority, is
+/// least. Times are whatever unit the uses are told in. Not for several threads.
 class FairLine {
  public:
-  /// A member is whoever a share is for; its priority, at least 1, is its weight, and what was
+  /// A member is what a share is for; its priority, at least 1, is its weight, and what was
   /// given last counts.
   void join(const void* member, unsigned priority);
   /// Forgets a member, which does not wait.
@@ -24,7 +24,7 @@ class FairLine {
   bool is_next(const void* member) const;
   /// A run of the member's that waited waits no longer; with `takes_turn` it begins.
   void stop_waiting(const void* member, bool takes_turn);
-  /// Tells that a run took so long. Who has left meanwhile is not asked for it.
+  /// Adds the time of a run. A member that has left meanwhile is not charged.
   void used(const void* member, double time);
 
  private:
@@ -34,7 +34,7 @@ class FairLine {
     int waiting = 0;
   };
   std::map<const void*, Member> members_;
-  double least_ = 0;  // `used` of who had the newest turn, when it began
+  double least_ = 0;  // `used` of the member of the newest turn, when it began
 };
 
 }  // namespace dvnn::gst

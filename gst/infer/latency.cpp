@@ -127,7 +127,7 @@ void LatencyMeter::settle() {
     return;
   }
   low_ = 2 * with_headroom(needed) < reported_us_ ? low_ + 1 : 0;
-  // Told once: whoever does not ask then does not want to know.
+  // Told once: a pipeline that does not ask then does not want to know.
   if (low_ == LastValues::kMost) changed_ = true;
 }
 

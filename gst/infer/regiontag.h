@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells dvdecode what a region of a frame is; whoever chose the region sets it.
+// Tells dvdecode what a region of a frame is; the element that chose the region sets it.
 #pragma once
 
 #include <gst/gst.h>

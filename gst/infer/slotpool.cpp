@@ -14,7 +14,7 @@ DVNN_LOG_CATEGORY(slots_category, "dvslots", "Slots of networks, and who takes t
 
 namespace dvnn::gst {
 
-// Whoever lets go of a pool last, dvconvert or the owner of an output, waits for the device no
+// What lets go of a pool last, dvconvert or the owner of an output, waits for the device no
 // longer than dvinfer would.
 void SlotPool::release(SlotPool* pool) noexcept {
   const guint watchdog_ms = pool->counts_.watchdog_ms;

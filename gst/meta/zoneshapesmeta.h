@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The areas and lines that dvzones watched in a frame, in the frame's pixels, for who draws them.
+// The areas and lines that dvzones watched in a frame, in the frame's pixels, for what draws them.
 // They follow the frame when it is scaled, cropped or turned, as far as GStreamer tells metas;
 // where it does not tell, they are dropped.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log of what happens inside, for somebody who looks for a cause. The libraries write it; whoever
+// A log of what happens inside, for somebody who looks for a cause. The libraries write it; what
 // uses them says where it goes: the plugins to GStreamer's debug log, `dvnet -v` to stderr. Without
 // a sink a line costs the comparison of a pointer.
 #pragma once

@@ -19,7 +19,7 @@ Error Error::within(const std::string& context) const& {
 
 namespace {
 
-// What an Error becomes where there is no memory to keep it: who tells of missing memory must not
+// What an Error becomes where there is no memory to keep it: what reports missing memory must not
 // need some for that.
 Error* no_memory() {
   static Error error(ErrorCode::kNoMemory, "no memory");

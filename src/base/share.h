@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that threads share: who runs a slot lends the device's threads to the layers, and a layer
+// Work that threads share: a slot's run lends the device's threads to the layers, and a layer
 // cuts its work in pieces without knowing whose threads do them.
 #pragma once
 

@@ -197,7 +197,7 @@ bool CameraMotion::fit(Affine* since, double* share) {
   }
   *share = static_cast<double>(most) / static_cast<double>(found.size());
   if (most < kFewest || *share < kLeastShare) return false;
-  // Least squares around the middles, twice: those who agree with the first are more.
+  // Least squares around the middles, twice: more points agree with the first result.
   for (int pass = 0; pass < 2; ++pass) {
     double n = 0, x = 0, y = 0, u = 0, v = 0, square = 0, dot = 0, cross = 0;
     for (const Point* point : found) {

@@ -10,7 +10,7 @@
 namespace dvnn::network {
 namespace {
 
-// Where a cell's newest bytes are. Whoever writes a cell writes all of it.
+// Where a cell's newest bytes are. A cell is always written as a whole.
 enum class Newest : uint8_t {
   kBoth,    // memory, and what the CPU has cached is the same
   kCpu,     // a cache

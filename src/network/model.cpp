@@ -283,7 +283,7 @@ Status validate_names(const Model& model) {
       DVNN_TRY(named(format("a layer of step %zu", i), layer));
     }
   }
-  // Labels may hold what their authors wrote, tabs for one: whoever prints them escapes them.
+  // Labels may hold what their authors wrote, tabs for one: what prints them escapes them.
   for (size_t i = 0; i < model.labels.size(); ++i) {
     if (model.labels[i].size() <= kMaxLabelBytes) continue;
     return over_limit(format("length of label %zu", i),

@@ -28,7 +28,7 @@ namespace {
 struct Entry {
   std::mutex mutex;  // of what follows; never held while anything is loaded
   std::condition_variable loaded;
-  bool loading = false;                       // whoever wants the same network waits; others do not
+  bool loading = false;  // those that want the same network wait; others do not
   const device::CallWatch* loader = nullptr;  // of the thread that loads it, while it does
   std::weak_ptr<Network> network;
 

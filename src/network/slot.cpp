@@ -269,7 +269,7 @@ Status StepSlot::hand_over(const Handover& handover, StageTimes* spent) const {
   return {};
 }
 
-// Hands over all that the layer touches, whoever has it: nobody knows what ran before.
+// Hands over all that the layer touches, as it is not known what ran before.
 Status StepSlot::run_layer_alone(Stage* stage) {
   const MemoryUse use = memory_use(model(), plan_, *stage->acts.front());
   for (const ByteRange& r : use.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));

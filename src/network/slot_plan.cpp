@@ -38,7 +38,7 @@ struct Block {
   bool lives_with(const Block& o) const { return birth <= o.death && o.birth <= death; }
 };
 
-// Follows the bytes through the steps: who reads what whom wrote.
+// Follows the bytes through the steps: which step reads what which one wrote.
 class Memory {
  public:
   explicit Memory(const ModelNetwork& network, const std::vector<Act>& acts)

@@ -88,7 +88,7 @@ const char* kind_name(Kind kind);
 /// Whether it is known where the object is: its box has an area, and is of finite numbers.
 bool has_box(const Object& object);
 
-/// Details that only some objects have, as flags: who needs few of them reads no others.
+/// Details that only some objects have, as flags: a caller that needs few of them reads no others.
 enum Detail : unsigned {
   kPoints = 1 << 0,
   kOutlines = 1 << 1,
@@ -98,8 +98,8 @@ enum Detail : unsigned {
   kNumbers = 1 << 5,
 };
 
-/// Objects in a row. Those that are taken out leave their memory to those that come: who keeps a
-/// row for frame after frame allocates until it has seen the largest one.
+/// Objects in a row. Those that are taken out leave their memory to those that come: a caller that
+/// keeps a row for frame after frame allocates until it has seen the largest one.
 class Objects {
  public:
   Objects() = default;

@@ -15,8 +15,8 @@ struct Message {
   size_t bytes() const { return topic.size() + key.size() + body.size() + sizeof(Message); }
 };
 
-/// A message that the publisher's thread writes, so that who has it delivered does not wait for
-/// that.
+/// A message that the publisher's thread writes, so that the thread that has it delivered does not
+/// wait for that.
 struct Draft {
   std::function<Message()> write;
   size_t bytes = 0;  // of memory until then, about

@@ -7,7 +7,7 @@
 //
 // What was sent and not acknowledged when a connection was lost is sent again, before all that is
 // newer; and so is what was acknowledged just before, for so long as the transport's other side may
-// need to make it safe. Who is told (Notices) is told from the publisher's thread.
+// need to make it safe. Notices are called from the publisher's thread.
 #pragma once
 
 #include <chrono>

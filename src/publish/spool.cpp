@@ -47,7 +47,7 @@ Status make_folders(const std::string& path) {
   }
 }
 
-// Whoever else can write to the folder, or replace it, could have us read and write what he likes.
+// Another user who can write to the folder, or replace it, could have us read and write anything.
 Status check_folder(const std::string& path, const File& folder, bool parent) {
   struct stat facts {};
   if (fstat(folder.fd(), &facts) != 0) return failed("the spool's folder '" + path + "'");

@@ -18,7 +18,7 @@ struct Spot {
   bool is_corner = false;  // it is that latter point
 };
 
-// Returns on which side of the line somebody is who leaves it there in that direction.
+// Returns on which side of the line a track is that leaves it there in that direction.
 int side_of(const std::vector<Point>& line, const Spot& spot, const Point& direction) {
   const size_t at = spot.edge;
   const Point nowhere{0, 0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds where a way lies on an open line, exactly: from which of its places to which, and on which
-// side of the line it is before and after. Who passes a line has been on both sides of it: a touch,
-// a way along it and back, and a way round an end are no crossings.
+// side of the line it is before and after. What passes a line has been on both sides of it: a
+// touch, a way along it and back, and a way round an end are no crossings.
 #pragma once
 
 #include <vector>

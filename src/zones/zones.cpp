@@ -12,8 +12,8 @@ bool is_wanted(const Shape& shape, const std::string& label) {
          std::find(shape.labels.begin(), shape.labels.end(), label) != shape.labels.end();
 }
 
-// Puts the corners in the order in which inside is to the right of each edge: whoever crosses one
-// to its right enters.
+// Puts the corners in the order in which inside is to the right of each edge: a track that crosses
+// one to its right enters.
 void turn_inwards(std::vector<Point>* points) {
   double twice = 0;
   for (size_t i = 0, last = points->size() - 1; i < points->size(); last = i++) {

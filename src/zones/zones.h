@@ -63,7 +63,7 @@ struct LineState {
 class Zones {
  public:
   /// Sets the shapes that count from the next sighting on. Those of a name that there was keep what
-  /// they have counted; whoever is in an area leaves it, at the last time, and may enter the new
+  /// they have counted; a track in an area leaves it, at the last time, and may enter the new
   /// one.
   void configure(const Config& config, const image::Size& frame);
   /// A track that was not seen for so long is gone, from where it was seen last.

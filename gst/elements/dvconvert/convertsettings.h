@@ -33,7 +33,7 @@ struct ConvertSettings : RegionSettings {
   float quant_scale = 1;
   gint zero_point = 0;
 
-  std::string active_backend = "none";  // read only: who makes the tensors now
+  std::string active_backend = "none";  // read only: what makes the tensors now
 
   /// The view of frames; `tagged` is what the stream's tags say, for video-direction=auto.
   image::View view(GstVideoOrientationMethod tagged) const;

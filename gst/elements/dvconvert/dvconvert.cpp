@@ -448,7 +448,7 @@ static void gst_dv_convert_set_property(GObject* object, guint id, const GValue*
                                         GParamSpec*) {
   GstDvConvertPrivate& priv = *GST_DV_CONVERT(object)->priv;
   made_once<convert_properties>().set(GST_ELEMENT(object), &priv.settings, id, value);
-  // The view travels with each frame, but who converts, and into what, is negotiated.
+  // The view travels with each frame, but which element converts, and into what, is negotiated.
   if (!made_once<convert_properties>().is_controllable(id)) priv.renegotiate = true;
 }
 

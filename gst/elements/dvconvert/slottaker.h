@@ -16,7 +16,7 @@ namespace dvnn::gst {
 /// this very frame.
 class SlotTaker {
  public:
-  /// A slot, or null if none came free; `element` is who says so in the log.
+  /// A slot, or null if none came free; the log says so in the name of `element`.
   SlotPtr take(GstObject* element, const TensorRequest& request, bool may_wait, bool first);
 
  private:

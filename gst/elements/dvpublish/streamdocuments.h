@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes documents of a stream: of its frames, and of what dvtrack and dvzones have found with them.
 // Used by the streaming thread alone; what is left to do for a document, its pictures and its line,
-// is left to who writes the drafts.
+// is left to the thread that writes the drafts.
 #pragma once
 
 #include <functional>

@@ -35,8 +35,8 @@ void FrameCamera::tell(const motion::Affine& motion, GstBuffer* frame) {
                                since_.y0);
 }
 
-// Who made the frame knows best how its camera has moved; next, what it shows. Of one that has
-// moved each frame tells that, lest the last one that did were lost.
+// A meta of the frame's maker knows best how its camera has moved; next, what the frame shows. Of
+// one that has moved each frame tells that, lest the last one that did were lost.
 std::optional<motion::Affine> FrameCamera::follow(GstBuffer* frame, GstClockTime time) {
   auto motion = told_.next(frame);
   if (!motion) motion = see(frame, time);

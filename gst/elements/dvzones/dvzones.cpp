@@ -95,7 +95,7 @@ class ZonesElement final : public ElementWithSettings<ZoneSettings> {
 
 // --- events ------------------------------------------------------------------------------------
 
-// Posts the events of the last change, and keeps the counts for whoever reads them. `list`, if it
+// Posts the events of the last change, and keeps the counts for those that read them. `list`, if it
 // is there, gets the events.
 void ZonesElement::tell(GValue* list) {
   for (const zones::Event& event : zones_.events()) {
@@ -127,7 +127,7 @@ void ZonesElement::end() {
 
 // --- frames ------------------------------------------------------------------------------------
 
-// Takes over what has been set, and tells of those who thereby leave an area.
+// Takes over what has been set, and reports the tracks that thereby leave an area.
 void ZonesElement::configure(const image::Size& size) {
   const ZoneSettings& settings = take_settings();
   const SharedZones chosen = settings.chosen();
@@ -181,7 +181,7 @@ void ZonesElement::attach(GstBuffer* frame, GValue* events) {
 }
 
 // Zones stand in the scene, not in the frame: under a camera that moves they go where the ground
-// goes, and who stands still passes no line.
+// goes, and what stands still passes no line.
 void ZonesElement::follow_camera(GstBuffer* frame) {
   const auto motion = steps_.next(frame);
   if (!motion || motion->is_identity()) return;

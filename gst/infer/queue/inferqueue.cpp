@@ -33,8 +33,8 @@ bool InferQueue::has_room() const {
   return list_.has_room();
 }
 
-// Who looks for what stands still finds whom this waits for. What is known when a wait begins may
-// be of another wait.
+// The search for what stands still finds what this thread waits for. What is known when a wait
+// begins may be of another wait.
 template <typename MayGoOn>
 void InferQueue::wait_as_upstream(std::unique_lock<std::mutex>* lock, const MayGoOn& may_go_on) {
   constexpr std::chrono::seconds kLong{1};

@@ -6,7 +6,7 @@
 
 namespace dvnn::gst {
 
-/// The quark of a label. Quarks stay for ever, and whoever writes labels must not fill the memory
+/// The quark of a label. Quarks stay for ever, and a stream of labels must not fill the memory
 /// by them: a long label, and a new one beyond many, is "object".
 GQuark label_quark(const gchar* label);
 

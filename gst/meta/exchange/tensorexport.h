@@ -64,7 +64,7 @@ class TensorExporter {
   objects::Objects found_;
 };
 
-/// Takes those GstTensorMetas off a frame that refer to memory of `outputs`: whoever lets go of the
+/// Takes those GstTensorMetas off a frame that refer to memory of `outputs`: what lets go of the
 /// outputs lets go of all of them.
 void remove_tensor_exports(const GstDvTensorMeta& outputs, GstBuffer* frame);
 

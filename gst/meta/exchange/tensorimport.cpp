@@ -62,7 +62,7 @@ const GstTensor* find_named(const GstTensorMeta& meta, const std::string& name) 
 }
 
 // The network's outputs among a meta's tensors, as the network lists them; empty if they are not
-// there. Ids are the outputs' names. Who ran the model may not have known names: then the same
+// there. Ids are the outputs' names. What ran the model may not have known names: then the same
 // tensors in the same order are the network's.
 Tensors match(const GstTensorMeta& meta, const std::vector<TensorImport::Output>& outputs) {
   Tensors named, placed;

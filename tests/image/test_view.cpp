@@ -165,10 +165,40 @@ START_TEST(pads_of_a_colour_are_as_the_network_has_its_channels) {
 }
 END_TEST
 
+START_TEST(a_slanted_view_follows_scaling_and_cropping) {
+  View view;
+  view.slant = Slant{0.25, 0.2, 0.75, 0.2, 0.25, 0.8};
+  // 100 x 80 pixels from (50, 10) on, twice as large.
+  Transform change;
+  change.scale_x = change.scale_y = 2;
+  change.offset_x = -100, change.offset_y = -20;
+  ck_assert(view.follow(change, {200, 100}, {200, 160}));
+  ck_assert(*view.slant == (Slant{0, 0.125, 1, 0.125, 0, 0.875}));
+  change.scale_x = 0;  // nothing is left of it
+  ck_assert(!view.follow(change, {200, 160}, {200, 160}));
+}
+END_TEST
+
+START_TEST(slants_are_alike_if_all_corners_are) {
+  const Slant slant = {0.1, 0.2, 0.8, 0.3, 0.2, 0.9};
+  ck_assert(slant == Slant(slant));
+  for (double Slant::*member :
+       {&Slant::x0, &Slant::y0, &Slant::x1, &Slant::y1, &Slant::x2, &Slant::y2}) {
+    Slant other = slant;
+    other.*member += 0.01;
+    ck_assert(!(slant == other));
+    View view, moved;
+    view.slant = slant, moved.slant = other;
+    ck_assert(!(view == moved) && view == View(view));
+  }
+}
+END_TEST
+
 DVNN_SUITE(view, pads_of_a_colour_are_as_the_network_has_its_channels,
            the_way_back_undoes_the_way_there, a_changed_frame_leads_to_the_same_place_in_the_tensor,
            corners_stay_in_order, orientations_and_flips_are_each_others_names,
-           a_view_follows_scaling_and_cropping, all_of_a_frame_stays_all_of_it,
+           a_view_follows_scaling_and_cropping, a_slanted_view_follows_scaling_and_cropping,
+           slants_are_alike_if_all_corners_are, all_of_a_frame_stays_all_of_it,
            what_is_beyond_a_frame_stays_beyond_it, a_turned_frame_is_looked_at_the_other_way)
 
 }  // namespace dvnn::test::view_tests

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refusals of the front end, and how it says them.
+#include <algorithm>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "caffe_fixture.h"
 #include "check_suite.h"
+#include "run_model.h"
 
 namespace dvnn::test::caffe_tests {
 
@@ -284,6 +288,71 @@ START_TEST(outputs_are_the_blobs_that_no_layer_reads) {
 }
 END_TEST
 
+// y = a x + y with a number per channel, as squeeze-and-excitation networks have it.
+START_TEST(scaled_sums_take_a_number_per_channel) {
+  constexpr size_t kPixels = 16, kChannels = 3;
+  const auto model =
+      ModelFiles(
+          network_text(kChannels, 4, 4,
+                       layer("g", "Pooling", "data", "g",
+                             "pooling_param { pool: AVE global_pooling: true }") +
+                           layer("y", "Axpy", "g", "y", "bottom: \"data\" bottom: \"data\"")),
+          Weights().net())
+          .convert();
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  const std::vector<float> input = rising(kChannels * kPixels);
+  std::vector<float> want = input;
+  for (size_t c = 0; c < kChannels; ++c) {
+    float mean = 0;
+    for (size_t i = 0; i < kPixels; ++i) mean += input[c * kPixels + i] / kPixels;
+    for (size_t i = 0; i < kPixels; ++i) want[c * kPixels + i] += mean * input[c * kPixels + i];
+  }
+  expect_close("Axpy", run_model("Axpy", model.value(), input.data()), want.data(), want.size());
+}
+END_TEST
+
+START_TEST(interpolation_puts_corners_on_corners) {
+  constexpr size_t kSide = 4;
+  const std::vector<float> input = rising(kSide * kSide);
+  const struct {
+    const char* how;
+    size_t side;
+    double step;  // in pixels of the input
+  } cases[] = {
+      {"zoom_factor: 2", 7, 0.5}, {"shrink_factor: 3", 2, 3}, {"height: 7 width: 7", 7, 0.5}};
+  for (const auto& c : cases) {
+    const auto model =
+        ModelFiles(network_text(1, kSide, kSide,
+                                layer("i", "Interp", "data", "i",
+                                      std::string("interp_param { ") + c.how + " }")),
+                   Weights().net())
+            .convert();
+    ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+    std::vector<float> want;
+    for (size_t i = 0; i < c.side * c.side; ++i) {
+      const double y = static_cast<double>(i / c.side) * c.step;
+      const double x = static_cast<double>(i % c.side) * c.step;
+      const auto y0 = static_cast<size_t>(y), x0 = static_cast<size_t>(x);
+      const size_t y1 = std::min(y0 + 1, kSide - 1), x1 = std::min(x0 + 1, kSide - 1);
+      const double v = y - static_cast<double>(y0), u = x - static_cast<double>(x0);
+      const auto at = [&](size_t row, size_t column) {
+        return double{input[row * kSide + column]};
+      };
+      want.push_back(static_cast<float>((1 - v) * ((1 - u) * at(y0, x0) + u * at(y0, x1)) +
+                                        v * ((1 - u) * at(y1, x0) + u * at(y1, x1))));
+    }
+    expect_close(c.how, run_model(c.how, model.value(), input.data()), want.data(), want.size());
+  }
+  const auto one = [](const char* how) {
+    return network_text(
+        1, kSide, kSide,
+        layer("i", "Interp", "data", "i", std::string("interp_param { ") + how + " }"));
+  };
+  refused(one("zoom_factor: 100000"), Weights(), {"'i'", "makes 300001 x 300001 pixels"});
+  refused(one("pad_beg: 1"), Weights(), {"'i'", "needs a picture without pads"});
+}
+END_TEST
+
 DVNN_SUITE(import_caffe, outputs_are_the_blobs_that_no_layer_reads,
            sizes_that_do_not_meet_again_are_told_the_multiple,
            models_that_cannot_be_done_are_refused_by_layer,
@@ -292,6 +361,7 @@ DVNN_SUITE(import_caffe, outputs_are_the_blobs_that_no_layer_reads,
            text_that_is_no_prototxt_is_refused_with_its_line,
            files_that_are_missing_or_damaged_are_named, random_damage_never_crashes,
            old_spellings_and_unknown_fields_are_read, layers_of_training_alone_are_left_out,
-           shapes_take_what_is_left, a_decoder_that_does_not_fit_is_refused)
+           shapes_take_what_is_left, a_decoder_that_does_not_fit_is_refused,
+           scaled_sums_take_a_number_per_channel, interpolation_puts_corners_on_corners)
 
 }  // namespace dvnn::test::caffe_tests

@@ -110,6 +110,39 @@ START_TEST(context_tells_what_the_device_is) {
 }
 END_TEST
 
+// What the vendor's programs may call, and ours do not.
+START_TEST(functions_that_only_programs_of_others_call) {
+  void* handle = dlopen(std::getenv("DVNN_SOFT_DEVICE"), RTLD_NOW);
+  const auto find = [&](const char* name) {
+    void* function = dlsym(handle, name);
+    ck_assert_msg(function != nullptr, "%s", name);
+    return function;
+  };
+  const auto retain = reinterpret_cast<int (*)(dmp_dv_cmdlist)>(find("dmp_dv_cmdlist_retain"));
+  const auto size = reinterpret_cast<size_t (*)(dmp_dv_mem)>(find("dmp_dv_mem_get_size"));
+  const auto exists =
+      reinterpret_cast<int (*)(dmp_dv_context, int)>(find("dmp_dv_fpga_device_exists"));
+  const auto set_error =
+      reinterpret_cast<void (*)(const char*, ...)>(find("dmp_dv_set_last_error_message"));
+  dmp_dv_context ctx = fn().context_create();
+  dmp_dv_cmdlist list = fn().cmdlist_create(ctx);
+  ck_assert_int_eq(retain(list), 2);
+  ck_assert_int_eq(fn().cmdlist_release(list), 1);
+  ck_assert_int_eq(fn().cmdlist_release(list), 0);
+  ck_assert_int_eq(retain(nullptr), 0);
+  dmp_dv_mem mem = fn().mem_alloc(ctx, 5000);
+  ck_assert_uint_ge(size(mem), 5000);
+  ck_assert_uint_eq(size(nullptr), 0);
+  ck_assert_str_eq(fn().get_last_error_message(), "Invalid argument: mem is NULL");
+  set_error("%d of %s", 3, "them");
+  ck_assert_str_eq(fn().get_last_error_message(), "3 of them");
+  ck_assert_int_eq(exists(ctx, DMP_DV_DEV_CONV), fn().device_exists(ctx, DMP_DV_DEV_CONV));
+  fn().mem_release(mem);
+  fn().context_release(ctx);
+  dlclose(handle);
+}
+END_TEST
+
 START_TEST(memory_keeps_its_contents_and_gives_everything_back) {
   const int files = open_files();
   for (int round = 0; round < 3; ++round) {
@@ -466,11 +499,11 @@ START_TEST(a_chain_of_commands_writes_what_they_write_alone) {
 END_TEST
 
 DVNN_SUITE(softdv_interface, a_chain_of_commands_writes_what_they_write_alone,
-           context_tells_what_the_device_is, memory_keeps_its_contents_and_gives_everything_back,
-           lists_live_in_the_documented_order, a_list_may_be_released_while_it_runs,
-           malformed_commands_are_refused, random_bytes_never_do_harm,
-           weights_that_change_after_commit_count, threads_share_the_device,
-           lists_run_on_the_thread_that_waits_for_them,
+           context_tells_what_the_device_is, functions_that_only_programs_of_others_call,
+           memory_keeps_its_contents_and_gives_everything_back, lists_live_in_the_documented_order,
+           a_list_may_be_released_while_it_runs, malformed_commands_are_refused,
+           random_bytes_never_do_harm, weights_that_change_after_commit_count,
+           threads_share_the_device, lists_run_on_the_thread_that_waits_for_them,
            lists_of_the_worker_and_of_waiting_threads_take_their_turns,
            nobody_is_woken_for_the_lists_of_others, shared_work_is_done_once_beside_lists,
            fully_connected_commands_compute_dot_products)

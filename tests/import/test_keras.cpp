@@ -356,6 +356,30 @@ START_TEST(what_cannot_be_is_named) {
 }
 END_TEST
 
+START_TEST(sequences_end_where_they_are_told_to) {
+  KerasModel m;
+  m.layer("LeakyReLU", shaped("a", 4, 4, 3, {{"alpha", 0.5}}));
+  m.layer("Dropout", {{"name", "d"}, {"rate", 0.5}}).layer("ReLU", {{"name", "r"}});
+  const TemporaryPath file;
+  m.write(file.path);
+  convert::ConvertOptions options;
+  options.import.outputs = {"d"};
+  auto model = convert::convert_keras(file.path, options, nullptr);
+  ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+  const std::vector<float> input = rising(48);
+  std::vector<float> want = input;
+  for (float& value : want) value = value < 0 ? value / 2 : value;
+  expect_close("until d", run_model("until d", std::move(model.value()), input.data()), want.data(),
+               want.size());
+  options.import.outputs = {"x"};
+  expect_refused(convert::convert_keras(file.path, options, nullptr),
+                 {"--outputs x", "no such layer", "'a'"});
+  options.import.outputs = {"a", "d"};
+  expect_refused(convert::convert_keras(file.path, options, nullptr),
+                 {"a sequence of layers has one result"});
+}
+END_TEST
+
 // Weights of another model, or an option of another kind, would make another network of it.
 START_TEST(an_architecture_that_its_weights_contradict_is_refused) {
   const struct {
@@ -387,10 +411,10 @@ START_TEST(an_architecture_that_its_weights_contradict_is_refused) {
 }
 END_TEST
 
-DVNN_SUITE(import_keras, an_architecture_that_its_weights_contradict_is_refused,
-           convolutions_follow_tensorflow, sequences_are_convolved_and_pooled,
-           transposed_convolutions_double_the_size, flattened_pictures_keep_keras_order,
-           functional_and_nested_models_are_walked, keras_1_names_are_known, vectors_are_inputs_too,
-           what_cannot_be_is_named)
+DVNN_SUITE(import_keras, sequences_end_where_they_are_told_to,
+           an_architecture_that_its_weights_contradict_is_refused, convolutions_follow_tensorflow,
+           sequences_are_convolved_and_pooled, transposed_convolutions_double_the_size,
+           flattened_pictures_keep_keras_order, functional_and_nested_models_are_walked,
+           keras_1_names_are_known, vectors_are_inputs_too, what_cannot_be_is_named)
 
 }  // namespace dvnn::test::keras_tests

@@ -72,6 +72,26 @@ def check_help():
     check("4 labels: background, QR code, barcode, marker" in run("inspect", NETWORK).stdout, "inspect names labels")
 
 
+def check_what_is_asked_seldom():
+    presets = run("presets")
+    check(presets.returncode == 0 and "centernet                heatmap-centres" in presets.stdout, "presets: %r" % presets)
+    done = run("inspect", NETWORK, "--estimate", "--json")
+    told = json.loads(done.stdout)
+    commands = sum(step["us"] for step in told["steps"]) / 1000
+    check(told["hardware"]["clock_mhz"] == 100 and told["device_ms"] > 0 and len(told["steps"]) > 20, "estimate: %s" % told["hardware"])
+    check(abs(commands - told["device_ms"]) < 1e-6, "steps are what the sum is of: %g, %g" % (commands, told["device_ms"]))
+    with open("p.ppm", "wb") as file:
+        file.write(b"P6\n64 64\n255\n" + bytes(64 * 64 * 3))
+    done = run("run", NETWORK, "p.ppm", "-v")
+    check(done.returncode == 0 and "dvdevice: device 'auto' is " in done.stderr and "dvnetwork: network 'codes'" in done.stderr,
+          "run -v: %r" % done)
+    check("dvdevice" not in run("run", NETWORK, "p.ppm").stderr, "run says nothing of devices by itself")
+    check_answer(["convert", NETWORK, "-o", "o.dvn", "--from", "tflite"], 2, "caffe, keras, onnx and dvn are")
+    for text in ("x", "=1", "x=", "x=1y", "x=nan", "x=inf", "x=1e999"):
+        check_answer(["convert", "a.onnx", "-o", "o.dvn", "--set", text], 1, "--set '%s' is not NAME=NUMBER" % text)
+    check_answer(["convert", "a.onnx", "-o", "o.dvn", "--set", "x=none.npy"], 1, "none.npy")
+
+
 def check_table():
     """The lines of `inspect` say of each step what its JSON says."""
     steps = json.loads(run("inspect", "--json", NETWORK).stdout)["steps"]
@@ -130,6 +150,7 @@ def main():
         os.chdir(folder)
         check_mistakes()
         check_help()
+        check_what_is_asked_seldom()
         check_table()
         check_progress()
         check_plots()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/convert/convert_options.h"
 
+#include <cmath>
 #include <sstream>
 
 #include "base/file.h"
@@ -86,7 +87,9 @@ Result<import::GivenInput> parse_given(const std::string& text) {
   }
   char* end = nullptr;
   given.values = {g_ascii_strtod(value.c_str(), &end)};
-  if (!value.empty() && *end == '\0' && !given.name.empty()) return given;
+  if (!value.empty() && *end == '\0' && std::isfinite(given.values[0]) && !given.name.empty()) {
+    return given;
+  }
   return Error{ErrorCode::kInvalidArgument,
                "--set '" + text + "' is not NAME=NUMBER or NAME=FILE.npy"};
 }

@@ -10,13 +10,6 @@ int Graph::add_value(const std::string& value_name, const Shape& shape) {
   return static_cast<int>(values.size()) - 1;
 }
 
-int Graph::producer(int value) const {
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].dead && nodes[i].output == value) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 std::vector<int> Graph::consumers(int value) const {
   std::vector<int> list;
   for (size_t i = 0; i < nodes.size(); ++i) {

@@ -104,10 +104,8 @@ struct Graph {
   std::vector<std::string> output_names;
 
   int add_value(const std::string& name, const Shape& shape);
-  /// Index of the live node that makes `value`, or -1. This and what follows searches all nodes:
-  /// for single questions. Passes ask a Rewriter.
-  int producer(int value) const;
-  /// Indices of the live nodes that read `value`.
+  /// Indices of the live nodes that read `value`. Searches all nodes: for single questions. Passes
+  /// ask a Rewriter.
   std::vector<int> consumers(int value) const;
   bool is_output(int value) const;
   /// Drops nodes that passes have marked dead.

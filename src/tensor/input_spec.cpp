@@ -7,7 +7,6 @@ namespace dvnn {
 namespace {
 constexpr const char* kOrderNames[] = {"rgb", "bgr", "gray"};
 constexpr const char* kResizeNames[] = {"stretch", "letterbox", "letterbox-top-left", "crop"};
-constexpr const char* kMethodNames[] = {"bilinear", "nearest", "area"};
 }  // namespace
 
 const char* to_string(ChannelOrder order) {
@@ -16,9 +15,6 @@ const char* to_string(ChannelOrder order) {
 const char* to_string(ResizeRule rule) {
   return kResizeNames[static_cast<int>(rule)];
 }
-const char* to_string(ResizeMethod method) {
-  return kMethodNames[static_cast<int>(method)];
-}
 
 Result<ChannelOrder> parse_channel_order(std::string_view text) {
   return parse_name<ChannelOrder>(text, kOrderNames, "channel order");
@@ -26,10 +22,6 @@ Result<ChannelOrder> parse_channel_order(std::string_view text) {
 
 Result<ResizeRule> parse_resize_rule(std::string_view text) {
   return parse_name<ResizeRule>(text, kResizeNames, "resize rule");
-}
-
-Result<ResizeMethod> parse_resize_method(std::string_view text) {
-  return parse_name<ResizeMethod>(text, kMethodNames, "resize method");
 }
 
 }  // namespace dvnn

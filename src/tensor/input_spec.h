@@ -40,11 +40,9 @@ struct InputSpec {
   int zero_point = 0;
 };
 
-const char* to_string(ChannelOrder order);   // "rgb", "bgr", "gray"
-const char* to_string(ResizeRule rule);      // "stretch", "letterbox", "letterbox-top-left", "crop"
-const char* to_string(ResizeMethod method);  // "bilinear", "nearest", "area"
+const char* to_string(ChannelOrder order);  // "rgb", "bgr", "gray"
+const char* to_string(ResizeRule rule);     // "stretch", "letterbox", "letterbox-top-left", "crop"
 Result<ChannelOrder> parse_channel_order(std::string_view text);
 Result<ResizeRule> parse_resize_rule(std::string_view text);
-Result<ResizeMethod> parse_resize_method(std::string_view text);
 
 }  // namespace dvnn

@@ -14,7 +14,7 @@
 #include "decode/custom_decoders.h"
 #include "import/options.h"
 #include "network/model.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 #include "plan/options.h"
 
 namespace dvnn::import {

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "convert/convert.h"
 #include "network/model.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::convert {
 

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "device/limits.h"
-#include "plan/operators.h"
+#include "plan/graph/operators.h"
 #include "plan/size_advice.h"
 #include "tensor/tensor_json.h"
 

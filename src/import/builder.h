@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "import/custom_layers.h"
-#include "plan/graph.h"
-#include "plan/shapes.h"
+#include "plan/graph/graph.h"
+#include "plan/graph/shapes.h"
 
 namespace dvnn::import {
 

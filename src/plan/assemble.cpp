@@ -13,11 +13,11 @@
 #include "base/nth.h"
 #include "device/limits.h"
 #include "layers/attributes.h"
-#include "plan/memory_plan.h"
+#include "plan/graph/saved_graph.h"
+#include "plan/layout/memory_plan.h"
+#include "plan/layout/placement.h"
+#include "plan/layout/schedule.h"
 #include "plan/passes/quantise.h"
-#include "plan/placement.h"
-#include "plan/saved_graph.h"
-#include "plan/schedule.h"
 #include "tensor/half.h"
 
 namespace dvnn::plan {

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "plan/graph/saved_graph.h"
 #include "plan/passes/passes.h"
-#include "plan/ranges.h"
+#include "plan/reference/ranges.h"
+#include "plan/reference/weight_bits.h"
 #include "plan/replan.h"
-#include "plan/saved_graph.h"
-#include "plan/weight_bits.h"
 
 namespace dvnn::plan {
 namespace {

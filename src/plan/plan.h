@@ -3,7 +3,7 @@
 #pragma once
 
 #include "network/model.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 #include "plan/options.h"
 
 namespace dvnn::plan {

@@ -7,9 +7,9 @@
 #include "base/guard.h"
 #include "base/json.h"
 #include "plan/assemble.h"
+#include "plan/graph/saved_graph.h"
+#include "plan/graph/shapes.h"
 #include "plan/passes/passes.h"
-#include "plan/saved_graph.h"
-#include "plan/shapes.h"
 #include "plan/size_advice.h"
 
 namespace dvnn::plan {

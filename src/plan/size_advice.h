@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 

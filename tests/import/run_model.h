@@ -7,7 +7,7 @@
 
 #include "check_suite.h"
 #include "network/network.h"
-#include "plan/reference.h"
+#include "plan/reference/reference.h"
 
 namespace dvnn::test {
 

@@ -49,6 +49,7 @@ std::map<std::string, Sample> samples() {
   const std::vector<int64_t> same = {1, 8, 4, 6};
   const json chain = {{"inputs", 2},
                       {"constants", {{0.5, 1, 1, 1, 1, 1, 1, 2}}},
+                      {"wide", true},
                       {"steps",
                        {{{"function", "clip"}, {"a", -1}, {"b", 6}, {"of", {0}}},
                         {{"function", "prelu"}, {"of", {3, 2}}},

@@ -10,7 +10,7 @@
 #include "check_suite.h"
 #include "device/limits.h"
 #include "graph_maker.h"
-#include "plan/reference.h"
+#include "plan/reference/reference.h"
 
 namespace dvnn::test {
 

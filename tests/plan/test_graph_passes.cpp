@@ -321,6 +321,24 @@ START_TEST(a_value_that_was_kept_smaller_is_given_back_once) {
 }
 END_TEST
 
+// What reads it may be kept as binary16, which it exceeds.
+START_TEST(a_value_that_is_given_back_joins_no_chain) {
+  Maker m;
+  const int large = m.conv(m.graph.input, 8);
+  const int gate = sure(m.unary("gate", kernels::Curve::kSigmoid, large));
+  const Graph graph = m.done({m.conv(gate, 4)});
+  std::vector<float> largest(graph.values.size(), 1);
+  largest[static_cast<size_t>(large)] = 1e6f;
+  const Graph kept = after("rescaled", graph, [&](Graph* g) {
+    rescale(g, largest);
+    fuse_elementwise(g);
+  });
+  ck_assert_uint_eq(kept.nodes.size(), 4);
+  ck_assert(!kept.nodes[1].as<CpuLayer>()->in_chunks);
+  ck_assert(kept.nodes[2].as<CpuLayer>()->in_chunks);
+}
+END_TEST
+
 START_TEST(fully_connected_layers_become_convolutions) {
   Maker m;
   const int pool = sure(m.global_pooling("g", m.conv(m.graph.input, 24), true));
@@ -440,6 +458,7 @@ DVNN_SUITE(plan_graph_passes, poolings_follow_the_boards_windows, what_no_output
            what_follows_a_concatenation_is_done_to_each_part, a_pooling_moves_before_what_is_joined,
            branches_become_runs_of_one_command, branches_that_do_not_fit_stay,
            what_is_left_becomes_commands_or_cpu_layers, every_activation_is_a_layer_of_the_cpus_too,
+           a_value_that_is_given_back_joins_no_chain,
            a_value_that_was_kept_smaller_is_given_back_once,
            fully_connected_layers_become_convolutions, an_affine_input_goes_into_mean_and_scale,
            random_networks_survive_all_passes)

@@ -11,7 +11,7 @@
 #include "graph_maker.h"
 #include "network/network.h"
 #include "plan/plan.h"
-#include "plan/reference.h"
+#include "plan/reference/reference.h"
 #include "tensor/half.h"
 
 namespace dvnn::test::random_plans_tests {

@@ -12,9 +12,9 @@
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions.h"
 #include "import/onnx/hints.h"
+#include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
-#include "import/onnx/suppression.h"
-#include "plan/reference.h"
+#include "plan/reference/reference.h"
 
 namespace dvnn::import {
 namespace {

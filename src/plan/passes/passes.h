@@ -7,7 +7,7 @@
 #include "base/span.h"
 #include "device/limits.h"
 #include "layers/windows/convolution.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 #include "plan/options.h"
 #include "tensor/input_spec.h"
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "base/nth.h"
+#include "plan/layout/placement.h"
 #include "plan/passes/passes.h"
-#include "plan/placement.h"
 
 namespace dvnn::plan {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 #include "tools/bench/network_peers.h"
 #include "tools/bench/plot.h"
 #include "tools/commands.h"

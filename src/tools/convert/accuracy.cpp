@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "kernels/suppression.h"
 #include "layers/attributes.h"
-#include "plan/reference.h"
+#include "plan/reference/reference.h"
 #include "tools/pictures.h"
 #include "tools/progress.h"
 #include "tools/session.h"

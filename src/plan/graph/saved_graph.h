@@ -5,7 +5,7 @@
 
 #include "base/json_fwd.h"
 #include "network/model.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 #include "plan/options.h"
 
 namespace dvnn::plan {

@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "import/onnx/operators.h"
-#include "import/onnx/windows.h"
+#include "import/onnx/operators/windows.h"
 
 namespace dvnn::import {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/schedule.h"
+#include "plan/layout/schedule.h"
 #include "base/nth.h"
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/reference.h"
+#include "plan/reference/reference.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,15 +3,15 @@
 // of several layers adds up. So layers are put in the order of noise, of noise per byte, or between
 // the two, and a search finds how many of the first ones must keep 16 bits. The order that keeps
 // the fewest bytes is taken: neither is best for every network.
-#include "plan/weight_bits.h"
+#include "plan/reference/weight_bits.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "plan/passes/quantise.h"
-#include "plan/reference.h"
-#include "plan/samples.h"
+#include "plan/reference/reference.h"
+#include "plan/reference/samples.h"
 
 namespace dvnn::plan {
 namespace {

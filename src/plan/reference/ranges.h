@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 #include "plan/options.h"
 #include "tensor/input_spec.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/nth.h"
 #include "layers/bound_layer.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 

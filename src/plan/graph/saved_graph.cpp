@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/saved_graph.h"
+#include "plan/graph/saved_graph.h"
 
 #include <algorithm>
 #include <climits>
@@ -11,8 +11,8 @@
 #include "device/limits.h"
 #include "network/model_json.h"
 #include "network/model_limits.h"
-#include "plan/operators.h"
-#include "plan/shapes.h"
+#include "plan/graph/operators.h"
+#include "plan/graph/shapes.h"
 #include "tensor/packing.h"
 #include "tensor/tensor_json.h"
 

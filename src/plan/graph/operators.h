@@ -3,7 +3,7 @@
 // its result. Front ends, saved graphs, placement and re-planning ask the row.
 #pragma once
 
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 

@@ -7,7 +7,7 @@
 #include "base/nth.h"
 #include "import/given_inputs.h"
 #include "import/onnx/operators.h"
-#include "import/onnx/windows.h"
+#include "import/onnx/operators/windows.h"
 
 namespace dvnn::import {
 namespace {

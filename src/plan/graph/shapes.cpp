@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/shapes.h"
+#include "plan/graph/shapes.h"
 
 #include <algorithm>
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "plan/operators.h"
+#include "plan/graph/operators.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::plan {

@@ -2,7 +2,7 @@
 // Chooses the layers that keep weights of 16 bits where the others get 8.
 #pragma once
 
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 #include "plan/options.h"
 #include "tensor/input_spec.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/ranges.h"
+#include "plan/reference/ranges.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "plan/reference.h"
-#include "plan/samples.h"
+#include "plan/reference/reference.h"
+#include "plan/reference/samples.h"
 
 namespace dvnn::plan {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "plan/graph.h"
-#include "plan/placement.h"
+#include "plan/graph/graph.h"
+#include "plan/layout/placement.h"
 
 namespace dvnn::plan {
 

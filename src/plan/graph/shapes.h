@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/cancel.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 

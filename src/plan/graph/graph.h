@@ -8,7 +8,7 @@
 #include "base/nth.h"
 #include "base/result.h"
 #include "device/command.h"
-#include "plan/attributes.h"
+#include "plan/graph/attributes.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::plan {

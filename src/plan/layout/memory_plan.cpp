@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/memory_plan.h"
+#include "plan/layout/memory_plan.h"
 
 #include <algorithm>
 #include <functional>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 #include "plan/options.h"
 #include "tensor/input_spec.h"
 

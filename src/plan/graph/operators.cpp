@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/operators.h"
+#include "plan/graph/operators.h"
 
 #include <iterator>
 
 #include "base/format.h"
 #include "base/nth.h"
 #include "layers/windows/count_windows.h"
-#include "plan/shapes.h"
+#include "plan/graph/shapes.h"
 
 namespace dvnn::plan {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/suppression.h"
+#include "import/onnx/operators/suppression.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/places.h"
+#include "plan/layout/places.h"
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/placement.h"
+#include "plan/layout/placement.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "base/nth.h"
-#include "plan/operators.h"
-#include "plan/places.h"
+#include "plan/graph/operators.h"
+#include "plan/layout/places.h"
 
 namespace dvnn::plan {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/nth.h"
-#include "plan/graph.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 

@@ -41,6 +41,7 @@ constexpr double kDoubt = 4;
 constexpr double kUsuallySure = 0.9;
 constexpr double kLeastDoubt = 0.2;
 constexpr unsigned kSurelyThere = 10;   // detections, after which a track is none of a false one
+constexpr Time kStartLooks = 3;         // looks in twice the probation, from which on starts tell
 constexpr double kMostVotes = 5;        // for a track's class
 constexpr double kRecentSeconds = 0.4;  // in which looks fade
 
@@ -402,9 +403,10 @@ bool Tracker::leaves(const Track& track, Time time) const {
   return has_left(box, edges_) || is_outside(box, frame_);
 }
 
-// Where a tentative track ends after one missed look, that says little of it.
+// Where looks are so rare that a tentative track ends after one or two that miss it, that says
+// little of it: things go far in between.
 bool Tracker::tells_of_starts(Time time) const {
-  return time - looked_ <= settings_.probation;
+  return kStartLooks * (time - looked_) <= 2 * settings_.probation;
 }
 
 // Tracks that this frame does not show are lost, or end.

@@ -78,11 +78,11 @@ START_TEST(where_most_starts_are_false_new_tracks_are_doubted) {
     for (int i = 0; i < 60; ++i) {
       std::vector<Detection> seen;
       if (flashes && i % 2 == 0) seen.push_back(at(100 * (i % 7), 300, 0.8f));
-      stream.see(150 * i, seen);
+      stream.see(100 * i, seen);
     }
-    for (int i = 0; i < 3; ++i) stream.see(9000 + 150 * i, {at(100, 50, 0.8f)});
+    for (int i = 0; i < 3; ++i) stream.see(6000 + 100 * i, {at(100, 50, 0.8f)});
     ck_assert_uint_eq(stream.id(0), flashes ? 0 : 1);
-    for (int i = 3; i < 5; ++i) stream.see(9000 + 150 * i, {at(100, 50, 0.8f)});
+    for (int i = 3; i < 5; ++i) stream.see(6000 + 100 * i, {at(100, 50, 0.8f)});
     ck_assert_uint_eq(stream.id(0), 1);
   }
 }

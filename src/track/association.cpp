@@ -150,6 +150,7 @@ const std::vector<int>& Association::solve(const Round& round, const std::vector
     return a.x0 < b.x0 || (a.x0 == b.x0 && a.index < b.index);
   });
   assignment_.begin(tracks.size(), detections.size());
+  met_.resize(detections.size());
   for (size_t row = 0; row < tracks.size(); ++row) {
     const Candidate& track = tracks[row];
     const double reach_x = 2 * track.slack_x, reach_y = 2 * track.slack_y;
@@ -157,11 +158,14 @@ const std::vector<int>& Association::solve(const Round& round, const std::vector
     const double top = track.box.y0 - reach_y, bottom = track.box.y1 + reach_y;
     auto at = std::lower_bound(places_.begin(), places_.end(), left - widest,
                                [](const Place& place, double x) { return place.x0 < x; });
+    // Which of them touch it cannot be foreseen: so this takes no branch.
+    size_t met = 0;
     for (; at != places_.end() && at->x0 < right; ++at) {
-      if (at->x1 <= left || at->y0 >= bottom || at->y1 <= top) continue;
-      const Candidate& detection = detections[at->index];
-      assignment_.offer(row, at->index, gain_of(round, track, detection));
+      met_[met] = at->index;
+      met += (at->x1 > left) & (at->y0 < bottom) & (at->y1 > top);
     }
+    for (size_t k = 0; k < met; ++k)
+      assignment_.offer(row, met_[k], gain_of(round, track, detections[met_[k]]));
   }
   return assignment_.solve();
 }

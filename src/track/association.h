@@ -94,6 +94,7 @@ class Association {
 
   Assignment assignment_;
   std::vector<Place> places_;
+  std::vector<size_t> met_;  // detections that touch a track
 };
 
 }  // namespace dvnn::track

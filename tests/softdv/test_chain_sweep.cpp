@@ -48,6 +48,18 @@ std::vector<dvnn_soft_step> common_steps(int kind) {
     case 3:  // the same, written out
       return {curve(Curve::kLine, 0, 1, 3), curve(Curve::kClip, 1, 0, 6),
               operation(Operation::kMul, 0, 2), curve(Curve::kLine, 3, 1.0f / 6, 0)};
+    case 9:  // and so
+      return {curve(Curve::kLine, 0, 1, 3), curve(Curve::kClip, 1, 0, 6),
+              curve(Curve::kLine, 2, 1.0f / 6, 0), operation(Operation::kMul, 3, 0)};
+    case 10:  // as that, but turned about
+      return {curve(Curve::kLine, 0, 1, 3), curve(Curve::kClip, 1, 0, 6),
+              operation(Operation::kMul, 0, 2), curve(Curve::kLine, 3, -1.0f / 6, 0)};
+    case 11:
+      return {curve(Curve::kLine, 0, 0.5f, 1), curve(Curve::kClip, 1, -1, 1.5f),
+              operation(Operation::kMul, 2, 0)};
+    case 12:  // of another value
+      return {curve(Curve::kLine, 0, 1, 3), curve(Curve::kClip, 1, 0, 6),
+              operation(Operation::kMul, 1, 2)};
     case 4:
       return {curve(Curve::kGelu, 0)};
     case 5:
@@ -193,7 +205,7 @@ void add_operands(Randomness* r, const Dims& out, const TensorDesc& desc, Places
   }
   for (size_t i = 0; i < c->operands.size(); ++i) c->operands[i].values = c->numbers[i].data();
   const int more = static_cast<int>(c->operands.size()) - 1;
-  c->steps = common_steps(r->between(0, 8));
+  c->steps = common_steps(r->between(0, 12));
   // Steps count from the operands on, which were one.
   for (dvnn_soft_step& step : c->steps) {
     if (step.x > 0) step.x += more;

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "softdv/engine/finish/chain_curves.h"
-
 namespace dvnn::softdv {
 namespace {
 
@@ -16,6 +14,10 @@ using kernels::Operation;
 // values stay in the first-level cache.
 constexpr size_t kSpan = 840;
 
+bool is_curve(const Chain::Step& step, Curve curve) {
+  return !step.combines && step.curve == curve;
+}
+
 }  // namespace
 
 Chain::Chain(std::vector<Operand> operands, std::vector<Step> steps, half_t* to, bool keeps_own)
@@ -23,23 +25,69 @@ Chain::Chain(std::vector<Operand> operands, std::vector<Step> steps, half_t* to,
   join_steps();
 }
 
-// x times the sigmoid of x is a curve, with the same bits: one pass instead of two.
+// What networks write in several steps becomes one, in one pass.
 void Chain::join_steps() {
-  if (steps_.size() != 2) return;
-  const Step first = steps_[0], second = steps_[1];
-  const size_t made = operands_.size();
-  if (first.combines || first.curve != Curve::kSigmoid || !second.combines ||
-      second.operation != Operation::kMul) {
-    return;
-  }
-  const bool by_itself =
-      (second.x == first.x && second.y == made) || (second.y == first.x && second.x == made);
-  if (!by_itself) return;
+  std::optional<Step> joined = joined_swish();
+  if (!joined) joined = joined_gate();
+  if (joined) steps_ = {*joined};
+}
+
+bool Chain::multiplies(const Step& step, size_t x, size_t y) const {
+  return step.combines && step.operation == Operation::kMul &&
+         ((step.x == x && step.y == y) || (step.x == y && step.y == x));
+}
+
+// x times the sigmoid of x.
+std::optional<Chain::Step> Chain::joined_swish() const {
+  if (steps_.size() != 2 || !is_curve(steps_[0], Curve::kSigmoid)) return std::nullopt;
+  if (!multiplies(steps_[1], steps_[0].x, operands_.size())) return std::nullopt;
   Step swish;
   swish.curve = Curve::kSwish;
   swish.a = 1;
-  swish.x = first.x;
-  steps_ = {swish};
+  swish.x = steps_[0].x;
+  return swish;
+}
+
+// x times a line of x that is clamped; a positive factor may follow either.
+std::optional<Chain::Step> Chain::joined_gate() const {
+  const size_t count = steps_.size(), line = operands_.size(), clip = line + 1;
+  if (count != 3 && count != 4) return std::nullopt;
+  if (!is_curve(steps_[0], Curve::kLine) || !is_curve(steps_[1], Curve::kClip)) {
+    return std::nullopt;
+  }
+  const size_t x = steps_[0].x;
+  float factor = 1;
+  bool joins = steps_[1].x == line && multiplies(steps_[2], x, clip);
+  if (count == 4) {
+    const bool last = is_curve(steps_[3], Curve::kLine) && steps_[3].x == clip + 1;
+    const bool third = is_curve(steps_[2], Curve::kLine) && steps_[2].x == clip &&
+                       steps_[1].x == line && multiplies(steps_[3], x, clip + 1);
+    const Step& scales = steps_[third ? 2 : 3];
+    joins = (third || (joins && last)) && scales.b == 0;
+    factor = scales.a;
+  }
+  if (!joins || !(factor > 0) || !(steps_[1].a <= steps_[1].b)) return std::nullopt;
+  Step gated;
+  gated.x = x;
+  gated.gate =
+      Gate{steps_[0].a * factor, steps_[0].b * factor, steps_[1].a * factor, steps_[1].b * factor};
+  return gated;
+}
+
+// One step of `count` elements, to floats or, if `halves` is not null, rounded to those; the floats
+// may be changed then, too.
+void Chain::compute(const Step& step, const float* const* values, size_t count, float* to,
+                    half_t* halves) {
+  if (step.gate) return short_gate(*step.gate, values[step.x], count, to, halves);
+  if (!step.combines && is_short(step.curve)) {
+    return short_curve(step.curve, step.a, values[step.x], count, to, halves);
+  }
+  if (step.combines) {
+    kernels::operate(step.operation, values[step.x], values[step.y], to, count);
+  } else {
+    kernels::apply(step.curve, step.a, step.b, values[step.x], to, count);
+  }
+  if (halves) float_to_half(to, halves, count);
 }
 
 void Chain::finish(size_t first_channel, size_t channels, size_t at, size_t count,
@@ -65,20 +113,9 @@ void Chain::finish(size_t first_channel, size_t channels, size_t at, size_t coun
     size_t next = operands_.size();
     for (const Step& step : steps_) {
       const bool last = &step == &steps_.back();
-      half_t* const halves = last ? to_ + at + done : nullptr;
       // The last result takes the place of the sums, which nothing reads after it.
       float* const to = last ? values + done : spans[next];
-      if (!step.combines && is_short(step.curve)) {
-        short_curve(step.curve, step.a, made[step.x], some, to, halves);
-        made[next++] = to;
-        continue;
-      }
-      if (step.combines) {
-        kernels::operate(step.operation, made[step.x], made[step.y], to, some);
-      } else {
-        kernels::apply(step.curve, step.a, step.b, made[step.x], to, some);
-      }
-      if (last) float_to_half(to, halves, some);
+      compute(step, made, some, to, last ? to_ + at + done : nullptr);
       made[next++] = to;
     }
   }

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/curves.h"
 #include "kernels/elementwise.h"
+#include "softdv/engine/finish/chain_curves.h"
 #include "tensor/half.h"
 
 namespace dvnn::softdv {
@@ -26,7 +28,8 @@ class Chain {
     kernels::Curve curve = kernels::Curve::kLine;
     float a = 0, b = 0;
     kernels::Operation operation = kernels::Operation::kAdd;
-    size_t x = 0, y = 0;  // numbers of operands, and after them of earlier steps
+    size_t x = 0, y = 0;            // numbers of operands, and after them of earlier steps
+    std::optional<Gate> gate = {};  // of x, in place of a curve: what several steps become
   };
   static constexpr size_t kMostValues = 24;  // operands and steps
 
@@ -42,6 +45,11 @@ class Chain {
 
  private:
   void join_steps();
+  bool multiplies(const Step& step, size_t x, size_t y) const;
+  std::optional<Step> joined_swish() const;
+  std::optional<Step> joined_gate() const;
+  static void compute(const Step& step, const float* const* values, size_t count, float* to,
+                      half_t* halves);
 
   std::vector<Operand> operands_;
   std::vector<Step> steps_;

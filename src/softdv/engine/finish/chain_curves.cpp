@@ -68,6 +68,14 @@ void ShortCurve(kernels::Curve curve, float a, const float* from, size_t count, 
   });
 }
 
+void ShortGate(const Gate& gate, const float* from, size_t count, float* to, half_t* halves) {
+  const Gate by = gate;  // which results cannot overlap
+  MapTo(from, count, to, halves, [=](auto d, auto x) HWY_ATTR {
+    const auto line = hn::MulAdd(x, hn::Set(d, by.a), hn::Set(d, by.b));
+    return hn::Mul(x, kernels::HWY_NAMESPACE::Clamp(d, line, by.least, by.most));
+  });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace dvnn::softdv
 HWY_AFTER_NAMESPACE();
@@ -77,6 +85,7 @@ namespace dvnn::softdv {
 namespace {
 
 HWY_EXPORT(ShortCurve);
+HWY_EXPORT(ShortGate);
 
 }  // namespace
 
@@ -88,6 +97,10 @@ bool is_short(kernels::Curve curve) {
 void short_curve(kernels::Curve curve, float a, const float* from, size_t count, float* to,
                  half_t* halves) {
   HWY_DYNAMIC_DISPATCH(ShortCurve)(curve, a, from, count, to, halves);
+}
+
+void short_gate(const Gate& gate, const float* from, size_t count, float* to, half_t* halves) {
+  HWY_DYNAMIC_DISPATCH(ShortGate)(gate, from, count, to, halves);
 }
 
 }  // namespace dvnn::softdv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves of e^x whose results become binary16: as accurate as those need, in half of the steps of
-// kernels/curves.h.
+// Curves whose results become binary16: as accurate as those need, in fewer steps than
+// kernels/curves.h takes, and rounded in the same pass.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,14 @@
 #include "tensor/half.h"
 
 namespace dvnn::softdv {
+
+/// x (a x + b, at least `least`, at most `most`): hard-swish, however a network writes it.
+struct Gate {
+  float a, b, least, most;
+};
+
+/// Writes x times its gate, of `count` floats, as short_curve() does; the bounds are in order.
+void short_gate(const Gate& gate, const float* from, size_t count, float* to, half_t* halves);
 
 /// Says whether short_curve() has a curve: sigmoid, swish and GELU by a hyperbolic tangent.
 bool is_short(kernels::Curve curve);

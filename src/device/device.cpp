@@ -271,7 +271,9 @@ ShareFunction Device::share() const {
 }
 
 bool Device::follows() const {
-  return library_->fn().soft_follow && !environment("DVNN_SOFT_UNFUSED");
+  // A device that keeps a board's pace leaves CPU layers to the CPU, as the board does.
+  return library_->fn().soft_follow && !environment("DVNN_SOFT_UNFUSED") &&
+         !environment("DVNN_SOFT_PACE");
 }
 
 Result<Memory> Device::allocate(size_t size) {

@@ -138,7 +138,7 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Shares work among the device's threads (base/share.h); null if it has none.
   ShareFunction share() const;
   /// Says whether commands of the device can have functions follow them before results are rounded:
-  /// the software device's, unless DVNN_SOFT_UNFUSED is set.
+  /// the software device's, unless DVNN_SOFT_UNFUSED or DVNN_SOFT_PACE is set.
   bool follows() const;
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();

@@ -104,10 +104,10 @@ DirectWeights Direct::weights(const Tile& tile, Band panels) const {
 // conversion.
 DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
   constexpr size_t kWorth = 3 * kPixels;
-  constexpr size_t kNear = 32 << 10;  // floats that leave the second-level cache to the tile
+  static const size_t most = most_near_weights();
   DirectWeights by = weights(tile, panels);
   const bool dense = shape_.columns.stride == 1 && pixel_ == kChunk;
-  if (!dense || tile.rows * tile.columns < kWorth || by.panel * by.panels > kNear) return by;
+  if (!dense || tile.rows * tile.columns < kWorth || by.panel * by.panels > most) return by;
   static thread_local AlignedFloats buffer;
   const size_t count = by.panel * by.panels;
   float* const floats = buffer.room(count);

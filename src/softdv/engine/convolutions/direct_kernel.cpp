@@ -315,6 +315,11 @@ HWY_INLINE void ConvolvePanels(const DirectPixels& pixels, const DirectWeights& 
   ConvolveBySize<kPanels>(pixels, weights, size, frequent);
 }
 
+size_t MostNearWeights() {
+  // Of the first-level cache, or of the second-level one beside the sources.
+  return HWY_TARGET <= HWY_AVX3 ? 8 << 10 : 32 << 10;
+}
+
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
   DirectPixels to = pixels;
   DirectWeights by = weights;
@@ -350,9 +355,14 @@ HWY_AFTER_NAMESPACE();
 namespace dvnn::softdv {
 namespace {
 
+HWY_EXPORT(MostNearWeights);
 HWY_EXPORT(ConvolvePixels);
 
 }  // namespace
+
+size_t most_near_weights() {
+  return HWY_DYNAMIC_DISPATCH(MostNearWeights)();
+}
 
 void convolve_pixels(const DirectPixels& pixels, const DirectWeights& weights) {
   HWY_DYNAMIC_DISPATCH(ConvolvePixels)(pixels, weights);

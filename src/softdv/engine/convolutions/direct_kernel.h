@@ -41,6 +41,10 @@ struct DirectWeights {
   size_t panels;
 };
 
+/// The most weights of some panels that are worth making floats of once, where many pixels are
+/// multiplied with them: a conversion is not beside many products where registers are few.
+size_t most_near_weights();
+
 /// Convolves and adds the bias: 2 chunks of the result for each panel, of which those beyond
 /// RegisterFinish::chunks are not stored.
 void convolve_pixels(const DirectPixels& pixels, const DirectWeights& weights);

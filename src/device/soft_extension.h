@@ -6,10 +6,9 @@
 #include <cstdint>
 
 #include "dmp_dv.h"
-#include "kernels/curves.h"
-#include "kernels/elementwise.h"
 
-/// Changes when the numbers of functions do.
+/// Changes when the numbers of functions do; for sources that include kernels/curves.h and
+/// kernels/elementwise.h.
 #define DVNN_SOFT_FUNCTIONS                                        \
   ((static_cast<uint32_t>(dvnn::kernels::Curve::kTanh) + 1) * 64 + \
    static_cast<uint32_t>(dvnn::kernels::Operation::kSub) + 1)

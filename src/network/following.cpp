@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/following.h"
 
+#include <vector>
+
 #include "base/nth.h"
 #include "device/soft_extension.h"
+#include "kernels/curves.h"
+#include "kernels/elementwise.h"
 #include "layers/attributes.h"
 
 namespace dvnn::network {

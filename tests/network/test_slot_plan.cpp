@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slots whose layers follow commands, against the same networks step by step: seeded random
 // networks whose tensors share memory as those of converted models do.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "../layers/named_layer.h"

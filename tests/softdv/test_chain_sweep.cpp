@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seeded random commands that random chains follow, against the scalar reference (scalar_conv.h) of
 // both in doubles: there is one rounding, after all.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "check_suite.h"
 #include "conv_cases.h"
 #include "device/device.h"
 #include "device/soft_extension.h"
+#include "kernels/curves.h"
+#include "kernels/elementwise.h"
 #include "scalar_conv.h"
 #include "tensor/tensor.h"
 

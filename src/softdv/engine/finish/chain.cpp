@@ -2,6 +2,7 @@
 #include "softdv/engine/finish/chain.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace dvnn::softdv {

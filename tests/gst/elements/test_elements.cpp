@@ -250,6 +250,15 @@ START_TEST(latency_is_reported_once_measured) {
 }
 END_TEST
 
+START_TEST(the_latency_of_upstream_is_added_to) {
+  GstHarness* h =
+      chain("dvinfer latency-ms=30 network=" + network_path(), video_caps("RGB", 64, 64));
+  gst_harness_set_upstream_latency(h, 40 * GST_MSECOND);
+  ck_assert_uint_eq(gst_harness_query_latency(h), 70 * GST_MSECOND);
+  gst_harness_teardown(h);
+}
+END_TEST
+
 START_TEST(the_threshold_hides_weak_detections) {
   GstHarness* h = chain("dvinfer network=" + network_path() + " ! dvdecode threshold=1.0",
                         video_caps("RGB", 64, 64));
@@ -272,6 +281,6 @@ DVNN_GST_SUITE(gst_elements, boxes_sit_on_the_object_in_every_format,
                a_copied_frame_is_not_run_on_a_used_tensor, caps_may_change_in_mid_stream,
                a_flush_empties_and_the_stream_goes_on, eos_comes_after_the_last_frame,
                late_frames_pass_without_inference, latency_is_reported_once_measured,
-               the_threshold_hides_weak_detections)
+               the_latency_of_upstream_is_added_to, the_threshold_hides_weak_detections)
 
 }  // namespace dvnn::test::elements_tests

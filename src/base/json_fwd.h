@@ -8,8 +8,8 @@ namespace dvnn {
 
 /// A value whose members are in the order of their names.
 using Json = nlohmann::json;
-/// One whose members stay in the order in which they were given, for what people read. Each look for
-/// a member walks through all of them: nothing that comes from outside is one.
+/// One whose members stay in the order in which they were given, for what people read. It looks for
+/// a member among all of them, so what may be hostile is read as a Json.
 using OrderedJson = nlohmann::ordered_json;
 
 class JsonReader;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "image/view.h"
 #include "meta/objectdetails.h"
 #include "refs.h"
 
@@ -152,8 +153,7 @@ void gst_dv_object_set_box(GstDvObject* object, gdouble x0, gdouble y0, gdouble 
  */
 gboolean gst_dv_object_has_box(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, FALSE);
-  return std::isfinite(object->x0) && std::isfinite(object->y0) && std::isfinite(object->x1) &&
-         std::isfinite(object->y1) && object->x1 > object->x0 && object->y1 > object->y0;
+  return dvnn::image::is_place({object->x0, object->y0, object->x1, object->y1});
 }
 
 /**

@@ -4,6 +4,7 @@
 // is what becomes of a view when the frame is scaled, cropped or turned.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -44,6 +45,11 @@ bool operator==(const Corners& a, const Corners& b);
 /// Returns whether a box is wider and higher than nothing; one with NaN is not.
 inline bool has_area(const Corners& box) {
   return box.x1 > box.x0 && box.y1 > box.y0;
+}
+/// Returns whether a box tells a place: it has an area, and is of finite numbers.
+inline bool is_place(const Corners& box) {
+  return std::isfinite(box.x0) && std::isfinite(box.y0) && std::isfinite(box.x1) &&
+         std::isfinite(box.y1) && has_area(box);
 }
 
 struct Size {

@@ -2,7 +2,6 @@
 #include "objects/object.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/grid.h"
@@ -39,9 +38,7 @@ const char* kind_name(Kind kind) {
 }
 
 bool has_box(const Object& object) {
-  const image::Corners& box = object.box;
-  return std::isfinite(box.x0) && std::isfinite(box.y0) && std::isfinite(box.x1) &&
-         std::isfinite(box.y1) && image::has_area(box);
+  return image::is_place(object.box);
 }
 
 void Object::reset() {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "image/view.h"
-#include "kernels/prior.h"
+#include "kernels/boxes/prior.h"
 
 namespace dvnn::decode {
 

@@ -9,7 +9,7 @@
 #include "base/grid.h"
 #include "base/guard.h"
 #include "base/nth.h"
-#include "kernels/ssd.h"
+#include "kernels/boxes/ssd.h"
 
 namespace dvnn::decode {
 namespace {

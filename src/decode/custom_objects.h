@@ -7,7 +7,7 @@
 #include "decode/box.h"
 #include "decode/decoder.h"
 #include "dvnn_decoder.h"
-#include "kernels/suppression.h"
+#include "kernels/boxes/suppression.h"
 
 namespace dvnn::decode {
 

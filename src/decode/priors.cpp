@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/grid.h"
 #include "base/json.h"
-#include "kernels/prior_box.h"
+#include "kernels/boxes/prior_box.h"
 
 namespace dvnn::decode {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "base/grid.h"
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/softmax.h"
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 

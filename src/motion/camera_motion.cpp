@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/patches.h"
+#include "kernels/windows/patches.h"
 
 namespace dvnn::motion {
 namespace {

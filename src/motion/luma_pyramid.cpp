@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/shrink.h"
+#include "kernels/windows/shrink.h"
 
 namespace dvnn::motion {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/nth.h"
 #include "device/soft_extension.h"
-#include "kernels/curves.h"
-#include "kernels/elementwise.h"
+#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/elementwise.h"
 #include "layers/attributes.h"
 
 namespace dvnn::network {

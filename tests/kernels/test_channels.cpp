@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/channels.h"
+#include "kernels/movement/channels.h"
 
 #include "kernels/inputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/curves.h"
+#include "kernels/arithmetic/curves.h"
 
 #include <cfenv>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/elementwise.h"
+#include "kernels/arithmetic/elementwise.h"
 
 #include "kernels/inputs.h"
 

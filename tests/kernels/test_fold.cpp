@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/fold.h"
+#include "kernels/arithmetic/fold.h"
 
 #include "kernels/inputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/interpolate.h"
+#include "kernels/windows/interpolate.h"
 
 #include "kernels/inputs.h"
 

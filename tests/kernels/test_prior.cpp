@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/prior.h"
+#include "kernels/boxes/prior.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/product.h"
+#include "kernels/arithmetic/product.h"
 
 #include "kernels/inputs.h"
 

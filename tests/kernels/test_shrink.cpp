@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/shrink.h"
+#include "kernels/windows/shrink.h"
 
 #include "kernels/inputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/softmax.h"
 
 #include "kernels/inputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/standardise.h"
+#include "kernels/arithmetic/standardise.h"
 
 #include "kernels/inputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/suppression.h"
+#include "kernels/boxes/suppression.h"
 
 #include <cmath>
 

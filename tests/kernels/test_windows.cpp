@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/windows.h"
+#include "kernels/windows/windows.h"
 
 #include "kernels/inputs.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "check_suite.h"
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/softmax.h"
 #include "named_layer.h"
 #include "tensor/half.h"
 

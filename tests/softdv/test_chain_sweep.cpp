@@ -12,8 +12,8 @@
 #include "conv_cases.h"
 #include "device/device.h"
 #include "device/soft_extension.h"
-#include "kernels/curves.h"
-#include "kernels/elementwise.h"
+#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/elementwise.h"
 #include "scalar_conv.h"
 #include "tensor/tensor.h"
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "decode/box.h"
 #include "decode/decoder_table.h"
-#include "kernels/ssd.h"
+#include "kernels/boxes/ssd.h"
 
 namespace dvnn::decode {
 namespace {

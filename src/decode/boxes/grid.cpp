@@ -9,7 +9,7 @@
 #include "decode/decoder_table.h"
 #include "decode/maps/prototypes.h"
 #include "decode/parts/heads.h"
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {
 namespace {

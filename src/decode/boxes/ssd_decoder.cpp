@@ -6,7 +6,7 @@
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
 #include "decode/priors.h"
-#include "kernels/ssd.h"
+#include "kernels/boxes/ssd.h"
 
 namespace dvnn::decode {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/nth.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/activation.h"
-#include "kernels/curves.h"
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {
 namespace {

@@ -9,7 +9,7 @@
 #include "decode/decoder_table.h"
 #include "decode/parts/activation.h"
 #include "decode/parts/heads.h"
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {
 namespace {

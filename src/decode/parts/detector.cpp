@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/nth.h"
-#include "kernels/ssd.h"
+#include "kernels/boxes/ssd.h"
 #include "objects/skeletons.h"
 
 namespace dvnn::decode {

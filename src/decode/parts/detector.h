@@ -9,7 +9,7 @@
 #include "decode/box.h"
 #include "decode/decoder.h"
 #include "decode/parts/scores.h"
-#include "kernels/suppression.h"
+#include "kernels/boxes/suppression.h"
 
 namespace dvnn::decode {
 

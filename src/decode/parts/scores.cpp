@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/nth.h"
-#include "kernels/peaks.h"
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/peaks.h"
+#include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {
 namespace {

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
-#include "kernels/peaks.h"
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/peaks.h"
+#include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {
 namespace {

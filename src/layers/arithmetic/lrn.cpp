@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/share.h"
-#include "kernels/local_response.h"
+#include "kernels/arithmetic/local_response.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 

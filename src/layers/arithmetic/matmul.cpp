@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "base/saturate.h"
 #include "base/share.h"
-#include "kernels/product.h"
-#include "kernels/transpose.h"
+#include "kernels/arithmetic/product.h"
+#include "kernels/movement/transpose.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 

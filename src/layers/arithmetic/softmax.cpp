@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/share.h"
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/softmax.h"
 #include "layers/factories.h"
 #include "layers/loops/blocks.h"
 #include "layers/loops/floats.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/curves.h"
-#include "kernels/elementwise.h"
+#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/elementwise.h"
 #include "layers/attributes/layer_type.h"
 
 namespace dvnn::layers {

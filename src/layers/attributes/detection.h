@@ -2,8 +2,8 @@
 // Layers of SSD heads.
 #pragma once
 
-#include "kernels/prior_box.h"
-#include "kernels/ssd.h"
+#include "kernels/boxes/prior_box.h"
+#include "kernels/boxes/ssd.h"
 #include "layers/attributes/layer_type.h"
 
 namespace dvnn::layers {

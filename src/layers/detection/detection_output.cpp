@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/saturate.h"
-#include "kernels/ssd.h"
+#include "kernels/boxes/ssd.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 

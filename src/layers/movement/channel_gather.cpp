@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "base/share.h"
-#include "kernels/channels.h"
+#include "kernels/movement/channels.h"
 #include "layers/factories.h"
 #include "layers/loops/moves.h"
 

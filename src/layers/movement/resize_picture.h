@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/interpolate.h"
+#include "kernels/windows/interpolate.h"
 #include "layers/cpu_layer.h"
 
 namespace dvnn::layers {

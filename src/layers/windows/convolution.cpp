@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/saturate.h"
 #include "base/share.h"
-#include "kernels/convolve.h"
+#include "kernels/windows/convolve.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 

@@ -8,7 +8,7 @@
 #include "base/nth.h"
 #include "base/saturate.h"
 #include "base/share.h"
-#include "kernels/windows.h"
+#include "kernels/windows/windows.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 #include "tensor/half.h"

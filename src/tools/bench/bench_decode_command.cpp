@@ -10,7 +10,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "decode/decoder.h"
-#include "kernels/suppression.h"
+#include "kernels/boxes/suppression.h"
 #include "tools/bench/bench_decode_cases.h"
 #include "tools/bench/plot.h"
 #include "tools/commands.h"

@@ -8,7 +8,7 @@
 
 #include "base/grid.h"
 #include "base/nth.h"
-#include "kernels/suppression.h"
+#include "kernels/boxes/suppression.h"
 
 namespace dvnn::tools {
 namespace {

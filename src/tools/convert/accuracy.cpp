@@ -9,7 +9,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "kernels/suppression.h"
+#include "kernels/boxes/suppression.h"
 #include "layers/attributes.h"
 #include "plan/reference/reference.h"
 #include "tools/pictures.h"

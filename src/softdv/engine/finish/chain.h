@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/curves.h"
-#include "kernels/elementwise.h"
+#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/elementwise.h"
 #include "softdv/engine/finish/chain_curves.h"
 #include "tensor/half.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "kernels/curves.h"
+#include "kernels/arithmetic/curves.h"
 #include "tensor/half.h"
 
 namespace dvnn::softdv {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/engine/finish/finish.h"
 
-#include "kernels/elementwise.h"
+#include "kernels/arithmetic/elementwise.h"
 #include "softdv/engine/aligned_floats.h"
 
 namespace dvnn::softdv {

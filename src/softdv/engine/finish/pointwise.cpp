@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/curves.h"
+#include "kernels/arithmetic/curves.h"
 #include "softdv/engine/aligned_floats.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of 8 by 8 halves or 4 by 4 words. Each stage interleaves the first half of the block's
 // vectors with the second; as many stages as the logarithm of their number turn the block.
-#include "kernels/transpose.h"
+#include "kernels/movement/transpose.h"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ void turn_plainly(const Turn<T>& m, size_t rows, size_t columns) {
 #endif
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose.cpp"
+#define HWY_TARGET_INCLUDE "kernels/movement/transpose.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 

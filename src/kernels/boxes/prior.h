@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernels/box.h"
+#include "kernels/boxes/box.h"
 
 namespace dvnn::kernels {
 

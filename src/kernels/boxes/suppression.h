@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/span.h"
-#include "kernels/box.h"
-#include "kernels/box_grid.h"
+#include "kernels/boxes/box.h"
+#include "kernels/boxes/box_grid.h"
 
 namespace dvnn::kernels {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/prior_box.h"
+#include "kernels/boxes/prior_box.h"
 
 #include <algorithm>
 #include <cmath>

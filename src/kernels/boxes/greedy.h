@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/nth.h"
-#include "kernels/suppression.h"
+#include "kernels/boxes/suppression.h"
 
 namespace dvnn::kernels {
 

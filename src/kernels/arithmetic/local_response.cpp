@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/local_response.h"
+#include "kernels/arithmetic/local_response.h"
 
 #include <cmath>
 
@@ -13,7 +13,7 @@ constexpr float kThreeQuarters = 0.75f;
 #endif
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/local_response.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/local_response.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 #include "kernels/vectors-inl.h"

@@ -14,7 +14,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
-#include "kernels/exp_plain.h"
+#include "kernels/arithmetic/exp_plain.h"
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();

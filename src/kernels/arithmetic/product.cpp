@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of four rows by two vectors of columns, or of one row by eight, stay in registers from the
 // first product to the last.
-#include "kernels/product.h"
+#include "kernels/arithmetic/product.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/product.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/product.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 

@@ -2,7 +2,7 @@
 // Suppression of rectangles that are turned, by the area that they truly share.
 #include <cmath>
 
-#include "kernels/greedy.h"
+#include "kernels/boxes/greedy.h"
 
 namespace dvnn::kernels {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/grid.h"
 #include "base/nth.h"
 #include "base/span.h"
-#include "kernels/box.h"
+#include "kernels/boxes/box.h"
 
 namespace dvnn::kernels {
 

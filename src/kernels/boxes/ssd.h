@@ -7,8 +7,8 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
-#include "kernels/prior.h"
-#include "kernels/suppression.h"
+#include "kernels/boxes/prior.h"
+#include "kernels/boxes/suppression.h"
 
 namespace dvnn::kernels {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums use vectors only across columns; along a row there are four, of every fourth element, in any
 // form. So the order of additions, and with it the result, is the same everywhere.
-#include "kernels/softmax.h"
+#include "kernels/arithmetic/softmax.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/exp_plain.h"
-#include "kernels/transpose.h"
+#include "kernels/arithmetic/exp_plain.h"
+#include "kernels/movement/transpose.h"
 
 #ifndef DVNN_KERNELS_SOFTMAX_ONCE
 #define DVNN_KERNELS_SOFTMAX_ONCE
@@ -29,10 +29,10 @@ float sum_of_row(const float* row, size_t count) {
 #endif
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/softmax.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/softmax.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
-#include "kernels/exp-inl.h"
+#include "kernels/arithmetic/exp-inl.h"
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();

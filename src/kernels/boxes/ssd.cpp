@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/ssd.h"
+#include "kernels/boxes/ssd.h"
 
 #include <algorithm>
 #include <utility>

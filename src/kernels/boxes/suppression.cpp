@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/suppression.h"
+#include "kernels/boxes/suppression.h"
 
 #include <algorithm>
 
 #include "base/nth.h"
-#include "kernels/greedy.h"
+#include "kernels/boxes/greedy.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/suppression.cpp"
+#define HWY_TARGET_INCLUDE "kernels/boxes/suppression.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 #include "kernels/vectors-inl.h"

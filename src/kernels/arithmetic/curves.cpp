@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/curves.h"
+#include "kernels/arithmetic/curves.h"
 
 #include <algorithm>
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/curves.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/curves.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
-#include "kernels/exp-inl.h"
+#include "kernels/arithmetic/exp-inl.h"
 #include "kernels/vectors-inl.h"
 #include "tensor/half.h"
 

@@ -118,7 +118,8 @@ START_TEST(a_result_may_have_the_memory_of_an_operand_that_repeats) {
 }
 END_TEST
 
-DVNN_SUITE(layers, functions_of_one_element_compute, channels_have_constants_of_their_own, operands_of_one_element_repeat, operands_repeat_along_any_axes,
+DVNN_SUITE(layers, functions_of_one_element_compute, channels_have_constants_of_their_own,
+           operands_of_one_element_repeat, operands_repeat_along_any_axes,
            a_result_may_have_the_memory_of_an_operand_that_repeats,
            remainders_have_the_sign_that_is_asked_for, where_chooses_between_two)
 

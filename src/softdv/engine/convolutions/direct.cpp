@@ -104,10 +104,12 @@ DirectWeights Direct::weights(const Tile& tile, Band panels) const {
 // conversion.
 DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
   constexpr size_t kWorth = 3 * kPixels;
-  static const size_t most = most_near_weights();
+  // Of the first-level cache, or of the second-level one beside the sources.
+  static const bool few = registers_are_few();
+  const size_t most = few ? 32 << 10 : 8 << 10;
+  const bool suits = few || (shape_.columns.stride == 1 && pixel_ == kChunk);
   DirectWeights by = weights(tile, panels);
-  const bool dense = shape_.columns.stride == 1 && pixel_ == kChunk;
-  if (!dense || tile.rows * tile.columns < kWorth || by.panel * by.panels > most) return by;
+  if (!suits || tile.rows * tile.columns < kWorth || by.panel * by.panels > most) return by;
   static thread_local AlignedFloats buffer;
   const size_t count = by.panel * by.panels;
   float* const floats = buffer.room(count);

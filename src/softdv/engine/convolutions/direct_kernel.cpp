@@ -238,12 +238,14 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
     HWY_UNROLL(24)
     for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
   }
-  if (weights.floats) {
+  if (weights.floats && pixels.step == 8) {
     AddProducts<float, 8>(pixels, pixel, weights, sums);
   } else if (pixels.step == 8) {
     AddProducts<half_t, 8>(pixels, pixel, weights, sums);
   } else if constexpr (HasSize(kPixels, typename BlockSizes<kPanels, false>::Type())) {
-    if (pixels.step == 16) {
+    if (weights.floats) {
+      AddProducts<float, 0>(pixels, pixel, weights, sums);
+    } else if (pixels.step == 16) {
       AddProducts<half_t, 16>(pixels, pixel, weights, sums);
     } else if (pixels.step == 6) {  // pictures of 3 channels
       AddProducts<half_t, 6>(pixels, pixel, weights, sums);
@@ -309,15 +311,14 @@ HWY_INLINE void ConvolvePanels(const DirectPixels& pixels, const DirectWeights& 
   constexpr typename BlockSizes<kPanels, true>::Type frequent;
   constexpr typename BlockSizes<kPanels, false>::Type others;
   static_assert(AreAmong(others, frequent), "a size without a function would compute nothing");
-  const bool is_frequent = weights.floats || pixels.step == 8;
+  const bool is_frequent = pixels.step == 8;
   const size_t size =
       is_frequent ? BestSize(pixels.count, frequent) : BestSize(pixels.count, others);
   ConvolveBySize<kPanels>(pixels, weights, size, frequent);
 }
 
-size_t MostNearWeights() {
-  // Of the first-level cache, or of the second-level one beside the sources.
-  return HWY_TARGET <= HWY_AVX3 ? 8 << 10 : 32 << 10;
+bool RegistersAreFew() {
+  return kMostPanels == 1;
 }
 
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
@@ -355,13 +356,13 @@ HWY_AFTER_NAMESPACE();
 namespace dvnn::softdv {
 namespace {
 
-HWY_EXPORT(MostNearWeights);
+HWY_EXPORT(RegistersAreFew);
 HWY_EXPORT(ConvolvePixels);
 
 }  // namespace
 
-size_t most_near_weights() {
-  return HWY_DYNAMIC_DISPATCH(MostNearWeights)();
+bool registers_are_few() {
+  return HWY_DYNAMIC_DISPATCH(RegistersAreFew)();
 }
 
 void convolve_pixels(const DirectPixels& pixels, const DirectWeights& weights) {

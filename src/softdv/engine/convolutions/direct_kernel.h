@@ -33,7 +33,7 @@ struct DirectPixels {
 struct DirectWeights {
   const DirectTap* taps;
   size_t tap_count;
-  // One of them; with floats, pixels have a step of 8.
+  // One of them.
   const half_t* halves;
   const float* floats;
   size_t panel;  // elements from one panel to the next
@@ -41,9 +41,9 @@ struct DirectWeights {
   size_t panels;
 };
 
-/// The most weights of some panels that are worth making floats of once, where many pixels are
-/// multiplied with them: a conversion is not beside many products where registers are few.
-size_t most_near_weights();
+/// Says whether so few sums stay in registers that to convert a weight takes long beside its
+/// products.
+bool registers_are_few();
 
 /// Convolves and adds the bias: 2 chunks of the result for each panel, of which those beyond
 /// RegisterFinish::chunks are not stored.

@@ -7,7 +7,7 @@
 
 #include "base/nth.h"
 #include "layers/attributes.h"
-#include "layers/spans.h"
+#include "layers/loops/spans.h"
 
 namespace dvnn::network {
 namespace {

@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <istream>
@@ -149,7 +150,17 @@ void append_json(std::string_view text, std::string* to) {
 }
 
 void append_json(double number, std::string* to) {
-  *to += Json(number).dump();
+  // Numbers of documents are rounded, and a whole value takes many times as long: these are written
+  // as nlohmann's writes them, with no more decimals than they were rounded to.
+  constexpr double kScale = 1e4, kMost = 1e9;
+  if (!(std::fabs(number) < kMost) || std::round(number * kScale) / kScale != number) {
+    *to += Json(number).dump();
+    return;
+  }
+  char text[32];
+  char* const end = std::to_chars(text, text + sizeof text, number, std::chars_format::fixed).ptr;
+  to->append(text, end);
+  if (std::find(text, end, '.') == end) *to += ".0";
 }
 
 void let_go(Json* value) noexcept {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 
+#include <array>
 #include <cmath>
+#include <random>
 
 #include "check_suite.h"
 
@@ -168,9 +170,19 @@ START_TEST(text_is_what_it_has_been) {
         "\"a\xef\xbf\xbd"
         "b\"");
   dvnn_assert_text(json_text(json("\xc3\xa9\xed\xa0"), -1, true), "\"\\u00e9\\ufffd\\ufffd\"");
-  std::string number;
-  append_json(0.25, &number);
-  dvnn_assert_text(number, "0.25");
+  std::mt19937 random(1);
+  constexpr std::array kSteps = {1.0, 10.0, 100.0, 1000.0, 1e4, 1e5, 3.0};
+  for (int i = 0; i < dvnn_rounds(200000); ++i) {
+    const double steps = kSteps[static_cast<size_t>(i) % kSteps.size()];
+    const double value = (static_cast<double>(random()) - 0x1p31) / 0x1p8;
+    const double rounded = std::round(value * steps) / steps;
+    for (const double any : {value, rounded, rounded / 1e6, i - 100.0, i / 1e4, -0.0}) {
+      std::string number;
+      append_json(any, &number);
+      const std::string whole = json_text(json(any));
+      dvnn_assert_text(number, whole.c_str());
+    }
+  }
 }
 END_TEST
 

@@ -212,7 +212,7 @@ void expect_same_floats(const std::vector<Found>& a, const std::vector<Found>& b
 
 json golden_of(const Reference& reference, const std::string& name) {
   std::ifstream file(kData / "golden" / reference.golden / (name + ".json"));
-  return file ? json::parse({std::istreambuf_iterator<char>(file), {}}) : json();
+  return file ? json::parse(file) : json();
 }
 
 }  // namespace

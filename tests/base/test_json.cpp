@@ -141,7 +141,8 @@ START_TEST(what_terminals_obey_is_escaped) {
     append_json(any, &text);
     dvnn_assert_text(text, wanted.c_str());
     dvnn_assert_text(json_text(json(any)), wanted.c_str());
-    dvnn_assert_text(json_text(json({{any, 1}}), 1), ("{\n " + wanted + ": 1\n}").c_str());
+    const std::string member = "{\n " + wanted + ": 1\n}";
+    dvnn_assert_text(json_text(json({{any, 1}}), 1), member.c_str());
     ck_assert(json::parse(text) == json(any));  // receivers do not notice
   };
   check("a\x7f\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "\"a\\u007f\\u0080\\u009b\\u009f\xc2\xa0\"");
@@ -160,7 +161,7 @@ START_TEST(text_is_what_it_has_been) {
   check(json::parse("[true,-1,0,18446744073709551615,-9223372036854775808]"),
         "[true,-1,0,18446744073709551615,-9223372036854775808]");
   check(json::parse("[1e300,-0.0,0.1,1e-7,100.0,1e15,1e16]"),
-        "[1e+300,-0.0,0.1,1e-07,100.0,1000000000000000.0,1e+16]");
+        "[1e+300,-0.0,0.1,1e-07,100.0,1e+15,1e+16]");
   check(json(0.1f), "0.10000000149011612");
   check(json(NAN), "null");
   check(json::parse(R"({"b":[{}],"a":"\u00e9\n\"\\\u0001","b":2})"),

@@ -90,6 +90,6 @@ int main() {
   for (std::string line; std::getline(std::cin, line);) {
     dvnn::test::Job job;
     std::istringstream(line) >> job.model >> job.input >> job.prefix >> job.options;
-    std::cout << json_text(dvnn::test::answer(job)) << std::endl;
+    std::cout << dvnn::json_text(dvnn::test::answer(job)) << std::endl;
   }
 }

@@ -95,6 +95,8 @@ double value_of(const dvnn_soft_step& step, double x, double y) {
         return x > 0 ? x : x * y;
       case Operation::kSub:
         return x - y;
+      default:
+        ck_abort_msg("operation %d is not computed in vectors", step.function);
     }
   }
   const double a = double{step.a}, b = double{step.b};

@@ -220,10 +220,11 @@ int run_bench(Session* session, const std::string& network,
 // What a run moves on a board, where time cannot be measured without one.
 void print_count(const std::string& network, const network::HandoverCount& count, bool json) {
   if (json) {
-    const Json out = {{"network", base_name(network)},      {"layers_bytes", count.by_layers},
-                      {"to_device_bytes", count.to_device}, {"to_cpu_bytes", count.to_cpu},
-                      {"crossing_bytes", count.crossing},   {"handover_calls", count.calls}};
-    std::printf("%s\n", out.dump_as_given().c_str());
+    const OrderedJson out = {
+        {"network", base_name(network)},      {"layers_bytes", count.by_layers},
+        {"to_device_bytes", count.to_device}, {"to_cpu_bytes", count.to_cpu},
+        {"crossing_bytes", count.crossing},   {"handover_calls", count.calls}};
+    std::printf("%s\n", json_text(out).c_str());
     return;
   }
   const auto mb = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };

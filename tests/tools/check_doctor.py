@@ -14,7 +14,7 @@ import tempfile
 
 DVNET, BUILD = sys.argv[1:]
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pipelines", "codes")
-FAULTY_VENDOR = os.path.join(BUILD, "tests", "faults", "vendor")
+FAULTY_VENDOR = os.path.join(BUILD, "tests", "robustness", "faults", "vendor")
 
 
 class Report:

@@ -39,22 +39,16 @@ class PriorGeometry final : public Geometry {
 };
 
 // "loc" and "conf" name the outputs where "outputs" does not.
-Json named(const Json& params) {
-  Json full = params;
-  if (params.is_object() && params.contains("loc") && params.contains("conf") &&
-      !params.contains("outputs") && !params.contains("parts")) {
-    full["parts"] = {"boxes", "scores"};
-    full["outputs"] = {params.at("loc"), params.at("conf")};
-  }
-  return full;
+GroupNames names_of(JsonReader* in) {
+  if (in->member("parts") || !in->member("loc") || !in->member("conf")) return {};
+  return {read_texts(in, "loc"), read_texts(in, "conf")};
 }
 
 }  // namespace
 
 DecoderResult create_ssd_decoder(const Json& params, Span<const NamedOutput> outputs) {
   DVNN_ASSIGN(const kernels::SsdParams ssd, kernels::parse_ssd_params(params, "the parameters"));
-  Json full = named(params);
-  JsonReader in(full, "the parameters");
+  JsonReader in(params, "the parameters");
   const Json* rule = in.member("anchors");
   if (!rule) in.fail("anchors", "required but missing");
   DetectorRules rules = read_detector_rules(&in, 0.3);
@@ -72,7 +66,8 @@ DecoderResult create_ssd_decoder(const Json& params, Span<const NamedOutput> out
   }
   PartSizes sizes = read_part_sizes(&in, rules.point_size);
   sizes.boxes = 4 * (ssd.share_location ? 1 : ssd.num_classes);
-  DVNN_ASSIGN(Heads heads, find_heads(&in, outputs, std::move(levels), sizes, {"boxes", "scores"}));
+  DVNN_ASSIGN(Heads heads, find_heads(&in, outputs, std::move(levels), sizes, {"boxes", "scores"},
+                                      names_of(&in)));
   return make_detector(rules, std::move(heads),
                        std::make_unique<PriorGeometry>(ssd, std::move(priors)));
 }

@@ -219,7 +219,7 @@ bool is_part(const std::string& name) {
 }
 
 std::vector<Group> read_groups(JsonReader* in, const std::vector<std::string>& parts,
-                               const PartSizes& sizes) {
+                               const PartSizes& sizes, const GroupNames& otherwise) {
   std::vector<Group> groups;
   for (const std::string& text : parts) {
     Group group{text, split_parts(text), {}, false};
@@ -236,6 +236,7 @@ std::vector<Group> read_groups(JsonReader* in, const std::vector<std::string>& p
     groups.push_back(std::move(group));
   }
   const Json* names = in->member("outputs");
+  for (size_t i = 0; !names && i < otherwise.size(); ++i) groups.at(i).names = otherwise[i];
   if (!names) return groups;
   if (!names->is_array() || names->size() != groups.size()) {
     in->fail("outputs", format("needs a list of %zu entries, as 'parts' has", groups.size()));
@@ -318,10 +319,11 @@ PartSizes read_part_sizes(JsonReader* in, int point_size) {
 }
 
 Result<Heads> find_heads(JsonReader* in, Span<const NamedOutput> outputs, std::vector<Level> levels,
-                         const PartSizes& sizes, std::vector<std::string> parts) {
+                         const PartSizes& sizes, std::vector<std::string> parts,
+                         const GroupNames& names) {
   if (in->member("parts")) parts = read_texts(in, "parts");
   AnchorOrder order{read_texts(in, "inner"), read_texts(in, "shared")};
-  const std::vector<Group> groups = read_groups(in, parts, sizes);
+  const std::vector<Group> groups = read_groups(in, parts, sizes, names);
   DVNN_TRY(in->status());
   Finder finder(outputs, std::move(levels), sizes, std::move(order));
   // Parts whose size is known take their outputs first; scores take what is left.

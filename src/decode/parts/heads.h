@@ -40,14 +40,18 @@ struct Heads {
 /// A grid over an input of so many pixels, with a cell at every `stride` of them.
 Level grid_level(const image::Size& input, int stride);
 
+/// For each entry of "parts" the outputs that it names, if any.
+using GroupNames = std::vector<std::vector<std::string>>;
+
 /// Reads {"num_classes"} and {"point_count"} of point_size numbers.
 PartSizes read_part_sizes(JsonReader* in, int point_size);
 
 /// Reads {"parts", "outputs", "inner", "shared"}. `levels` say how many cells and anchors there
-/// are, `parts` is used where the parameters have none. Errors name the part and what was looked
-/// for.
+/// are; `parts` is used where the parameters have none, and so are `names`, of as many entries or
+/// none. Errors name the part and what was looked for.
 Result<Heads> find_heads(JsonReader* in, Span<const NamedOutput> outputs, std::vector<Level> levels,
-                         const PartSizes& sizes, std::vector<std::string> parts);
+                         const PartSizes& sizes, std::vector<std::string> parts,
+                         const GroupNames& names = {});
 
 /// The decoder, if suppression of its candidates is within the budget of a network.
 Result<std::unique_ptr<Decoder>> make_detector(const DetectorRules& rules, Heads heads,

@@ -1,68 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the state of every byte through a run. Bytes between two neighbouring ends of ranges
-// have the same fate, and are one cell.
+// Follows the state of every byte through a run, at a cost that follows the number of ranges: a
+// file may name tens of thousands that overlap.
 #include "network/handover.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/nth.h"
 
 namespace dvnn::network {
 namespace {
 
-// Where a cell's newest bytes are. A cell is always written as a whole.
-enum class Newest : uint8_t {
-  kBoth,    // memory, and what the CPU has cached is the same
-  kCpu,     // a cache
-  kDevice,  // memory; a cache may have older ones
+// Bytes of the I/O buffer, as ranges that do not overlap.
+class Bytes {
+ public:
+  void add(ByteRange range) {
+    if (range.bytes != 0) ends_[range.offset] = range.end();
+  }
+
+  /// Takes out what lies in `range`, and returns it.
+  std::vector<ByteRange> take(ByteRange range) {
+    std::vector<ByteRange> taken;
+    auto it = ends_.upper_bound(range.offset);
+    if (it != ends_.begin() && std::prev(it)->second > range.offset) --it;
+    while (it != ends_.end() && it->first < range.end()) {
+      const uint64_t begin = it->first, end = it->second;
+      it = ends_.erase(it);
+      if (begin < range.offset) ends_[begin] = range.offset;
+      if (range.end() < end) ends_[range.end()] = end;
+      const uint64_t first = std::max(begin, range.offset);
+      taken.push_back({first, std::min(end, range.end()) - first});
+      if (range.end() < end) break;
+    }
+    return taken;
+  }
+
+ private:
+  std::map<uint64_t, uint64_t> ends_;  // by beginning
 };
 
-class Cells {
+enum class Side : uint8_t { kCpu, kDevice };
+
+// Which bytes only one side has as they are: those that the CPU has in a cache, and those that the
+// device has written since the CPU looked. All others are the same for both.
+class Newest {
  public:
-  Cells(const StageUses& stages, ByteRange input, Span<const ByteRange> outputs) {
-    add(input);
-    for (const ByteRange& range : outputs) add(range);
-    for (const auto& stage : stages) {
-      for (const MemoryUse& use : stage) {
-        for (const ByteRange& range : use.reads) add(range);
-        for (const ByteRange& range : use.writes) add(range);
-      }
-    }
-    std::sort(ends_.begin(), ends_.end());
-    ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
-    newest_.resize(ends_.size(), Newest::kBoth);
+  void write(ByteRange range, Side side) {
+    for (Bytes& bytes : bytes_) bytes.take(range);
+    nth(bytes_, side).add(range);
+  }
+  void write_for_both(ByteRange range) {
+    for (Bytes& bytes : bytes_) bytes.take(range);
   }
 
-  void set(ByteRange range, Newest newest) {
-    for (size_t i = first(range); i < past(range); ++i) nth(newest_, i) = newest;
-  }
-
-  /// Makes memory and caches agree where `which` has the newest bytes, appends these bytes to
-  /// `handed`, and returns how many they are.
-  uint64_t agree(ByteRange range, Newest which, std::vector<ByteRange>* handed) {
+  /// Makes both sides agree where `side` has the newest bytes, appends these to `handed`, and
+  /// returns how many they are.
+  uint64_t agree(ByteRange range, Side side, std::vector<ByteRange>* handed) {
     uint64_t bytes = 0;
-    for (size_t i = first(range); i < past(range); ++i) {
-      if (nth(newest_, i) != which) continue;
-      nth(newest_, i) = Newest::kBoth;
-      handed->push_back({nth(ends_, i), nth(ends_, i + 1) - nth(ends_, i)});
-      bytes += handed->back().bytes;
+    for (const ByteRange& part : nth(bytes_, side).take(range)) {
+      handed->push_back(part);
+      bytes += part.bytes;
     }
     return bytes;
   }
 
  private:
-  void add(ByteRange range) {
-    ends_.push_back(range.offset);
-    ends_.push_back(range.end());
-  }
-  size_t first(ByteRange range) const { return place(range.offset); }
-  size_t past(ByteRange range) const { return place(range.end()); }
-  size_t place(uint64_t at) const {
-    return static_cast<size_t>(std::lower_bound(ends_.begin(), ends_.end(), at) - ends_.begin());
-  }
-
-  std::vector<uint64_t> ends_;  // of ranges, in order; cell i is between the i-th and the next
-  std::vector<Newest> newest_;  // of each cell
+  std::vector<Bytes> bytes_{2};  // by side
 };
 
 void join(std::vector<ByteRange>* ranges) {
@@ -81,18 +84,18 @@ void join(std::vector<ByteRange>* ranges) {
 }
 
 // What the stage's commands find in caches is handed over before the first of them.
-Handover before_stage(const std::vector<MemoryUse>& stage, Cells* cells) {
+Handover before_stage(const std::vector<MemoryUse>& stage, Newest* newest) {
   Handover handover;
   for (const MemoryUse& use : stage) {
-    const Newest other = use.by_device ? Newest::kCpu : Newest::kDevice;
+    const Side other = use.by_device ? Side::kCpu : Side::kDevice;
     std::vector<ByteRange>* handed = use.by_device ? &handover.to_device : &handover.to_cpu;
     for (const ByteRange& range : use.reads) {
-      handover.crossing += cells->agree(range, other, handed);
+      handover.crossing += newest->agree(range, other, handed);
     }
     for (const ByteRange& range : use.writes) {
       // A line that is cleaned after the device has written would take the CPU's old bytes there.
-      if (use.by_device) cells->agree(range, other, handed);
-      cells->set(range, use.by_device ? Newest::kDevice : Newest::kCpu);
+      if (use.by_device) newest->agree(range, other, handed);
+      newest->write(range, use.by_device ? Side::kDevice : Side::kCpu);
     }
   }
   join(&handover.to_device);
@@ -101,16 +104,20 @@ Handover before_stage(const std::vector<MemoryUse>& stage, Cells* cells) {
 }
 
 std::vector<Handover> follow_run(const StageUses& stages, ByteRange input, bool hands_over_input,
-                                 Span<const ByteRange> outputs, Cells* cells) {
+                                 Span<const ByteRange> outputs, Newest* newest) {
   std::vector<Handover> handovers;
-  cells->set(input, hands_over_input ? Newest::kBoth : Newest::kCpu);
-  for (const auto& stage : stages) handovers.push_back(before_stage(stage, cells));
+  if (hands_over_input) {
+    newest->write_for_both(input);
+  } else {
+    newest->write(input, Side::kCpu);
+  }
+  for (const auto& stage : stages) handovers.push_back(before_stage(stage, newest));
   Handover after;
   for (const ByteRange& range : outputs) {
-    after.crossing += cells->agree(range, Newest::kDevice, &after.to_cpu);
+    after.crossing += newest->agree(range, Side::kDevice, &after.to_cpu);
   }
   // The caller may write and hand over a part of it: nothing older may lie in a cache beside that.
-  if (hands_over_input) cells->agree(input, Newest::kCpu, &after.to_device);
+  if (hands_over_input) newest->agree(input, Side::kCpu, &after.to_device);
   join(&after.to_cpu);
   join(&after.to_device);
   handovers.push_back(std::move(after));
@@ -121,12 +128,12 @@ std::vector<Handover> follow_run(const StageUses& stages, ByteRange input, bool 
 
 std::vector<Handover> plan_handovers(const StageUses& stages, ByteRange input,
                                      bool hands_over_input, Span<const ByteRange> outputs) {
-  Cells cells(stages, input, outputs);
-  // The first run leaves in caches what the second one finds there. A cell's last writer is the
+  Newest newest;
+  // The first run leaves in caches what the second one finds there. A byte's last writer is the
   // same in each run, so that the second one's hand-overs are those of all later ones, and to hand
   // over what is in no cache, as in the first, does no harm.
-  follow_run(stages, input, hands_over_input, outputs, &cells);
-  return follow_run(stages, input, hands_over_input, outputs, &cells);
+  follow_run(stages, input, hands_over_input, outputs, &newest);
+  return follow_run(stages, input, hands_over_input, outputs, &newest);
 }
 
 void count_handover(const Handover& handover, HandoverCount* count) {

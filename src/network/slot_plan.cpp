@@ -349,7 +349,11 @@ SlotPlan plan_step_by_step(const ModelNetwork& network) {
 }
 
 SlotPlan plan_fused(const ModelNetwork& network) {
-  return Fusion(network).run();
+  // What follows grows with the square of the steps, of which a file may name tens of thousands.
+  constexpr size_t kMostUses = 8192;
+  size_t uses = 0;
+  for (const Step& step : network.model().steps) uses += step.inputs.size() + step.outputs.size();
+  return uses > kMostUses ? plan_step_by_step(network) : Fusion(network).run();
 }
 
 }  // namespace dvnn::network

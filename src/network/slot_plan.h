@@ -39,8 +39,8 @@ SlotPlan plan_step_by_step(const ModelNetwork& network);
 /// For devices that follow() commands: an Elementwise layer runs with the last command that one of
 /// its operands comes from, if all its operands are there by then. Tensors move, as a layer's
 /// result then exists earlier than the model planned, and the command's own may not exist at all.
-/// What plan_step_by_step() returns where no layer can, or where bytes are read that no step
-/// writes.
+/// What plan_step_by_step() returns where no layer can, where bytes are read that no step writes,
+/// and for networks of many thousands of steps.
 SlotPlan plan_fused(const ModelNetwork& network);
 
 }  // namespace dvnn::network

@@ -189,6 +189,22 @@ START_TEST(a_layer_that_comes_first_reads_the_input_from_the_cache) {
 }
 END_TEST
 
+// Each layer's memory begins a byte behind the one before: cells would be as many as layers, and
+// each layer would touch all of them.
+START_TEST(thousands_of_layers_over_one_memory_take_no_square_of_time) {
+  constexpr uint64_t kLayers = 60000;
+  StageUses stages;
+  for (uint64_t i = 0; i < kLayers; ++i)
+    stages.push_back({{false, {{i, kLayers}}, {{i + 1, kLayers}}}});
+  const std::vector<ByteRange> outputs = {{kLayers, kLayers}};
+  HandoverCount count;
+  for (const Handover& handover : plan_handovers(stages, {0, kLayers}, false, outputs)) {
+    count_handover(handover, &count);
+  }
+  ck_assert_int_eq(count.calls, 0);
+}
+END_TEST
+
 START_TEST(caches_that_do_the_worst_change_no_result) {
   const char* path = std::getenv("DVNN_CACHE_DEVICE");
   if (!path) return;
@@ -217,6 +233,7 @@ END_TEST
 DVNN_SUITE(handover, no_run_reads_or_overwrites_what_lies_in_a_cache,
            what_goes_from_layer_to_layer_stays_in_the_cache,
            a_layer_that_comes_first_reads_the_input_from_the_cache,
+           thousands_of_layers_over_one_memory_take_no_square_of_time,
            caches_that_do_the_worst_change_no_result)
 
 }  // namespace dvnn::test::handover_tests

@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "device/loader.h"
+#include "device/soft_extension.h"
 #include "dmp_dv_cmdraw_v1.h"
 #include "fuzzed_data.h"
+#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/elementwise.h"
 #include "target.h"
 
 namespace dvnn::fuzz::commands_target {
@@ -146,6 +149,48 @@ void make_command(FuzzedData* bytes, const dmp_dv_mem* memories, Command* comman
   }
 }
 
+float small_number(FuzzedData* bytes) {
+  return static_cast<float>(static_cast<int8_t>(bytes->byte())) / 16;
+}
+
+// A chain behind the last command. The list is as before where it is refused.
+void follow(FuzzedData* bytes, const dmp_dv_mem* memories, dmp_dv_cmdlist list) {
+  std::vector<float> values(bytes->byte() % 25 + 1);
+  for (float& value : values) value = small_number(bytes);
+  std::vector<dvnn_soft_operand> operands(bytes->byte() % 4 + 1);
+  for (dvnn_soft_operand& operand : operands) {
+    operand.kind = bytes->rarely() ? bytes->byte() : bytes->byte() % 3;
+    operand.count = bytes->flag() ? 1 : static_cast<int32_t>(values.size());
+    operand.values = bytes->rarely() ? nullptr : values.data();
+    operand.tensor.offs = bytes->byte() * 16u;
+    bind(bytes, memories, &operand.tensor);
+  }
+  std::vector<dvnn_soft_step> steps(bytes->byte() % 4 + 1);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto value = [&] {
+      const size_t there = operands.size() + i + (bytes->rarely() ? 1 : 0);
+      return static_cast<int32_t>(bytes->byte() % there);
+    };
+    steps[i].combines = bytes->flag();
+    steps[i].function = bytes->byte() % (steps[i].combines ? 8 : 20);
+    steps[i].a = small_number(bytes);
+    steps[i].b = small_number(bytes);
+    steps[i].x = value();
+    steps[i].y = value();
+  }
+  dvnn_soft_chain chain = {sizeof chain,
+                           DVNN_SOFT_FUNCTIONS,
+                           operands.data(),
+                           steps.data(),
+                           static_cast<int32_t>(operands.size()),
+                           static_cast<int32_t>(steps.size()),
+                           {},
+                           bytes->flag()};
+  chain.output.offs = bytes->byte() * 64u;
+  bind(bytes, memories, &chain.output);
+  fn().soft_follow(list, &chain);
+}
+
 }  // namespace
 
 static void prepare() {
@@ -171,6 +216,7 @@ static void try_input(const uint8_t* data, size_t size) {
     std::memcpy(command.data(), &any, std::min(own, sizeof any));
     good = fn().cmdlist_add_raw(list, reinterpret_cast<dmp_dv_cmdraw*>(command.data())) == 0;
   }
+  if (good && bytes.left() > 0) follow(&bytes, memories, list);
   if (good && fn().cmdlist_commit(list) == 0) {
     const int64_t id = fn().cmdlist_exec(list);
     if (id < 0 || fn().cmdlist_wait(list, id) != 0) std::abort();

@@ -186,7 +186,7 @@ int step_of(int usual) {
 
 START_TEST(every_call_may_fail) {
   for (const char* backend : {"cpu", "device"}) {
-    ck_assert_int_gt(fault_each(backend, "fail", "", step_of(1), true), 20);
+    ck_assert_int_gt(fault_each(backend, "fail", "", step_of(1), true), 50 / step_of(1));
   }
 }
 END_TEST

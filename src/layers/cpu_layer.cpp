@@ -59,8 +59,9 @@ LayerResult CustomAttributes::create(Span<const TensorDesc> inputs, Span<const T
   std::string known;
   for (const std::string& name : cpu_layer_names()) known += (known.empty() ? "" : ", ") + name;
   return Error{ErrorCode::kUnsupported, "unknown CPU layer type '" + short_text(type, 64) +
-                                            "': name the library that has it by "
-                                            "custom-layers (built in: " +
+                                            "': name the library that has it by custom-layers, or "
+                                            "convert the model again if an older dvnet made the "
+                                            "file (built in: " +
                                             known + ")"};
 }
 

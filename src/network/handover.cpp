@@ -145,9 +145,8 @@ void count_handover(const Handover& handover, HandoverCount* count) {
 
 bool device_takes(const StageUses& stages, ByteRange input) {
   const auto touches = [&](const std::vector<ByteRange>& ranges) {
-    return std::any_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
-      return range.offset < input.end() && input.offset < range.end();
-    });
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [&](const ByteRange& range) { return range.meets(input); });
   };
   for (const auto& stage : stages) {
     for (const MemoryUse& use : stage) {

@@ -21,6 +21,7 @@ namespace dvnn::network {
 struct ByteRange {
   uint64_t offset = 0, bytes = 0;
   uint64_t end() const { return offset + bytes; }
+  bool meets(const ByteRange& o) const { return offset < o.end() && o.offset < end(); }
 };
 
 /// One command or one CPU layer: what it reads, and after that, what it writes.

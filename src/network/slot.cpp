@@ -262,6 +262,7 @@ Status StepSlot::run_list(const Stage& stage, const device::CommandList& list,
 }
 
 Status StepSlot::hand_over(const Handover& handover, StageTimes* spent) const {
+  if (handover.to_device.empty() && handover.to_cpu.empty()) return {};
   const int64_t start = now_ns();
   for (const ByteRange& r : handover.to_device) DVNN_TRY(io_.to_device(r.offset, r.bytes));
   for (const ByteRange& r : handover.to_cpu) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));

@@ -14,12 +14,6 @@ namespace {
 
 using layers::ElementwiseAttributes;
 
-// Bytes begin..end-1 of the I/O buffer.
-struct Range {
-  uint64_t begin, end;
-  bool meets(const Range& o) const { return begin < o.end && o.begin < end; }
-};
-
 // A tensor as a step, or the caller, leaves it in memory. Times count the acts from 1; the input is
 // there at 0, and outputs are read after all.
 struct Value {
@@ -31,10 +25,9 @@ struct Value {
 // Tensors that keep their distances, as some step reads them together, with their place in memory
 // and in time.
 struct Block {
-  Range range;
+  ByteRange range;
   size_t birth, death;
   uint64_t offset = 0;
-  uint64_t size() const { return range.end - range.begin; }
   bool lives_with(const Block& o) const { return birth <= o.death && o.birth <= death; }
 };
 
@@ -67,9 +60,9 @@ class Memory {
   uint64_t place(const std::vector<bool>& dropped, std::vector<uint64_t>* offsets);
 
  private:
-  Range range_of(int tensor) const {
+  ByteRange range_of(int tensor) const {
     const TensorInfo& info = model_.tensor(tensor);
-    return {info.offset, info.offset + info.desc.bytes()};
+    return {info.offset, info.desc.bytes()};
   }
   bool in_io(int tensor) const { return model_.tensor(tensor).storage == Storage::kIo; }
   size_t root(int tensor) {
@@ -100,19 +93,19 @@ void Memory::write(int tensor, size_t time) {
 
 void Memory::read(int tensor, size_t time) {
   if (!in_io(tensor)) return;
-  std::vector<Range> left = {range_of(tensor)}, rest;
+  std::vector<ByteRange> left = {range_of(tensor)}, rest;
   for (size_t v = values_.size(); v-- > 0 && !left.empty(); left.swap(rest)) {
-    const Range wrote = range_of(values_[v].tensor);
+    const ByteRange wrote = range_of(values_[v].tensor);
     rest.clear();
     bool holds = false;
-    for (const Range& range : left) {
+    for (const ByteRange& range : left) {
       if (!wrote.meets(range)) {
         rest.push_back(range);
         continue;
       }
       holds = true;
-      if (range.begin < wrote.begin) rest.push_back({range.begin, wrote.begin});
-      if (wrote.end < range.end) rest.push_back({wrote.end, range.end});
+      if (range.offset < wrote.offset) rest.push_back({range.offset, wrote.offset - range.offset});
+      if (wrote.end() < range.end()) rest.push_back({wrote.end(), range.end() - wrote.end()});
     }
     if (!holds) continue;
     values_[v].read.push_back(time);
@@ -125,12 +118,12 @@ void Memory::read(int tensor, size_t time) {
 bool Memory::are_apart() {
   struct Place {
     size_t root;
-    Range range;
+    ByteRange range;
   };
   std::vector<Place> places;
   for (const Value& value : values_) places.push_back({root(value.tensor), range_of(value.tensor)});
   std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-    return a.root != b.root ? a.root < b.root : a.range.begin < b.range.begin;
+    return a.root != b.root ? a.root < b.root : a.range.offset < b.range.offset;
   });
   for (size_t i = 1; i < places.size(); ++i) {
     if (places[i].root == places[i - 1].root && places[i].range.meets(places[i - 1].range)) {
@@ -144,18 +137,18 @@ bool Memory::are_apart() {
 uint64_t place_blocks(std::vector<Block*> blocks) {
   constexpr uint64_t kAlign = 64;
   std::stable_sort(blocks.begin(), blocks.end(),
-                   [](const Block* a, const Block* b) { return a->size() > b->size(); });
+                   [](const Block* a, const Block* b) { return a->range.bytes > b->range.bytes; });
   std::vector<const Block*> placed;  // in the order of their offsets
   uint64_t total = 0;
   for (Block* block : blocks) {
     uint64_t at = 0;
     for (const Block* other : placed) {
       if (!other->lives_with(*block)) continue;
-      if (other->offset >= at + block->size()) break;
-      at = std::max(at, (other->offset + other->size() + kAlign - 1) / kAlign * kAlign);
+      if (other->offset >= at + block->range.bytes) break;
+      at = std::max(at, (other->offset + other->range.bytes + kAlign - 1) / kAlign * kAlign);
     }
     block->offset = at;
-    total = std::max(total, at + block->size());
+    total = std::max(total, at + block->range.bytes);
     placed.insert(
         std::upper_bound(placed.begin(), placed.end(), block,
                          [](const Block* a, const Block* b) { return a->offset < b->offset; }),
@@ -168,11 +161,11 @@ uint64_t Memory::place(const std::vector<bool>& dropped, std::vector<uint64_t>* 
   std::vector<std::optional<Block>> blocks(parents_.size());  // by root
   for (const Value& value : values_) {
     if (nth(dropped, value.tensor)) continue;
-    const Range range = range_of(value.tensor);
+    const ByteRange range = range_of(value.tensor);
     auto& block = blocks[root(value.tensor)];
     if (!block) block = Block{range, value.written, value.written};
-    block->range = {std::min(block->range.begin, range.begin),
-                    std::max(block->range.end, range.end)};
+    const uint64_t begin = std::min(block->range.offset, range.offset);
+    block->range = {begin, std::max(block->range.end(), range.end()) - begin};
     block->birth = std::min(block->birth, value.written);
     block->death = std::max(block->death, value.written);
     for (size_t time : value.read) block->death = std::max(block->death, time);
@@ -185,7 +178,7 @@ uint64_t Memory::place(const std::vector<bool>& dropped, std::vector<uint64_t>* 
   for (size_t t = 0; t < offsets->size(); ++t) {
     const auto& block = blocks[root(static_cast<int>(t))];
     if (in_io(static_cast<int>(t)) && block) {
-      (*offsets)[t] = block->offset + (*offsets)[t] - block->range.begin;
+      (*offsets)[t] = block->offset + (*offsets)[t] - block->range.offset;
     }
   }
   return total;

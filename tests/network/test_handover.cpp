@@ -135,9 +135,7 @@ class RandomRun {
     const ByteRange made = range();
     use.writes = {made};
     written_.erase(std::remove_if(written_.begin(), written_.end(),
-                                  [&](const ByteRange& r) {
-                                    return r.offset < made.end() && made.offset < r.end();
-                                  }),
+                                  [&](const ByteRange& r) { return r.meets(made); }),
                    written_.end());
     written_.push_back(made);
     return use;

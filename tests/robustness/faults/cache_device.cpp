@@ -5,8 +5,6 @@
 // device's memory at random, or never. What the device has written is garbage for the CPU until it
 // is handed back. A line that both write in between ends the process: on a board, the one that is
 // written back last would win.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -19,8 +17,7 @@
 #include <set>
 #include <vector>
 
-#include "device/functions.h"
-#include "dmp_dv.h"
+#include "real_device.h"
 
 namespace {
 
@@ -28,29 +25,7 @@ constexpr size_t kLine = 64;    // bytes of a cache line
 constexpr int kGarbage = 0xff;  // NaN as binary16
 constexpr size_t kPage = 4096;  // of what is mapped
 
-struct Functions {
-#define DVNN_MEMBER(name) decltype(&dmp_dv_##name) name = nullptr;
-  DVNN_DEVICE_FUNCTIONS(DVNN_MEMBER, DVNN_MEMBER)
-#undef DVNN_MEMBER
-};
-
-const Functions& real() {
-  static const Functions functions = [] {
-    const char* path = std::getenv("DVNN_SOFT_DEVICE");
-    void* handle = dlopen(path && *path ? path : "libdmpdv-soft.so", RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-      std::fprintf(stderr, "libdmpdv-caches.so: %s\n", dlerror());
-      std::abort();
-    }
-    Functions found;
-#define DVNN_FIND(name) \
-  found.name = reinterpret_cast<decltype(found.name)>(dlsym(handle, "dmp_dv_" #name));
-    DVNN_DEVICE_FUNCTIONS(DVNN_FIND, DVNN_FIND)
-#undef DVNN_FIND
-    return found;
-  }();
-  return functions;
-}
+using dvnn::test::real;
 
 // A memory while it is mapped.
 class Mapping {

@@ -3,8 +3,6 @@
 // that can be made to fail count themselves first, then all go on to the real library.
 #include "fault_device.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -19,36 +17,13 @@
 #include <thread>
 #include <vector>
 
-#include "device/functions.h"
-#include "dmp_dv.h"
+#include "real_device.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Functions {
-#define DVNN_MEMBER(name) decltype(&dmp_dv_##name) name = nullptr;
-  DVNN_DEVICE_FUNCTIONS(DVNN_MEMBER, DVNN_MEMBER)
-#undef DVNN_MEMBER
-};
-
-const Functions& real() {
-  static const Functions functions = [] {
-    const char* path = std::getenv("DVNN_SOFT_DEVICE");
-    void* handle = dlopen(path && *path ? path : "libdmpdv-soft.so", RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-      std::fprintf(stderr, "libdmpdv-fault.so: %s\n", dlerror());
-      std::abort();
-    }
-    Functions found;
-#define DVNN_FIND(name) \
-  found.name = reinterpret_cast<decltype(found.name)>(dlsym(handle, "dmp_dv_" #name));
-    DVNN_DEVICE_FUNCTIONS(DVNN_FIND, DVNN_FIND)
-#undef DVNN_FIND
-    return found;
-  }();
-  return functions;
-}
+using dvnn::test::real;
 
 enum class Kind { kFail, kRefuse, kDelay, kHang, kCorrupt };
 

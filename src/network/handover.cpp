@@ -46,7 +46,7 @@ enum class Side : uint8_t { kCpu, kDevice };
 class Newest {
  public:
   void write(ByteRange range, Side side) {
-    for (Bytes& bytes : bytes_) bytes.take(range);
+    write_for_both(range);
     nth(bytes_, side).add(range);
   }
   void write_for_both(ByteRange range) {
@@ -124,25 +124,7 @@ std::vector<Handover> follow_run(const StageUses& stages, ByteRange input, bool 
   return handovers;
 }
 
-}  // namespace
-
-std::vector<Handover> plan_handovers(const StageUses& stages, ByteRange input,
-                                     bool hands_over_input, Span<const ByteRange> outputs) {
-  Newest newest;
-  // The first run leaves in caches what the second one finds there. A byte's last writer is the
-  // same in each run, so that the second one's hand-overs are those of all later ones, and to hand
-  // over what is in no cache, as in the first, does no harm.
-  follow_run(stages, input, hands_over_input, outputs, &newest);
-  return follow_run(stages, input, hands_over_input, outputs, &newest);
-}
-
-void count_handover(const Handover& handover, HandoverCount* count) {
-  for (const ByteRange& range : handover.to_device) count->to_device += range.bytes;
-  for (const ByteRange& range : handover.to_cpu) count->to_cpu += range.bytes;
-  count->crossing += handover.crossing;
-  count->calls += static_cast<int>(handover.to_device.size() + handover.to_cpu.size());
-}
-
+// Whether the device is the first to read or write any byte of the input.
 bool device_takes(const StageUses& stages, ByteRange input) {
   const auto touches = [&](const std::vector<ByteRange>& ranges) {
     return std::any_of(ranges.begin(), ranges.end(),
@@ -154,6 +136,36 @@ bool device_takes(const StageUses& stages, ByteRange input) {
     }
   }
   return false;
+}
+
+}  // namespace
+
+HandoverPlan plan_handovers(const StageUses& stages, ByteRange input,
+                            Span<const ByteRange> outputs) {
+  HandoverPlan plan;
+  plan.begins_with_input = device_takes(stages, input);
+  Newest newest;
+  // The first run leaves in caches what the second one finds there. A byte's last writer is the
+  // same in each run, so that the second one's hand-overs are those of all later ones, and to hand
+  // over what is in no cache, as in the first, does no harm.
+  follow_run(stages, input, plan.begins_with_input, outputs, &newest);
+  plan.before = follow_run(stages, input, plan.begins_with_input, outputs, &newest);
+  return plan;
+}
+
+HandoverCount count_handovers(const HandoverPlan& plan, ByteRange input) {
+  HandoverCount count;
+  if (plan.begins_with_input) {
+    count.to_device = count.crossing = input.bytes;
+    count.calls = 1;
+  }
+  for (const Handover& handover : plan.before) {
+    for (const ByteRange& range : handover.to_device) count.to_device += range.bytes;
+    for (const ByteRange& range : handover.to_cpu) count.to_cpu += range.bytes;
+    count.crossing += handover.crossing;
+    count.calls += static_cast<int>(handover.to_device.size() + handover.to_cpu.size());
+  }
+  return count;
 }
 
 }  // namespace dvnn::network

@@ -39,17 +39,19 @@ struct Handover {
 /// The stages of a run in their order; each is one CPU layer, or commands in a row.
 using StageUses = std::vector<std::vector<MemoryUse>>;
 
-/// Returns what is handed over before each stage, and as the last element after all of them, for
-/// runs that repeat. Before each run the CPU writes `input`; if `hands_over_input`, the caller has
-/// handed over what it wrote, which may be a part where the device alone reads it. After it the CPU
-/// reads `outputs`. At first nothing is in a cache.
-std::vector<Handover> plan_handovers(const StageUses& stages, ByteRange input,
-                                     bool hands_over_input, Span<const ByteRange> outputs);
+struct HandoverPlan {
+  /// The device is the first to read or write the input: the caller hands it over, or the part that
+  /// it wrote where the device alone reads it.
+  bool begins_with_input = false;
+  std::vector<Handover> before;  // each stage, and as the last element after all of them
+};
 
-/// Adds a hand-over to the sums.
-void count_handover(const Handover& handover, HandoverCount* count);
+/// Plans runs that repeat. Before each of them the CPU writes `input`; after it the CPU reads
+/// `outputs`. At first nothing is in a cache.
+HandoverPlan plan_handovers(const StageUses& stages, ByteRange input,
+                            Span<const ByteRange> outputs);
 
-/// Returns whether the device is the first to read or write any byte of `input`.
-bool device_takes(const StageUses& stages, ByteRange input);
+/// What a run of such a plan hands over, a whole input among it; `by_layers` is not counted.
+HandoverCount count_handovers(const HandoverPlan& plan, ByteRange input);
 
 }  // namespace dvnn::network

@@ -84,9 +84,8 @@ class StepSlot final : public Slot {
   device::Memory io_;
   std::vector<Stage> stages_;
   layers::Workspace workspace_;
-  std::vector<Handover> handovers_;  // before each stage, and after all
-  bool device_takes_input_ = false;  // before any layer does
-  bool spoilt_ = false;              // by a run that ended early: caches may hold anything
+  HandoverPlan handovers_;
+  bool spoilt_ = false;  // by a run that ended early: caches may hold anything
   InputKind input_kind_ = InputKind::kTensor;
   bool knows_pixels_ = false;     // all lists for pixels are made
   std::vector<int64_t> list_ns_;  // room for the times of a list's commands
@@ -113,9 +112,7 @@ Status StepSlot::build(const Cancellation* cancellation) {
     }
     list_ns_.resize(std::max(list_ns_.size(), stage.acts.size()));
   }
-  const StageUses uses = memory_uses(model(), plan_);
-  device_takes_input_ = device_takes(uses, input_range());
-  handovers_ = plan_handovers(uses, input_range(), device_takes_input_, results(model(), plan_));
+  handovers_ = plan_handovers(memory_uses(model(), plan_), input_range(), results(model(), plan_));
   return {};
 }
 
@@ -203,7 +200,7 @@ Status StepSlot::run(RunTimes* times) {
 Status StepSlot::run_stages(RunTimes* times) {
   const bool pixels = input_kind_ == InputKind::kPixels;
   if (pixels) DVNN_TRY(make_lists_for_pixels());
-  if (device_takes_input_) {
+  if (handovers_.begins_with_input) {
     const ByteRange in = input_range();
     DVNN_TRY(io_.to_device(in.offset, pixels ? in.bytes / sizeof(half_t) : in.bytes));
   }
@@ -213,14 +210,14 @@ Status StepSlot::run_stages(RunTimes* times) {
   const Span<int64_t> step_ns = times ? times->step_ns : Span<int64_t>();
   for (size_t i = 0; i < stages_.size(); ++i) {
     Stage* const stage = &stages_[i];
-    Status status = hand_over(handovers_[i], &spent);
+    Status status = hand_over(handovers_.before[i], &spent);
     if (status.ok()) {
       status =
           stage->layer ? run_layer(stage, step_ns, &spent) : run_commands(*stage, step_ns, &spent);
     }
     if (!status.ok()) return status.error().within("layer '" + stage->first().name + "'");
   }
-  DVNN_TRY(hand_over(handovers_.back(), &spent));
+  DVNN_TRY(hand_over(handovers_.before.back(), &spent));
   if (times) {
     times->device_us = spent.device_ns / 1000;
     times->cpu_us = spent.cpu_ns / 1000;
@@ -327,16 +324,7 @@ HandoverCount StepSlot::handed_over() const {
   const SlotPlan plan = plan_step_by_step(*network_);
   const StageUses uses = memory_uses(model(), plan);
   const ByteRange input = plan.range(model(), model().input.tensor);
-  const bool device_first = device_takes(uses, input);
-  HandoverCount count;
-  for (const auto& handover : plan_handovers(uses, input, device_first, results(model(), plan))) {
-    count_handover(handover, &count);
-  }
-  if (device_first) {
-    count.to_device += input.bytes;
-    count.crossing += input.bytes;
-    ++count.calls;
-  }
+  HandoverCount count = count_handovers(plan_handovers(uses, input, results(model(), plan)), input);
   for (const auto& stage : uses) {
     if (stage.front().by_device) continue;
     for (const ByteRange& r : stage.front().reads) count.by_layers += r.bytes;

@@ -87,8 +87,9 @@ class RandomRun {
 
   /// Runs three times; with a half of the input, as pixels are, where the device alone reads it.
   void follow() {
-    const bool hands_over = device_takes(stages_, input_);
-    const auto handovers = plan_handovers(stages_, input_, hands_over, outputs_);
+    const HandoverPlan plan = plan_handovers(stages_, input_, outputs_);
+    const bool hands_over = plan.begins_with_input;
+    const auto& handovers = plan.before;
     ck_assert_uint_eq(handovers.size(), stages_.size() + 1);
     Caches caches;
     for (int i = 0; i < 3; ++i) {
@@ -166,23 +167,22 @@ START_TEST(what_goes_from_layer_to_layer_stays_in_the_cache) {
                             {{false, {{128, 64}}, {{192, 64}}}},
                             {{true, {{192, 64}}, {{256, 64}}}}};
   const std::vector<ByteRange> outputs = {{256, 64}};
-  ck_assert(device_takes(stages, {0, 64}));
-  HandoverCount count;
-  for (const Handover& handover : plan_handovers(stages, {0, 64}, true, outputs)) {
-    count_handover(handover, &count);
-  }
-  ck_assert_uint_eq(count.to_device, 64);  // the second layer's result
-  ck_assert_uint_eq(count.to_cpu, 128);    // the first layer's input, and the output
-  ck_assert_uint_eq(count.crossing, 192);
-  ck_assert_int_eq(count.calls, 3);
+  const HandoverPlan plan = plan_handovers(stages, {0, 64}, outputs);
+  ck_assert(plan.begins_with_input);
+  const HandoverCount count = count_handovers(plan, {0, 64});
+  ck_assert_uint_eq(count.to_device, 64 + 64);  // the input, and the second layer's result
+  ck_assert_uint_eq(count.to_cpu, 128);         // the first layer's input, and the output
+  ck_assert_uint_eq(count.crossing, 64 + 192);
+  ck_assert_int_eq(count.calls, 1 + 3);
 }
 END_TEST
 
 START_TEST(a_layer_that_comes_first_reads_the_input_from_the_cache) {
   const StageUses stages = {{{false, {{0, 64}}, {{64, 64}}}}};
-  ck_assert(!device_takes(stages, {0, 64}));
   const std::vector<ByteRange> outputs = {{64, 64}};
-  for (const Handover& handover : plan_handovers(stages, {0, 64}, false, outputs)) {
+  const HandoverPlan plan = plan_handovers(stages, {0, 64}, outputs);
+  ck_assert(!plan.begins_with_input);
+  for (const Handover& handover : plan.before) {
     ck_assert(handover.to_device.empty() && handover.to_cpu.empty());
   }
 }
@@ -196,10 +196,8 @@ START_TEST(thousands_of_layers_over_one_memory_take_no_square_of_time) {
   for (uint64_t i = 0; i < layers; ++i)
     stages.push_back({{false, {{i, layers}}, {{i + 1, layers}}}});
   const std::vector<ByteRange> outputs = {{layers, layers}};
-  HandoverCount count;
-  for (const Handover& handover : plan_handovers(stages, {0, layers}, false, outputs)) {
-    count_handover(handover, &count);
-  }
+  const HandoverPlan plan = plan_handovers(stages, {0, layers}, outputs);
+  const HandoverCount count = count_handovers(plan, {0, layers});
   ck_assert_int_eq(count.calls, 0);
 }
 END_TEST

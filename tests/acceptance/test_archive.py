@@ -12,10 +12,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import slurm
+from checks import run_checks
 
 try:
     import gi
@@ -214,15 +214,5 @@ def check_that_slurm_does_all_of_it(folder):
         cluster.stop()
 
 
-def main():
-    began = time.monotonic()
-    for name, check in list(globals().items()):
-        if name.startswith("check_"):
-            with tempfile.TemporaryDirectory() as folder:
-                check(folder)
-            print("%6.1f s  %s" % (time.monotonic() - began, name[len("check_that_"):].replace("_", " ")))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run_checks(globals())

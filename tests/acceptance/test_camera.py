@@ -14,9 +14,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from checks import run_checks
 
 try:
     import gi
@@ -370,18 +371,8 @@ def check_that_mistakes_are_named(folder):
     assert done.returncode == 0, done.stderr
 
 
-def main():
-    began = time.monotonic()
-    for name, check in list(globals().items()):
-        if name.startswith("check_"):
-            with tempfile.TemporaryDirectory() as folder:
-                check(folder)
-            print("%6.1f s  %s" % (time.monotonic() - began, name[len("check_that_"):].replace("_", " ")))
-    return 0
-
-
 if __name__ == "__main__":
     if sys.argv[1] == "--serve":
         serve_rtsp(sys.argv[2])
     DVCAMERA, CLIP = sys.argv[1:]
-    sys.exit(main())
+    run_checks(globals())

@@ -16,13 +16,13 @@ import random
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
 
 import chromium
+from checks import run_checks
 
 WIDTH, HEIGHT = 320, 180
 GREEN = 0xff208040
@@ -480,23 +480,15 @@ def check_page_of_many_streams_that_shows_all_pictures(folder):
 
 def main():
     gstreamer = subprocess.run(["gst-inspect-1.0", "--exists", "jpegenc"], check=False).returncode == 0
-    began = time.monotonic()
-    for name, check in list(globals().items()):
-        if not name.startswith("check_"):
-            continue
-        told = name[len("check_"):].replace("_", " ")
-        if "picture" in told and not gstreamer:
-            print("skipped, as there is no jpegenc: %s" % told)
-            continue
-        if "page" in told and not chromium.find():
-            print("skipped, as there is no Chromium: %s" % told)
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            check(folder)
-        print("%6.1f s  %s" % (time.monotonic() - began, told))
-    return 0
+
+    def missing(claim):
+        if "picture" in claim and not gstreamer:
+            return "jpegenc"
+        return "Chromium" if "page" in claim and not chromium.find() else None
+
+    run_checks(globals(), missing)
 
 
 if __name__ == "__main__":
     DVLIVE = sys.argv[1]
-    sys.exit(main())
+    main()

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 DVNET, NETWORK, MODELS = sys.argv[1:4]
 # Of numbers that are printed with three digits behind the point.
@@ -105,12 +106,51 @@ def check_pipeline():
         check_exact(row["ratio"], row["regions"] * regions["peer_ms"], row["ms"])
 
 
+def tiny_model(folder):
+    """A convolution of a picture as ONNX and as our network, where the onnx package is there."""
+    try:
+        import numpy as np
+        import onnx
+    except ImportError:
+        return None, NETWORK
+    weights = onnx.numpy_helper.from_array(np.ones((4, 3, 3, 3), np.float32), "w")
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Conv", ["x", "w"], ["y"])], "tiny",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, 32, 32])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 4, 30, 30])], [weights])
+    path, network = os.path.join(folder, "tiny.onnx"), os.path.join(folder, "tiny.dvn")
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    onnx.save(model, path)
+    subprocess.run([DVNET, "convert", path, "-o", network], check=True, stdout=subprocess.DEVNULL)
+    return path, network
+
+
+def check_streams():
+    with tempfile.TemporaryDirectory() as folder:
+        path, network = tiny_model(folder)
+        done = subprocess.run([DVNET, "bench", "pipeline", "--network", network, "-d", "soft", "-n", "4", "--width", "64", "--height",
+                               "48", "--streams", "2", "--json", "--peer", path or "none.onnx"], text=True, capture_output=True,
+                              check=False)
+    if not path or "ONNX Runtime was not there" in done.stderr:
+        assert done.returncode == 1 and "ONNX Runtime was not there when this was built" in done.stderr, done
+        return
+    assert done.returncode == 0, done
+    run = json.loads(done.stdout)
+    assert run["streams"] == 2 and run["frames"] == 4, run
+    for side in ("ours", "peer"):
+        assert all(run[side][name] > 0 for name in ("fps", "cpu_ms", "p99_ms", "megabytes")), run
+    check_exact(run["fps_ratio"], run["ours"]["fps"], run["peer"]["fps"])
+    check_exact(run["cpu_ratio"], run["peer"]["cpu_ms"], run["ours"]["cpu_ms"])
+
+
 def main():
     check_convert()
     check_network()
     check_decode()
     if "pipeline" in sys.argv[4:]:
         check_pipeline()
+        check_streams()
     return 0
 
 

@@ -78,11 +78,13 @@ Result<cv::dnn::Net> read_net(const std::vector<std::string>& files) {
 
 }  // namespace
 
-PeerResult open_peer(const std::vector<std::string>& files, const network::Model& model,
-                     const cv::Mat& picture, int threads) {
+Result<std::unique_ptr<Peer>> open_peer(const std::vector<std::string>& files,
+                                        const network::Model& model, const cv::Mat& picture,
+                                        int threads) {
   if (files.size() == 1) {
     auto peer = open_onnxruntime(files[0], model, threads);
-    if (peer.ok() || peer.error().code != ErrorCode::kNotFound) return peer;
+    if (peer.ok()) return std::unique_ptr<Peer>(std::move(peer.value()));
+    if (peer.error().code != ErrorCode::kNotFound) return peer.error();
   }
   cv::setNumThreads(threads);
   DVNN_ASSIGN(auto net, read_net(files));

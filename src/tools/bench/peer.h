@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engines that a user would run a model with instead of ours.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/span.h"
+#include "network/model.h"
+
+namespace dvnn::tools {
+
+/// A model on another engine, in FP32, with a picture as its input.
+class Peer {
+ public:
+  virtual ~Peer() = default;
+  virtual std::string name() const = 0;
+  /// Computes all outputs; throws nothing. The message of the engine's error, if there is one.
+  virtual Status forward() = 0;
+};
+
+/// A session of ONNX Runtime that several threads share, each by a peer of its own.
+class SharedPeer : public Peer {
+ public:
+  /// Numbers of the first input, to be written before forward(), and its dimensions.
+  virtual Span<float> input() = 0;
+  virtual const std::vector<int64_t>& input_dims() const = 0;
+  /// Returns another peer on the same session, with inputs of its own.
+  virtual Result<std::unique_ptr<SharedPeer>> another() const = 0;
+};
+
+/// Opens a model on ONNX Runtime; 0 threads are as many as it takes by itself. `model` must outlive
+/// the peer. kNotFound where ONNX Runtime is not installed, or was not when this was built.
+Result<std::unique_ptr<SharedPeer>> open_onnxruntime(const std::string& path,
+                                                     const network::Model& model, int threads);
+
+}  // namespace dvnn::tools

@@ -48,8 +48,8 @@ const std::vector<int>& Assignment::solve() {
   return columns_of_;
 }
 
-// Every row of a dense matrix gets a column. Pairs that were not offered cost nothing there, and
-// are dropped again: so a row may stay alone.
+// Solves one connected group as a dense matrix. Pairs that were not offered cost 0 there and are
+// dropped from the result, so a row may stay unassigned.
 void Assignment::solve_group(int first) {
   rows_.clear();
   members_.clear();
@@ -84,8 +84,8 @@ void Assignment::solve_group(int first) {
   }
 }
 
-// Adds one row after the other by the cheapest path of changes. Prices keep all reduced costs at 0
-// or above, so that the path is found as Dijkstra does.
+// Adds one row after the other along its shortest augmenting path. The prices keep all reduced
+// costs at 0 or above, so Dijkstra's algorithm finds the path.
 void Assignment::solve_dense(int rows, int columns) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   row_price_.assign(rows, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Solves assignments: of pairs with gains, it finds the set of pairs in which nobody is twice and
-// whose gains sum up highest.
+// Linear assignment: from pairs of a row and a column with a gain each, chooses those with the
+// highest sum in which no row and no column occurs twice.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,26 @@
 
 namespace dvnn::track {
 
-/// Keeps its memory from one question to the next.
+/// A problem is begin(), offer() for each pair, solve(). Memory is kept from one problem to the
+/// next.
 class Assignment {
  public:
   static constexpr int kNone = -1;
 
-  /// Begins a question of so many rows and columns.
+  /// Begins a problem with `rows` rows and `columns` columns.
   void begin(size_t rows, size_t columns);
-  /// A pair that may be. Gains of 0 and below, and those that are not numbers, are no pairs: what
-  /// is beyond a gate is not offered.
+  /// Adds a possible pair. A gain of 0 or less, or NaN, is ignored.
   void offer(size_t row, size_t column, double gain);
-  /// The optimum: each row's column, or kNone. Pairs that share nobody with other pairs are taken
-  /// at once; each group that hangs together is solved by Jonker and Volgenant's shortest
-  /// augmenting paths.
+  /// Returns the optimum: each row's column, or kNone. A pair that shares its row and column with
+  /// no other is taken at once; each larger connected group is solved by Jonker and Volgenant's
+  /// shortest augmenting paths.
   const std::vector<int>& solve();
 
  private:
   struct Pair {
     int row, column;
     double gain;
-    int next;  // pair of the same group
+    int next;  // the next pair of the same group, or kNone
   };
 
   int root_of(int node);
@@ -38,7 +38,7 @@ class Assignment {
   std::vector<Pair> pairs_;
   std::vector<int> columns_of_, parent_, first_, local_, rows_, members_;
   size_t row_count_ = 0;
-  // The state of one group, whose rows are the fewer side.
+  // State while one group is solved; its rows are the smaller of the two sides.
   std::vector<double> cost_, row_price_, column_price_, distance_;
   std::vector<int> row_of_, way_;
   std::vector<uint8_t> done_;

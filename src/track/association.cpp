@@ -17,18 +17,20 @@ double ratio(double a, double b) {
   return std::min(a, b) / std::max(a, b);
 }
 
-// Heights beside each other that may be of one thing, however alike it looks.
+// Least ratio of the heights of a track and a detection that appearance alone may pair.
 constexpr double kLeastHeights = 0.5;
-// Of the difference between the direction in which something went and that in which a detection
-// lies (OC-SORT's momentum): the gain of one that goes on, the loss of one that turns back.
+// Weight of the direction of motion (OC-SORT's momentum): added to the gain of a detection straight
+// ahead of the track, subtracted from that of one straight behind.
 constexpr double kMomentum = 0.1;
 
-// What was seen all the time is rather seen again than what was hidden: of two that one detection
-// may be, the one in front. It decides between pairs, and not whether they are any.
+// Bonus for tracks that were seen continually: a track that the last looks all showed has its gain
+// multiplied by 1 + kPresence, so of two tracks for one detection the one in front gets it. The
+// factor does not change which pairs are possible.
 constexpr double kPresence = 0.25;
 
-// How much of a thing the frame's edge shows changes as fast as it moves: what may be seen of it,
-// where it may be off by the slack, is as good as what is expected.
+// Compares a length of a track's expected box with that of a detection, from 0 to 1. At the frame's
+// edge, any visible length within twice the slack of the expected one counts as a perfect match,
+// because it changes as fast as the object moves.
 double alike_in_length(double expected, double whole, double slack, bool cut, double found) {
   if (!cut) return ratio(expected, found);
   const double least = std::max(0.0, expected - 2 * slack);
@@ -36,8 +38,8 @@ double alike_in_length(double expected, double whole, double slack, bool cut, do
   return found < least ? found / least : found > most ? most / found : 1;
 }
 
-// Things far away are small: whoever is of another size is another. Heights say more, as widths
-// change with every step.
+// Compares sizes, from 0 to 1. Different size means different distance, hence a different object.
+// Heights count more than widths, because a person's width changes with every step.
 double alike_in_size(const Candidate& track, const Candidate& detection) {
   const double widths = alike_in_length(track.width, track.whole_width, track.slack_x,
                                         track.cut_x != 0 || detection.cut_x != 0, detection.width);
@@ -47,10 +49,10 @@ double alike_in_size(const Candidate& track, const Candidate& detection) {
   return heights * std::sqrt(heights * widths);
 }
 
-// The expected size follows what hides a thing for a moment, and then whoever hides it. So a height
-// that is neither what it was a second ago nor like those of other things of the class tells
-// against a pair, but softly, like Student's distribution, and only beyond two deviations: a thing
-// is not to lose its own detections by it.
+// Compares a detection's height with the track's height of the last second. The expected size alone
+// would adapt to an object that hides this one, and then to the hiding object itself. The penalty
+// is soft, like Student's distribution, and begins beyond two deviations, so that a track does not
+// lose its own detections by it.
 double alike_in_usual_height(const Candidate& track, const Candidate& detection) {
   if (!(track.usual_variance > 0) || track.cut_y != 0 || detection.cut_y != 0) return 1;
   constexpr double kUsual = 4, kSoftness = 10;
@@ -58,17 +60,18 @@ double alike_in_usual_height(const Candidate& track, const Candidate& detection)
   return 1 / (1 + std::max(0.0, off * off / track.usual_variance - kUsual) / kSoftness);
 }
 
-// Measures how far a detection is from an expected box along an axis. Of what the frame's edge
-// cuts, the edge that is seen tells it.
+// Measures how far a detection is from an expected box along an axis: by the centres, or by the
+// visible edge if the frame cuts the other one (`cut`).
 double off(double track0, double track1, double detection0, double detection1, int cut) {
   if (cut < 0) return detection1 - track1;
   if (cut > 0) return detection0 - track0;
   return (detection0 + detection1 - track0 - track1) / 2;
 }
 
-// Boxes at the frame's edge share that edge, and overlap whoever they are: who leaves there would
-// become who enters. So a detection must be as near there as the filter and the detector are
-// accurate. Elsewhere the overlap is enough, and forgives what is half hidden.
+// Compares places at the frame's edge, from 0 to 1. All boxes there share that edge and overlap, so
+// that a leaving object could pass its track to an entering one. A detection must therefore be as
+// near as filter and detector are accurate. Elsewhere the overlap decides, which tolerates partial
+// occlusion.
 double alike_at_edge(const Candidate& track, const Candidate& detection) {
   const bool cut = track.cut_x != 0 || track.cut_y != 0;
   if (!cut || !(track.variance_x > 0 && track.variance_y > 0)) return 1;
@@ -108,7 +111,7 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
                                 grown(detection.box, track.slack_x, track.slack_y));
   const bool looks =
       round.appearance > 0 && !track.embedding.empty() && !detection.embedding.empty();
-  // Likenesses take away from what is shared: most neighbours share too little as it is.
+  // With embeddings any overlap will do, because similarity may make up for a small one.
   if (shared <= (looks ? 0 : round.least_overlap)) return 0;
   double gain = shared * alike_in_size(track, detection) * alike_in_usual_height(track, detection) *
                 alike_at_edge(track, detection) * (1 + detection.confidence) / 2;
@@ -125,7 +128,7 @@ double gain_of(const Round& round, const Candidate& track, const Candidate& dete
 float unit_scale(Span<const float> embedding) {
   float sum = 0;
   for (float value : embedding) sum += value * value;
-  // Embeddings that hold no numbers, or too large ones, say nothing.
+  // An embedding with infinite or NaN values, or values that overflow, has no direction.
   return sum > 0 && std::isfinite(sum) ? 1 / std::sqrt(sum) : 0;
 }
 
@@ -136,7 +139,7 @@ double likeness(Span<const float> a, Span<const float> b) {
   return static_cast<double>(sum);
 }
 
-// Places lie in the order of their left edges, so that a track meets only those that may touch it.
+// Sorts detections by their left edges, so that a track meets only those that may touch it.
 const std::vector<int>& Association::solve(const Round& round, const std::vector<Candidate>& tracks,
                                            const std::vector<Candidate>& detections) {
   places_.clear();
@@ -158,7 +161,7 @@ const std::vector<int>& Association::solve(const Round& round, const std::vector
     const double top = track.box.y0 - reach_y, bottom = track.box.y1 + reach_y;
     auto at = std::lower_bound(places_.begin(), places_.end(), left - widest,
                                [](const Place& place, double x) { return place.x0 < x; });
-    // Which of them touch it cannot be foreseen: so this takes no branch.
+    // Written without a branch, because which detections touch the track cannot be predicted.
     size_t met = 0;
     for (; at != places_.end() && at->x0 < right; ++at) {
       met_[met] = at->index;

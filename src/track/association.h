@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which detection is which track: rounds of optimal assignment, each among those that the
-// rounds before have left.
+// Decides which detection belongs to which track, in rounds of optimal assignment. Each round works
+// on what the earlier ones have left.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace dvnn::track {
 
-/// The part of their union that two boxes share.
+/// Intersection over union of two boxes, from 0 to 1.
 inline double overlap(const image::Corners& a, const image::Corners& b) {
   const double width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   const double height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
@@ -20,50 +20,51 @@ inline double overlap(const image::Corners& a, const image::Corners& b) {
   const double shared = width * height;
   return shared / ((a.x1 - a.x0) * (a.y1 - a.y0) + (b.x1 - b.x0) * (b.y1 - b.y0) - shared);
 }
-/// Returns the factor that makes an embedding's length 1; 0 if there is none.
+/// Returns the factor that scales an embedding to length 1, or 0 if there is none.
 float unit_scale(Span<const float> embedding);
-/// The sum of the products; 0 unless both are of as many numbers.
+/// Returns the dot product of two embeddings, or 0 if their sizes differ.
 double likeness(Span<const float> a, Span<const float> b);
 
-/// One side of a round: boxes with what decides beside their places.
+/// A track or a detection as one side of a round, with everything that a pair's gain depends on.
 struct Candidate {
-  int index = 0;  // of the track or the detection
+  int index = 0;  // in the caller's list of tracks or detections
   int class_id = 0;
   image::Corners box;
-  double confidence = 1;            // detections
-  double slack_x = 0, slack_y = 0;  // tracks: how far off the box may be
-  double from_x = 0, from_y = 0;    // tracks: where it was seen last
-  double way_x = 0, way_y = 0;      // and the direction in which it went, of length 1, or 0
-  // Which edge of the box is that of the frame: -1 the lower one, 1 the higher one.
+  double confidence = 1;            // of a detection
+  double slack_x = 0, slack_y = 0;  // of a track: how far off the box may be, pixels
+  double from_x = 0, from_y = 0;    // of a track: the centre where it was last seen
+  double way_x = 0, way_y = 0;      // of a track: the unit vector of its direction, or 0
+  // Which edge of the box is the frame's: -1 the lower one, 1 the higher one, 0 neither.
   int cut_x = 0, cut_y = 0;
-  // Tracks: of how far off a detection may be there. 0: overlaps alone tell.
+  // Of a track: variance of a detection's distance from the box. 0: only the overlap counts.
   double variance_x = 0, variance_y = 0;
-  double width = 0, height = 0;              // of what the frame shows
-  double whole_width = 0, whole_height = 0;  // tracks: with what the frame's edge hides
-  // The logarithm of the height: a detection's, or how high a track mostly was; and the variance of
-  // detections around that. 0: not known.
+  double width = 0, height = 0;              // of the visible part
+  double whole_width = 0, whole_height = 0;  // of a track: with the part beyond the frame's edge
+  // Logarithm of a detection's height, or of a track's usual height, and of the latter the variance
+  // of its detections. Variance 0: unknown.
   double usual_height = 0, usual_variance = 0;
-  double recent = 0;  // tracks: share of the last looks that showed it
+  double recent = 0;  // of a track: share of the last looks that showed it
   Span<const float> embedding;
-  float scale = 1;  // of the embedding
+  float scale = 1;  // factor that makes the embedding's length 1
 };
 
-/// Rules of a round: how much pairs must overlap, and what looks count.
+/// Rules of a round: how much boxes must overlap, and how much appearance counts.
 struct Round {
   double least_overlap;
-  // Weight of the looks: embeddings that are alike add up to half of it, those that are not take as
-  // much away.
+  // Weight of appearance: with `alike` at 0.5, identical embeddings add half of it to the gain, and
+  // unrelated ones subtract half.
   double appearance = 0;
-  double alike = 0.5;        // likenesses below this are those of another thing
-  double other_class = 0.5;  // factor of a pair whose classes differ: labels flip
-  // Above 0, looks alone tell, which must be so much alike, as far around a track as its slack.
+  double alike = 0.5;        // similarity at which appearance neither adds nor subtracts
+  double other_class = 0.5;  // factor of the gain if classes differ: labels flip
+  // Above 0: pair by appearance alone, with at least this similarity, within the slack around the
+  // box.
   double least_likeness = 0;
 };
 
 class Association {
  public:
-  /// Calls `found(track, detection)`, by their indices, for each pair of the optimum, and takes the
-  /// pairs out of the two lists, which keep their order.
+  /// Calls `found(track, detection)`, by their indices, for each pair of the optimum, and removes
+  /// the pairs from both lists, which keep their order.
   template <typename Found>
   void run(const Round& round, std::vector<Candidate>* tracks, std::vector<Candidate>* detections,
            Found found) {
@@ -86,10 +87,10 @@ class Association {
                                 const std::vector<Candidate>& detections);
   static void drop_taken(std::vector<Candidate>* list);
 
-  // Where a detection is: all that most pairs need.
+  // The part of a detection that the search for touching boxes reads, kept small for the cache.
   struct Place {
     double x0, x1, y0, y1;
-    size_t index;  // in the list
+    size_t index;  // in the list of detections
   };
 
   Assignment assignment_;

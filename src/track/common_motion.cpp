@@ -7,17 +7,17 @@
 namespace dvnn::track {
 namespace {
 
-constexpr size_t kFewest = 4;          // detections that tell how far all is shifted
-constexpr size_t kFewestSlopes = 8;    // and how much nearer and turned it is
-constexpr int kPasses = 3;             // in which those are left out that do not fit
-constexpr double kLikely = 1.5;        // deviations beyond which one counts less
-constexpr double kLoss = 1.5;          // of the mean's variance by counting those less
-constexpr double kNewVariance = 0.02;  // share of a frame in what is known of the camera
-// Share of a motion below which it is nobody's: then the camera stands.
+constexpr size_t kFewest = 4;          // detections needed to estimate a shift
+constexpr size_t kFewestSlopes = 8;    // and to estimate growth and rotation
+constexpr int kPasses = 3;             // of least squares, each with less weight on outliers
+constexpr double kLikely = 1.5;        // deviations beyond which a detection counts less
+constexpr double kLoss = 1.5;          // factor of the mean's variance that Huber's weights cost
+constexpr double kNewVariance = 0.02;  // least weight of a frame in the learned variances
+// Least share of a motion that is attributed to the camera; below it, the camera stands still.
 constexpr double kLeastShare = 0.05;
-constexpr double kMostWidened = 1;  // widths and heights of a box
+constexpr double kMostWidened = 1;  // how far boxes may be widened, in their widths and heights
 
-// Huber's weight of what is so far off; `root` is the weight's.
+// Returns Huber's weight of a deviation; `root` is the square root of `weight`.
 double robust(double off, double weight, double root) {
   const double deviations = std::fabs(off) * root;
   return deviations > kLikely ? weight * (kLikely / deviations) : weight;
@@ -43,9 +43,9 @@ void CommonMotion::find_middle() {
   }
 }
 
-// Finds where the weights, from the least off on, come to `half`: splits the part of the list in
-// which that is at one of its values, until one is left. Steps are taken without a branch, as which
-// side a value is on cannot be foreseen.
+// Finds the weighted median: the value at which the weights, summed up from the smallest value on,
+// reach `half`. Splits the part of the list that has it at one of its values until one value is
+// left. The loop has no branch, because on which side a value lies cannot be predicted.
 double CommonMotion::median_of_offs(double half) {
   auto first = offs_.begin(), last = offs_.end();
   while (last - first > 1) {
@@ -65,7 +65,7 @@ double CommonMotion::median_of_offs(double half) {
       return end;
     };
     auto middle = split([pivot](double off) { return off < pivot; });
-    if (middle == first) {  // it is the least
+    if (middle == first) {  // the pivot is the smallest value
       middle = split([pivot](double off) { return off <= pivot; });
       if (below >= half || middle == last) return pivot;
     }
@@ -79,8 +79,8 @@ double CommonMotion::median_of_offs(double half) {
   return first->off;
 }
 
-// The median says who is far from the others; the mean of those who are near, weighted as Huber
-// does, is the shift.
+// Estimates the shift along an axis: the median finds outliers, and the mean with Huber's weights
+// is the shift.
 CommonMotion::Estimate CommonMotion::shift_of(int axis, double growth, double turn) {
   const int other = 1 - axis;
   offs_.clear();
@@ -98,15 +98,15 @@ CommonMotion::Estimate CommonMotion::shift_of(int axis, double growth, double tu
     weights += weight;
   }
   const double shift = sum / weights;
-  // Things that go their own ways spread wider than filter and detector explain.
+  // Objects that move on their own spread wider than filter and detector explain.
   double spread = 0;
   for (const Off& off : offs_) spread += off.weight * (off.off - shift) * (off.off - shift);
   const double others = static_cast<double>(offs_.size() - 1);
   return {shift, std::max(kLoss / weights, spread / (all * others))};
 }
 
-// How much farther from the middle all is, or how much turned around it, for its distance: by least
-// squares, in which those that do not fit count less from pass to pass.
+// Estimates growth from the centre of the detections, or rotation around it, per pixel of distance:
+// by least squares, with less weight on outliers from pass to pass.
 CommonMotion::Estimate CommonMotion::slope_of(bool turns, const Estimate shifts[2], double guess,
                                               int passes) const {
   Estimate slope;
@@ -133,7 +133,7 @@ CommonMotion::Estimate CommonMotion::slope_of(bool turns, const Estimate shifts[
   return slope;
 }
 
-// The share of a motion that is the camera's is as in a Kalman filter.
+// Returns the part of a motion that is the camera's: the gain of a Kalman filter times the motion.
 double CommonMotion::Kind::camera_part(const Estimate& estimate) {
   const double share = variance / (variance + estimate.error);
   const double square = estimate.value * estimate.value - estimate.error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all things in a frame do alike is the camera's doing: learned from how far detections are
-// from where their tracks were expected.
+// Estimates the camera's motion from what all objects do alike: from the distances of detections to
+// where their tracks were expected.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,30 @@
 
 namespace dvnn::track {
 
-/// Estimates a shift that all tracks share, how much nearer all comes, and by how much all turns.
-/// How much cameras do so is learned of each stream, so that what things do on their own moves
-/// nothing under a camera that stands.
+/// Estimates a shift, a growth and a rotation that all tracks share. It learns how much the
+/// stream's camera moves, so that moving objects under a fixed camera are not mistaken for camera
+/// motion.
 class CommonMotion {
  public:
   void begin() { matches_.clear(); }
-  /// Where a track was expected, how far its detection was from there, and the variances of that.
+  /// Adds a track's expected centre, its detection's distance from there, and the variances of
+  /// that.
   void add(double x, double y, double off_x, double off_y, double variance_x, double variance_y);
-  /// The motion of the frame, as far as it is likely that the camera made it: none where there are
-  /// too few detections to tell.
+  /// Returns the part of the common motion that the camera probably made; the identity if there are
+  /// too few detections.
   motion::Affine solve();
-  /// Lets expected boxes be as much farther off as the camera may have moved.
+  /// Widens the slack of expected boxes by how far the camera may have moved.
   void widen(std::vector<Candidate>* expected) const;
-  /// Forgets what is known of the camera.
+  /// Forgets everything learned about the camera.
   void clear() {
     for (Kind* kind : {&shifts_[0], &shifts_[1], &growth_, &turn_}) *kind = {};
   }
 
  private:
-  static constexpr unsigned kGuessed = 5;  // frames for which the first guess counts: none moves
+  static constexpr unsigned kGuessed = 5;  // weight in frames of the initial guess, no motion
 
   struct Match {
-    double at[2], off[2], weight[2], root[2];  // along x and y; the last is the weight's root
+    double at[2], off[2], weight[2], root[2];  // along x and y; root is the square root of weight
   };
   struct Off {
     double off, weight, root;
@@ -42,7 +43,7 @@ class CommonMotion {
     double value = 0;
     double error = 1;  // its variance
   };
-  // What cameras do of one kind: its variance, learned in so many frames.
+  // One kind of camera motion: its variance, and the number of frames that it is learned from.
   struct Kind {
     double variance = 0;
     unsigned frames = kGuessed;
@@ -57,7 +58,7 @@ class CommonMotion {
 
   std::vector<Match> matches_;
   std::vector<Off> offs_;
-  double middle_[2] = {};  // around which things come nearer and turn
+  double middle_[2] = {};  // centre of growth and rotation
   Kind shifts_[2], growth_, turn_;
 };
 

@@ -6,7 +6,7 @@
 namespace dvnn::track {
 namespace {
 
-// A share of a box's area: an object that has left shows less than this.
+// Least visible share of a box's area; with less, the object has left.
 constexpr double kLeastVisible = 0.3;
 
 }  // namespace

@@ -13,7 +13,8 @@ double size_of(double width, double height) {
   return std::max(kLeastSize, std::sqrt(std::max(0.0, width) * std::max(0.0, height)));
 }
 
-// The speed that the noise keeps up in the long run is what is to be expected of a new box.
+// Returns the state of a new coordinate: at rest, with the variance of speed that the noise
+// sustains.
 Axis first_axis(double x, const Motion& motion, double size, double deviation) {
   Axis axis;
   axis.x = x;
@@ -24,7 +25,7 @@ Axis first_axis(double x, const Motion& motion, double size, double deviation) {
 
 }  // namespace
 
-// The integrals of an Ornstein-Uhlenbeck speed over the time.
+// Computes the integrals of an Ornstein-Uhlenbeck process over `seconds`.
 Step::Step(const Motion& motion, double seconds) {
   const double tau = motion.seconds, a = seconds / tau, q = motion.noise;
   fade = std::exp(-a);
@@ -32,7 +33,7 @@ Step::Step(const Motion& motion, double seconds) {
   reach = tau * gone;
   noise_vv = q * tau / 2 * -std::expm1(-2 * a);
   noise_xv = q * tau * tau / 2 * gone * gone;
-  // Below this step, rounding would leave nothing of the differences.
+  // For shorter steps, the difference below would cancel to nothing, so a series replaces it.
   constexpr double kSmall = 1e-2;
   const double shape = a < kSmall ? a * a * a * (2.0 / 3 - a / 2 + a * a * 7 / 30)
                                   : 2 * a - 3 + 4 * fade - fade * fade;

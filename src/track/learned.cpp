@@ -9,10 +9,11 @@
 namespace dvnn::track {
 namespace {
 
-// The errors of detections, in sizes: the least, for the filter, and the most.
+// Limits of the standard deviation of detections, in sizes of their boxes. The filter takes at
+// least the first.
 constexpr double kLeastDeviation = 0.03;
 constexpr double kMostDeviation = 0.15;
-// Shares of a new detection, once there have been some.
+// Least weights of a new observation in the running averages.
 constexpr double kNewDeviation = 0.02;
 constexpr double kNewShape = 0.02;
 constexpr double kNewEntry = 0.02;
@@ -20,37 +21,40 @@ constexpr double kNewUsual = 0.01;
 constexpr double kNewSure = 0.005;
 constexpr double kNewLabel = 0.005;
 constexpr double kNewLikeness = 0.005;
-// How far the least likeness is from those of two things, and at most from those of one.
+// Deviations by which least_likeness() is above the mean of different objects, and below that of
+// one.
 constexpr double kOtherDeviations = 3;
 constexpr double kOwnDeviations = 2;
-constexpr double kLeastLikeness = 0.3;  // whatever was learned: a network may say nothing
-// What another class speaks against a pair where labels never flip.
+constexpr double kLeastLikeness =
+    0.3;  // the lower limit of least_likeness(), as embeddings may say nothing
+// Factor of the gain of a pair of different classes if labels never flip.
 constexpr double kOtherClass = 0.5;
-// Detectors that find what is there with log-odds above kModest boast: their words are taken at
-// kBoast of what is above it less.
+// A detector whose correct detections have log-odds above kModest exaggerates: evidence is reduced
+// by kBoast times the excess.
 constexpr double kModest = 2.3;
 constexpr double kBoast = 0.55;
-// Those that find it with less than kUsualSure are modest: it counts as much, but no more than
-// seven times what they say.
+// A detector whose correct detections have log-odds below kUsualSure understates: evidence is
+// scaled up to that, at most sevenfold (kUsualSure / kLeastSure).
 constexpr double kUsualSure = 1.4;
 constexpr double kLeastSure = 0.2;
-constexpr double kUsualOdds = 2;     // of a track that begins, to be a false one
-constexpr double kMostStarts = 100;  // after which older ones count less and less
-constexpr double kLeastDoubtOfStarts =
-    -3;  // whatever was learned: a track has some evidence of its own
+constexpr double kUsualOdds =
+    2;  // false tracks per real one that doubt_of_starts() regards as usual
+constexpr double kMostStarts = 100;         // tracks after which older ones count less and less
+constexpr double kLeastDoubtOfStarts = -3;  // lower limit: a track needs some evidence of its own
 constexpr double kNewLook = 0.005;
-// Looks that miss something false, and what one that misses something says at most: the next ones
-// are likely to miss it, too.
+// kFalseMisses: share of looks that miss a false object. kMostAbsence: most evidence against an
+// object in one missed look, because the next look is likely to miss it, too.
 constexpr double kFalseMisses = 0.4;
 constexpr double kMostAbsence = 1;
-constexpr double kMostUnusual = 9;     // variances that one height may be off
-constexpr double kLeastSpread = 0.05;  // variance of speeds, so that a filter goes on learning
-constexpr size_t kMostClasses = 64;    // of which anything is known
-// Share of two surprises in the logarithm of a push, and the pushes that may be.
+constexpr double kMostUnusual = 9;  // limit of a squared error, in variances
+constexpr double kLeastSpread =
+    0.05;  // least variance of entry speeds, so that a filter goes on learning
+constexpr size_t kMostClasses = 64;  // classes to learn about
+// Rate at which a pair of surprises changes the logarithm of a push, and the limits of pushes.
 constexpr double kNewPush = 0.03;
 constexpr double kLeastPush = 0.05;
 constexpr double kMostPush = 50;
-// Looks and boxes after which older ones count less and less.
+// Numbers of looks and of boxes after which older ones count less and less.
 constexpr double kMostSlips = 100;
 constexpr double kMostAtEdge = 200;
 
@@ -60,13 +64,13 @@ size_t age_of(unsigned hits) {
 
 }  // namespace
 
-// A bend is the difference of two steps. Of noise of a variance v, two bends in a row have the
-// covariance -4 v; a way that really bends makes it positive.
+// A bend is the difference of two successive steps. For noise of variance v, successive bends have
+// the covariance -4 v; a path that really bends makes it positive.
 double Tremor::add(int64_t time, const image::Corners& box, const Cuts& cuts) {
   const double edges[] = {box.x0, box.y0, box.x1, box.y1};
   const bool cut[] = {cuts.width, cuts.height, cuts.width, cuts.height};
   const int64_t interval = time - time_;
-  // Steps of other lengths of time cannot be compared.
+  // Steps over different lengths of time cannot be compared.
   if (seen_ > 1 && std::abs(interval - interval_) > interval_ / 4) seen_ = 1;
   double sum = 0;
   int count = 0;
@@ -82,13 +86,13 @@ double Tremor::add(int64_t time, const image::Corners& box, const Cuts& cuts) {
   }
   time_ = time;
   interval_ = interval;
-  // One box, one step, two bends.
+  // Needs a first box, a first step, and two bends.
   const bool known = ++seen_ > 3 && count > 0;
   return known ? sum / (4 * count) : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Widths and heights hardly change from frame to frame, unlike places: how much they do is how much
-// the detector is off. What it is depends on the network, the stream, and the size of things.
+// Widths and heights hardly change from frame to frame, unlike places, so their change is the
+// detector's error. It depends on the network, the stream and the size of objects.
 void Learned::see(const BoxFilter& expected, const image::Corners& box, const Cuts& cuts) {
   double sum = 0;
   int count = 0;
@@ -99,7 +103,7 @@ void Learned::see(const BoxFilter& expected, const image::Corners& box, const Cu
   if (!cuts.width) add(expected.axis(2), box.x1 - box.x0);
   if (!cuts.height) add(expected.axis(3), box.y1 - box.y0);
   if (count == 0) return;
-  // One that is far off is another thing's, or half hidden.
+  // Limits the effect of outliers: detections of another object, or of one that is half hidden.
   constexpr double kMost = 0.1;
   const double beyond = std::min(kMost, sum / (count * expected.size() * expected.size()));
   const double share = std::max(1.0 / ++lengths_, kNewDeviation);
@@ -144,7 +148,7 @@ Push Learned::push_of(int class_id) const {
   return known ? known->push : Push();
 }
 
-// One that is far off is another thing's, or half hidden.
+// Limits the effect of outliers, too.
 void Learned::see_usual_height(int class_id, double off) {
   Class* known = find_or_add(class_id);
   if (!known) return;

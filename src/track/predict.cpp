@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tracker shows where nobody has looked, or a look has missed something.
+// Predicts the boxes of tracks in frames that were not inferred, and of tracks that a look missed.
 #include <algorithm>
 
 #include "track/tracker.h"
@@ -7,15 +7,15 @@
 namespace dvnn::track {
 namespace {
 
-// A share of a box's area: what others hide that much of is as good as gone.
+// Most of a box's area that other objects may cover; with more, it is not shown.
 constexpr double kMostCovered = 0.7;
-// Deviation of a box's place, in its widths and heights, at which it is as likely wrong as right.
+// Standard deviation of a box's centre, in its widths or heights, beyond which it is not shown.
 constexpr double kMostDoubt = 0.4;
 
 }  // namespace
 
-// One look that does not show something may be a slip of the network rather than an absence: where
-// it mostly was one so far.
+// Whether a track without a detection is shown: it was seen in the last look, the miss is probably
+// a slip of the network, or `coast` is not over.
 bool Tracker::is_awaited(const Track& track, Time time) const {
   if (track.state == State::kConfirmed) return true;
   if (track.state != State::kLost) return false;
@@ -23,7 +23,7 @@ bool Tracker::is_awaited(const Track& track, Time time) const {
          time - track.seen <= settings_.coast;
 }
 
-// Whoever stands lower in the picture is nearer.
+// Whether other objects cover the box. Those that stand lower in the picture are nearer.
 bool Tracker::is_covered(const Track& track, const image::Corners& box) const {
   const double most = kMostCovered * area_of(box);
   for (const Predicted& other : seen_) {
@@ -42,7 +42,7 @@ void Tracker::add_prediction(Time time, const Track& track) {
   const BoxFilter filter = expected(track, time);
   const image::Corners whole = filter.box();
   if (leaves(track, time)) return;
-  // How fast something goes that was seen once is not known.
+  // The speed of a track of one detection is unknown.
   if (track.hits == 1 && time - track.seen > settings_.coast &&
       (filter.spread_x() > kMostDoubt * (whole.x1 - whole.x0) ||
        filter.spread_y() > kMostDoubt * (whole.y1 - whole.y0)))

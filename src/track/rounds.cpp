@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which detections are which tracks', round by round.
+// The rounds in which tracks get their detections.
 #include <algorithm>
 #include <cmath>
 
@@ -10,21 +10,21 @@
 namespace dvnn::track {
 namespace {
 
-// Least gains of pairs: of the overlap of a track's expected box with a sure detection, both grown
-// by what the prediction may be off, and the likeness of their sizes.
+// Least gains of a pair: mostly the overlap of a track's expected box with a detection, both grown
+// by the uncertainty of the prediction, times the similarity of their sizes.
 constexpr double kLeastOverlap = 0.2;
-// Weak detections say less: they must be where the track is.
+// Weak detections are less certain, so they must be where the track is.
 constexpr double kLeastWeakOverlap = 0.4;
 constexpr double kLeastLastOverlap = 0.5;
 constexpr double kMostSlack = 0.4;  // sizes by which boxes grow
-// Sizes that something must have gone in a quarter of a second or more to have a direction.
+// Least way in a quarter of a second or more, in sizes, that defines a direction.
 constexpr double kLeastWay = 0.3;
-// How far from where it is expected something is known by its looks, in sizes: at once, for each
-// second, and at most; and after how many detections its looks are known.
+// Distance within which appearance alone may find a track: at once, per second since it was seen,
+// and at most, in sizes. kLooksKnown: detections that it must have had.
 constexpr double kReach = 0.5, kReachSpeed = 5, kMostReach = 4;
 constexpr unsigned kLooksKnown = 5;
-constexpr size_t kLooksLearned = 8;  // pairs of a frame from which likenesses are learned
-// By how much heights that are extrapolated are farther off than the filter says.
+constexpr size_t kLooksLearned = 8;  // pairs of a frame to learn similarities from
+// Factor on the filter's variance of a height, which extrapolation underestimates.
 constexpr double kFilterDoubt = 2;
 
 Candidate candidate_of(const Track& track, const image::Corners& box, int index) {
@@ -49,8 +49,7 @@ void set_way(const Track& track, Candidate* candidate) {
   candidate->way_y = y / length;
 }
 
-// How high a detection may be is as uncertain as things of the class are and as the filter is:
-// after a gap, more.
+// Sets the usual height. Its variance is that of the class plus the filter's, which grows in a gap.
 void set_usual_height(const Track& track, const BoxFilter& filter, double variance,
                       Candidate* candidate) {
   if (!track.usual_height.is_known()) return;
@@ -59,7 +58,7 @@ void set_usual_height(const Track& track, const BoxFilter& filter, double varian
   candidate->usual_variance = variance + kFilterDoubt * height.xx / (height.x * height.x);
 }
 
-// Cuts an expected box to what detections can show of it.
+// Cuts an expected box to the part that a detection can show.
 void cut_at_edge(const image::Size& frame, Candidate* candidate) {
   if (!is_known(frame)) return;
   const image::Corners whole = candidate->box, part = visible_part(whole, frame);
@@ -78,11 +77,11 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
   for (size_t i = 0; i < tracks_.size(); ++i) {
     const Track& track = *tracks_[i];
     if (track.shown || (track.state == State::kTentative) != tentative) continue;
-    // Tracks that were absent for too long take no detections, unless no frame in between was
-    // looked at.
+    // A track that was absent for too long takes no detections, unless no frame in between was
+    // inferred.
     if (track.missed > 0 && time - track.seen > settings_.lost) continue;
     const BoxFilter filter = expected(track, time);
-    // Who is expected beyond the frame's edge is not who is seen in it.
+    // A track that is expected outside the frame is not among the objects in it.
     if (is_outside(filter.box(), edges_)) continue;
     const double most = kMostSlack * filter.size();
     const double off = learned_.deviation() * filter.size();
@@ -99,7 +98,8 @@ void Tracker::collect_tracks(Time time, bool tentative, std::vector<Candidate>* 
   }
 }
 
-// What all detections are off alike is the camera's motion. Returns whether it moved.
+// Derives the camera's motion from the pairs and applies it to all tracks. Returns whether it
+// moved.
 bool Tracker::follow_camera(Time time) {
   common_.begin();
   for (const Pair& pair : pairs_) {
@@ -117,8 +117,8 @@ bool Tracker::follow_camera(Time time) {
   return !camera.is_identity();
 }
 
-// Finds out what detections would be whose, if the camera has moved as cameras of this stream do,
-// and from that how it has moved. Where it stood, these pairs are the round's.
+// Pairs sure detections with tracks widened by the usual camera motion, and derives the camera's
+// motion from these pairs. If it moved, pairs anew; if not, these pairs hold.
 void Tracker::associate_sure(Time time, const Round& round) {
   const auto found = [&](int track, int detection) { pairs_.push_back({track, detection}); };
   pairs_.clear();
@@ -138,7 +138,7 @@ void Tracker::associate_sure(Time time, const Round& round) {
     hit(nth(tracks_, pair.track), static_cast<size_t>(pair.detection), time);
 }
 
-// Neighbours in the list of pairs are two things. A few pairs of each frame, by turns, are enough.
+// Learns from pairs of the frame, a few per frame in turn. Neighbours in the list are two objects.
 void Tracker::learn_likenesses() {
   for (size_t i = 0; i < std::min(kLooksLearned, pairs_.size()); ++i) {
     const size_t at = next_look_++ % pairs_.size();
@@ -153,7 +153,8 @@ void Tracker::learn_likenesses() {
   }
 }
 
-// What was lost and is far from where it was expected is known by its looks alone.
+// Pairs the remaining tracks by appearance alone, as far as objects get from where they were
+// expected.
 void Tracker::associate_looks(Time time, Round round) {
   last_seen_.clear();
   for (const Candidate& candidate : known_) {
@@ -180,8 +181,7 @@ void Tracker::associate(Time time) {
   const Round sure{kLeastOverlap, looks, learned_.usual_likeness(), other_class};
   collect_tracks(time, false, &known_);
   associate_sure(time, sure);
-  // A track that was not seen in the frame before is not brought back by a detection that nobody is
-  // sure of.
+  // A weak detection does not bring back a track that the look before has missed.
   last_seen_.clear();
   for (const Candidate& candidate : known_) {
     const Track& track = *nth(tracks_, candidate.index);

@@ -49,8 +49,8 @@ void Path::clear() {
   last_is_extra_ = false;
 }
 
-// A full list loses every second point, and from then on points are twice as far apart. The last
-// sighting is always there: it gives way to the next one if it came too early.
+// If the list is full, drops every second point and doubles the interval. The last sighting is
+// always included: the next one replaces it if it came sooner than the interval.
 void Path::add(Time time, const image::Corners& box) {
   if (last_is_extra_) points_.pop_back();
   if (points_.size() == kMost) {

@@ -9,53 +9,56 @@
 namespace dvnn::track {
 namespace {
 
-constexpr float kNewLooks = 0.1f;  // share of a detection's embedding in that of its track
-// Steps in which a gap is replayed.
+constexpr float kNewLooks = 0.1f;  // weight of a detection's embedding in that of its track
+// Most steps in which a gap is replayed.
 constexpr unsigned kMostReplayed = 8;
-// Frames that come so many times later than those before are of another scene.
+// Longest gap between two frames of a scene, in intervals between the frames before.
 constexpr Time kLongestGap = 4;
-// How far an edge of the smoothed box may be from the detected one, in deviations by which edges
-// tremble: what is farther off is motion that the filter does not know yet. Nobody sees boxes
-// tremble by less than kUnseen sizes.
+// kMostLag: how far an edge of a smoothed box may be from the detected one, in standard deviations
+// of the edges; a larger distance is motion that the filter has not learned yet. kUnseen: tremor
+// that viewers do not see, in sizes of the box.
 constexpr double kMostLag = 3;
 constexpr double kUnseen = 0.004;
-// Boxes that are so near the frame's edge, in deviations, are cut by it.
+// Distance from the frame's edge, in standard deviations, within which the edge cuts a box.
 constexpr double kCutDeviations = 2;
-// How much larger things are than what the edge shows of them, at most; and where nobody knows.
+// Ratio of an object's length to its visible part at the frame's edge: at most, and if nothing is
+// known about the object.
 constexpr double kMostHidden = 2.5;
 constexpr double kUsuallyHidden = 1.5;
-// When it is known how fast somebody has come in; and how far who comes in may be from the edge at
-// first: so many times what things go between two looks, but no farther than its size.
+// kEntrySeconds: age at which the speed of entry is learned. kEntryReach: largest distance of a new
+// track from the frame's edge to have entered there, in ways of entering objects between two looks;
+// kMostEntryReach: the same in sizes.
 constexpr double kEntrySeconds = 0.5;
 constexpr double kEntryReach = 1.5;
 constexpr double kMostEntryReach = 1;
-// Surprises so far apart tell of a thing's way; those of one frame after the other, of its pose.
+// Interval of surprises that tell about an object's path; those from frame to frame tell about its
+// pose.
 constexpr Time kSurpriseTime = 199 * kMillisecond;
-constexpr double kMostSurprise = 3;  // deviations
-// Detections sooner after one another than that say the same thing: false ones last, too.
+constexpr double kMostSurprise = 3;  // limit, in standard deviations
+// Detections at shorter intervals count as less than one each: false detections persist, too.
 constexpr double kEvidenceSeconds = 0.04;
 constexpr double kMostSure = 0.98;
-// How a detection's variance falls with its confidence (as in StrongSORT's filter): that of one in
-// which the detector trusts to kUsuallySure is the learned one.
+// Rate at which a detection's variance falls with its confidence (as in StrongSORT's filter). At
+// kUsuallySure it is the learned variance.
 constexpr double kDoubt = 4;
 constexpr double kUsuallySure = 0.9;
 constexpr double kLeastDoubt = 0.2;
-constexpr unsigned kSurelyThere = 10;   // detections, after which a track is none of a false one
-constexpr Time kStartLooks = 3;         // looks in twice the probation, from which on starts tell
-constexpr double kMostVotes = 5;        // for a track's class
-constexpr double kRecentSeconds = 0.4;  // in which looks fade
+constexpr unsigned kSurelyThere = 10;  // detections; a track with more is real
+constexpr Time kStartLooks = 3;   // looks needed in twice the probation to learn from new tracks
+constexpr double kMostVotes = 5;  // limit of a track's votes for its class
+constexpr double kRecentSeconds = 0.4;  // time constant of Track::recent
 
 double seconds_between(Time from, Time to) {
   return 1e-9 * static_cast<double>(to - from);
 }
 
-// A detection without an extent, or of no numbers, has no place.
+// Whether a box has an extent and finite coordinates.
 bool has_place(const image::Corners& box) {
   return box.x1 > box.x0 && box.y1 > box.y0 && std::isfinite(area_of(box)) &&
          std::isfinite(box.x0 + box.y0);
 }
 
-// Blends in the looks of a detection, and keeps them of unit length.
+// Blends the embedding of a detection into that of a track, which keeps length 1.
 void learn_looks(Span<const float> seen, std::vector<float>* looks) {
   const float scale = unit_scale(seen);
   if (scale == 0) return;
@@ -74,22 +77,22 @@ image::Corners between(const image::Corners& a, const image::Corners& b, double 
           a.y1 + t * (b.y1 - a.y1)};
 }
 
-// How long the whole thing is of which an edge hides a part: as long as it was before, else as
-// long as others of its class are beside their other side (0: nobody knows).
+// Returns the whole length of an object along an axis: if the frame's edge cuts it, the remembered
+// one, else the one that its other side and the shape of its class suggest (`alike`, 0 if unknown).
 double extent_of(double visible, int cut, unsigned known, double remembered, double alike) {
   if (cut == 0) return visible;
   if (known > 0) return std::max(visible, remembered);
   return alike > 0 ? std::clamp(alike, visible, kMostHidden * visible) : kUsuallyHidden * visible;
 }
 
-// Moves the edge that is the frame's to where the thing's is. The one that is seen stays.
+// Moves the edge on the `cut` side so that the length becomes `extent`. The visible edge stays.
 void extend(double extent, int cut, double* low, double* high) {
   if (cut < 0) *low = *high - extent;
   if (cut > 0) *high = *low + extent;
 }
 
-// Who walks out of the frame neither gets thinner nor slower, and who comes in does not grow. The
-// edge that is still seen tells where the thing is.
+// Returns a box with the part that the frame's edge hides: it keeps its known size, and only its
+// visible edge is measured.
 image::Corners with_hidden_part(image::Corners box, const Cuts& cuts, double shape,
                                 const Track& track) {
   const double width = box.x1 - box.x0, height = box.y1 - box.y0;
@@ -102,7 +105,7 @@ image::Corners with_hidden_part(image::Corners box, const Cuts& cuts, double sha
   return box;
 }
 
-// Each sight of a thing whose size is not known yet may show more of it.
+// Updates a size that is still a guess, as each detection may show more of the object.
 void set_unknown_extents(const image::Corners& whole, Track* track) {
   const double width = whole.x1 - whole.x0, height = whole.y1 - whole.y0;
   if (track->whole_widths == 0 && track->cuts.x != 0) {
@@ -162,7 +165,7 @@ void Tracker::confirm(Track* track) {
   started_.push_back(track);
 }
 
-// Tentative tracks end without a word.
+// Ends a track. Tentative ones are not reported.
 void Tracker::end(Track* track) {
   (track->state == State::kTentative ? free_ : ended_).push_back(track);
   track->state = State::kEnded;
@@ -178,7 +181,7 @@ void Tracker::reset() {
   begun_ = false;
 }
 
-// Where boxes reach beyond the frame, its edge hides nothing.
+// Sets the frame, and whether its edge cuts boxes: not if the detector's boxes reach beyond it.
 void Tracker::set_frame(const image::Size& frame) {
   frame_ = frame;
   edges_ = is_known(frame) && !learned_.is_amodal() ? frame : image::Size{};
@@ -198,7 +201,8 @@ void Tracker::begin(Time time) {
   const Time gap = begun_ ? std::max<Time>(time - last_, 0) : 0;
   if (jump) reset();
   if (jump || !begun_) looked_ = time;
-  // After a jump the gap counts as the interval that may be: streams of a frame a minute jump once.
+  // After a jump, the gap becomes the usual interval: a stream with a frame a minute jumps only
+  // once.
   interval_ = gap;
   last_ = time;
   begun_ = true;
@@ -210,16 +214,16 @@ void Tracker::advance(double seconds, int class_id, BoxFilter* filter) const {
   filter->predict(step_, learned_.push_of(class_id));
 }
 
-// Where something is expected at a time that is not before it was seen.
+// Returns a track's filter at a time, not before the track was last seen.
 BoxFilter Tracker::expected(const Track& track, Time time) const {
   BoxFilter filter = track.filter;
   advance(seconds_between(track.seen, time), track.class_id, &filter);
   return filter;
 }
 
-// Moves the filter to the detection, of which `box` is what it is with its hidden part. Where
-// frames in between did not show the track, they are replayed as if it had moved straight: else the
-// speed from before the gap would stay.
+// Moves the filter to a detection, whose `box` includes the hidden part. Frames in between without
+// a detection are replayed as a straight path, because otherwise the speed from before the gap
+// would stay.
 void Tracker::follow(const image::Corners& box, const Detection& detection, const Cuts& cuts,
                      Time time, Track* track) {
   const unsigned steps = std::min(track->missed + 1, kMostReplayed);
@@ -254,7 +258,7 @@ void Tracker::learn_surprise(const image::Corners& box, const Cuts& cuts, Time t
   track->surprised = time;
 }
 
-// A detection is evidence by how sure the detector is of it; and of its class.
+// Adds a detection's evidence that the track is real, and its vote for the class.
 void Tracker::believe(const Detection& detection, Time time, Track* track) {
   const double sure =
       std::clamp(static_cast<double>(detection.confidence), 1 - kMostSure, kMostSure);
@@ -281,7 +285,7 @@ bool Tracker::is_believed(const Track& track) const {
   return least <= 0 || track.evidence >= least + learned_.doubt_of_starts();
 }
 
-// How fast somebody has come in is known a while after.
+// Learns the speed of entry once the track is old enough to measure it.
 void Tracker::learn_entry(const image::Corners& box, double size, Time time, Track* track) {
   const double seconds = seconds_between(track->first, time);
   if (seconds < kEntrySeconds) return;
@@ -383,8 +387,8 @@ void Tracker::start(size_t detection, Time time) {
   enter(time, track);
 }
 
-// Who was not there at the last look, and is so near the frame's edge, came in over it, and goes on
-// as others did who came in. What is farther inside may have been hidden, and go anywhere.
+// Gives a new track the usual speed of entry if it is near the frame's edge. Farther inside, an
+// object may have been hidden and move in any direction.
 void Tracker::enter(Time time, Track* track) {
   const double size = track->filter.size(), seconds = seconds_between(looked_, time);
   for (int axis = 0; axis < 2; ++axis) {
@@ -403,13 +407,13 @@ bool Tracker::leaves(const Track& track, Time time) const {
   return has_left(box, edges_) || is_outside(box, frame_);
 }
 
-// Where looks are so rare that a tentative track ends after one or two that miss it, that says
-// little of it: things go far in between.
+// Whether the end of a tentative track tells that it was false. If looks are rare, a track ends
+// after missing one or two, as objects move far in between.
 bool Tracker::tells_of_starts(Time time) const {
   return kStartLooks * (time - looked_) <= 2 * settings_.probation;
 }
 
-// Tracks that this frame does not show are lost, or end.
+// Marks tracks that the frame does not show as lost, or ends them.
 void Tracker::expire(Time time) {
   const double seconds = seconds_between(looked_, time);
   const double share = seconds / (seconds + kRecentSeconds);

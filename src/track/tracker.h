@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows things from frame to frame: detections in, identities out. All times are in nanoseconds
-// of the stream, so that frame rates and frames without inference do not change what it does.
+// Follows objects from frame to frame: turns detections into identities. All times are in
+// nanoseconds of the stream, so that frame rates and frames without inference do not change the
+// behaviour.
 //
-// A track begins tentative, becomes confirmed (and gets its id) when its detections are evidence
-// enough, is lost while nothing shows it, and ends. Ways:
-//  - sure detections go to known tracks by where these are expected and how large, as far off as
-//    the filter says that this may be, by confidence, by the direction in which they went, by how
-//    constantly they were seen, and by their looks where these are known. What the frame's edge
-//    cuts is as large as it was before, so that its other edge tells where it is;
-//  - what all of them are off alike, the camera has moved: then they are assigned again, to tracks
-//    that have moved with it;
-//  - what is left of known tracks that were just seen gets weak detections by overlap alone: things
-//    that are half hidden (the idea of ByteTrack);
-//  - what is left gets sure detections by where it was seen last: things that stopped while hidden
-//    (the idea of OC-SORT). Where a lost thing is found again, the time in between is replayed
-//    along the straight way, so that its speed is right at once;
-//  - what is left of lost tracks and sure detections is paired by looks alone, where these are
-//    known: as far from where a track was expected as things get;
-//  - then tentative tracks get theirs, and sure detections that nobody wants begin tracks.
-// A tracker is of one thread. Once it has seen the most objects, it allocates nothing.
+// A track begins tentative, is confirmed (and gets its id) when its detections are enough evidence,
+// is lost while no look shows it, and ends. Each frame is associated in rounds:
+//  - Sure detections are paired with known tracks by overlap with the expected box, sizes,
+//    confidence, direction of motion, how continually a track was seen, and appearance if there are
+//    embeddings. The uncertainty of the filter widens the boxes. An object that the frame's edge
+//    cuts keeps its size, so that its visible edge tells its place.
+//  - A shift that all these pairs share is the camera's. Then they are paired again, with tracks
+//    that have moved with it.
+//  - Known tracks that the last look showed get weak detections by overlap: objects that are half
+//    hidden (the idea of ByteTrack).
+//  - Sure detections are paired with tracks by the place where these were last seen: objects that
+//    stopped while hidden (the idea of OC-SORT). When a lost object is found, the time in between
+//    is replayed along a straight path, so that its speed is right at once.
+//  - Lost tracks and sure detections are paired by appearance alone, as far away as objects get.
+//  - Tentative tracks get detections, and the remaining sure ones begin tracks.
+//
+// A tracker is used by one thread. After the most crowded frame it allocates nothing more.
 #pragma once
 
 #include <memory>
@@ -34,17 +35,17 @@ namespace dvnn::track {
 
 struct Settings {
   float sure = 0.5f;   // least confidence of detections that confirm tracks and find lost ones
-  float start = 0.6f;  // of those that begin a track
-  float weak = 0.1f;   // of those that keep one
+  float start = 0.6f;  // least confidence of detections that begin a track
+  float weak = 0.1f;   // least confidence of detections that continue a track
   float evidence = 4;  // sum of its detections' log-odds at which a track is confirmed
-  Time probation = 200 * kMillisecond;  // a tentative track that is not seen for so long ends
-  Time lost = 2000 * kMillisecond;      // a confirmed one
-  Time coast = 0;                       // so long a lost one's box is predicted all the same
-  float appearance = 0.5f;              // weight of embeddings, beside overlaps
-  bool common_motion = true;            // whether what all tracks do alike is the camera's motion
+  Time probation = 200 * kMillisecond;  // time unseen that ends a tentative track
+  Time lost = 2000 * kMillisecond;      // the same of a confirmed track
+  Time coast = 0;                       // time for which a lost track's box is still predicted
+  float appearance = 0.5f;              // weight of embeddings relative to overlaps
+  bool common_motion = true;            // whether to derive the camera's motion from common motion
 };
 
-/// Numbers tracks. Trackers of one stream share it.
+/// The last id given to a track. The trackers of a stream share it.
 struct TrackIds {
   uint64_t last = 0;
 };
@@ -56,35 +57,37 @@ class Tracker {
   Tracker& operator=(const Tracker&) = delete;
 
   void configure(const Settings& settings);
-  /// The camera has moved since the last frame: what was known is at other places in the next one.
+  /// Applies a motion of the camera since the last frame to all tracks.
   void move(const motion::Affine& camera);
-  /// A frame that was inferred. Its size is 0 where it is not known; things then leave nowhere.
+  /// Takes the detections of an inferred frame. If its size is 0, it is unknown, and objects leave
+  /// nowhere.
   void update(Time time, const image::Size& frame, Span<const Detection> detections);
-  /// A frame that was not. Afterwards predicted() has what is expected there.
+  /// Takes a frame that was not inferred; predicted() then has the boxes expected in it.
   void predict(Time time, const image::Size& frame);
-  /// Ends all tracks: what comes is another scene. ended() has them.
+  /// Ends all tracks, because another scene begins; ended() has them.
   void reset();
-  /// Lets go of ended(), where no frame does.
+  /// Clears ended(), if no frame follows that would do it.
   void forget_ended();
 
-  /// The track of a detection of the last update(): null where it has none, or a tentative one.
+  /// Returns the track of a detection of the last update(), or null if it has none or a tentative
+  /// one.
   const Track* track_of(size_t detection) const { return assigned_[detection]; }
-  /// The box of a detection of the last update() that has a track, with less of its tremble: each
-  /// edge is the filter's, but nowhere farther from the detected one than detections are off.
-  /// Where the frame's edge cuts it, it ends there.
+  /// Returns the smoothed box of a detection of the last update() that has a track. Each edge is
+  /// the filter's, kept within the usual error of the detected one and within the frame.
   image::Corners smoothed(size_t detection) const;
-  /// Tracks that the last call has confirmed, and confirmed ones that it has ended: until the next.
+  /// Tracks that the last call has confirmed, and confirmed tracks that it has ended; valid until
+  /// the next call.
   const std::vector<Track*>& started() const { return started_; }
   const std::vector<Track*>& ended() const { return ended_; }
-  /// Confirmed tracks that the last frame does not show because nobody looked, or because they are
-  /// lost for no longer than `coast`: where they are expected, cut at the frame's edge. What has
-  /// left the frame or walks behind others is not among them.
+  /// Confirmed tracks without a detection in the last frame, as it was not inferred, or as they are
+  /// lost for no longer than `coast`: their expected boxes, cut at the frame's edge. Excludes
+  /// objects that have left the frame or are covered by others.
   struct Predicted {
     const Track* track;
     image::Corners box;
   };
   const std::vector<Predicted>& predicted() const { return predicted_; }
-  /// All that are not ended.
+  /// All tracks that have not ended.
   const std::vector<Track*>& tracks() const { return tracks_; }
 
  private:
@@ -122,31 +125,31 @@ class Tracker {
   Track* take();
 
   Settings settings_;
-  // Log-odds from which on a detection is evidence: where less than 0.5 begins a track, the
-  // detector is sure of what it gives less than 0.5.
+  // Log-odds at which a detection is neutral evidence. Below 0 if the least confidence to begin a
+  // track is below 0.5, because then the detector is sure of such objects.
   double neutral_ = 0;
   TrackIds* const ids_;
   Span<const Detection> detections_;
   image::Size frame_;
-  image::Size edges_;  // those of the frame, if they cut boxes; else none
+  image::Size edges_;  // size of the frame if its edge cuts boxes, else unknown
   Time last_ = 0, interval_ = 0;
-  Time looked_ = 0;  // the last frame that was inferred
+  Time looked_ = 0;  // time of the last inferred frame
   Learned learned_;
   CommonMotion common_;
-  mutable BoxStep step_{1};  // the last one that was needed: most tracks need the same
+  mutable BoxStep step_{1};  // for the last span of time, which most tracks share
   bool begun_ = false;
 
   std::vector<Track*> tracks_, started_, ended_, free_;
   std::vector<std::unique_ptr<Track>> all_;
   std::vector<const Track*> assigned_;
   std::vector<Predicted> predicted_;
-  std::vector<Predicted> seen_;  // confirmed tracks that the last look has shown
+  std::vector<Predicted> seen_;  // confirmed tracks with a detection in the last look
   std::vector<Candidate> known_, tentative_, sure_, weak_, last_seen_, all_sure_;
   struct Pair {
     int track, detection;
   };
-  std::vector<Pair> pairs_;  // of the first round
-  size_t next_look_ = 0;     // of them, from which likenesses are learned
+  std::vector<Pair> pairs_;  // pairs of the first round
+  size_t next_look_ = 0;     // index of the pair to learn similarities from next
   Association association_;
 };
 

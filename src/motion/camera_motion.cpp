@@ -11,23 +11,24 @@ namespace dvnn::motion {
 namespace {
 
 constexpr int kColumns = 12,
-              kRows = 8;    // cells of a frame, of each of which the best corner counts
-constexpr int kRadius = 3;  // of the window around a corner that is compared
+              kRows = 8;    // cells of a frame; each gives its best corner
+constexpr int kRadius = 3;  // of the window that is compared around a corner, pixels
 static_assert(2 * kRadius + 1 == kernels::kPatchSize);
 constexpr int kBorder = kRadius + 2;
-constexpr float kLeastCorner = 30;  // gradient squared, in levels of brightness, both ways
-constexpr int kSearch = 8;          // pixels of the coarsest level that a camera may turn
+constexpr float kLeastCorner = 30;  // least eigenvalue, brightness squared (see choose_points)
+constexpr int kSearch = 8;          // radius of search(), pixels of the coarsest level
 constexpr int kIterations = 10;
-constexpr float kDone = 0.02f;   // pixels: a step that is smaller is the last one
-constexpr float kMostFar = 4;    // pixels that a corner may be from where the level above found it
-constexpr double kInlier = 0.5;  // pixels that a corner may be off
-constexpr size_t kFewest = 12;   // corners that tell
-constexpr double kLeastShare = 0.35;     // of the corners that agree: else it is a cut
-constexpr double kReferenceShare = 0.6;  // below that, the next reference is better
-constexpr double kReferenceWay = 0.125;  // and if the frame has moved by more of its width
+constexpr float kDone = 0.02f;        // length of the last step, pixels
+constexpr float kMostFar = 4;         // most pixels from where the coarser level found the corner
+constexpr double kInlier = 0.5;       // most pixels from where the fitted motion expects a corner
+constexpr size_t kFewest = 12;        // corners needed for an estimate
+constexpr double kLeastShare = 0.35;  // least share of corners that agree; below it is a cut
+constexpr double kReferenceShare = 0.6;  // share below which the reference is replaced
+constexpr double kReferenceWay = 0.125;  // motion, in widths, above which it is, too
 constexpr int kHypotheses = 80;
 
-// The similarity that takes two points to two others; false where they are one.
+// Finds the similarity that maps two points to two others. Returns false if the points are too
+// close to each other, or no camera moves so.
 bool similarity_of(double ax, double ay, double bx, double by, double cx, double cy, double dx,
                    double dy, Affine* map) {
   const double x = bx - ax, y = by - ay, u = dx - cx, v = dy - cy, square = x * x + y * y;
@@ -38,13 +39,14 @@ bool similarity_of(double ax, double ay, double bx, double by, double cx, double
   return map->is_plausible();
 }
 
-// In the frame's pixels, whose places are those of edges, not of middles.
+// Converts a map from the finest level, where integers are centres of pixels, to the frame's
+// pixels, where they are edges.
 Affine scaled(const Affine& map, double step) {
   const Affine to_frame{step, 0, step / 2, 0, step, step / 2};
   return to_frame.inverse().then(map).then(to_frame);
 }
 
-// Where the patch around a place is, whose pixels' middles are at integers.
+// Returns the patch around a place, in coordinates whose integers are centres of pixels.
 kernels::PatchPlace place_around(const LumaPyramid::Level& level, float x, float y) {
   const int left = static_cast<int>(x), top = static_cast<int>(y);
   return {level.row(top - kRadius) + left - kRadius, static_cast<size_t>(level.width),
@@ -53,7 +55,7 @@ kernels::PatchPlace place_around(const LumaPyramid::Level& level, float x, float
 
 }  // namespace
 
-// The corners whose gradients are strong in both directions, one in each cell.
+// Chooses in each cell the corner with the strongest gradients in both directions.
 void CameraMotion::choose_points() {
   points_.clear();
   const LumaPyramid::Level& level = reference_.level(0);
@@ -76,7 +78,7 @@ void CameraMotion::choose_points() {
             xx += gx * gx, yy += gy * gy, xy += gx * gy;
           }
         }
-        // The lesser eigenvalue: Shi and Tomasi's corner.
+        // The smaller eigenvalue, as of Shi and Tomasi's corners.
         const float half = (xx - yy) / 2;
         const float corner = ((xx + yy) / 2 - std::sqrt(half * half + xy * xy)) / 9;
         if (corner <= best) continue;
@@ -89,8 +91,8 @@ void CameraMotion::choose_points() {
   }
 }
 
-// The shift of the whole frame at the coarsest level around the one that is guessed, by the least
-// mean difference of what overlaps.
+// Finds the shift of the whole frame at the coarsest level, near the guess, that has the least mean
+// difference in the overlap.
 Affine CameraMotion::search(const Affine& guess) const {
   constexpr int kCoarsest = LumaPyramid::kLevels - 1;
   const LumaPyramid::Level &from = reference_.level(kCoarsest), &to = now_.level(kCoarsest);
@@ -112,7 +114,7 @@ Affine CameraMotion::search(const Affine& guess) const {
         sum += kernels::sum_of_differences(from.row(j) + x0, to.row(j + dy) + dx + x0, count) /
                static_cast<float>(count);
       }
-      // Of shifts that are as good, the nearest.
+      // Of equally good shifts, prefer the nearest.
       sum = sum / static_cast<float>(rows) +
             1e-3f * static_cast<float>(std::abs(dx - guess_x) + std::abs(dy - guess_y));
       if (sum >= least) continue;
@@ -123,12 +125,12 @@ Affine CameraMotion::search(const Affine& guess) const {
   return best;
 }
 
-// Lucas and Kanade's steps, with the gradients of the reference.
+// Follows a corner at one level by Lucas and Kanade's steps, with the gradients of the reference.
 bool CameraMotion::track(int level_index, Point* point) const {
   const LumaPyramid::Level& from = reference_.level(level_index);
   const LumaPyramid::Level& to = now_.level(level_index);
   const float scale = 1.0f / static_cast<float>(1 << level_index);
-  // A coarse pixel's middle lies between those of the finer ones.
+  // The centre of a coarse pixel lies between centres of finer ones.
   const float x = (point->x + 0.5f) * scale - 0.5f, y = (point->y + 0.5f) * scale - 0.5f;
   const auto inside = [](const LumaPyramid::Level& level, float px, float py) {
     return px > kBorder && py > kBorder && px < static_cast<float>(level.width - kBorder - 1) &&
@@ -162,8 +164,8 @@ bool CameraMotion::track(int level_index, Point* point) const {
   return true;
 }
 
-// The similarity on which most corners agree, of pairs that are far apart, and then the best one
-// for all of these. The pairs are always the same, so that the same frames give the same motion.
+// Finds the similarity that most corners agree on, from random pairs, and fits it to these corners.
+// The pairs come from a fixed sequence, so that the same frames give the same motion.
 bool CameraMotion::fit(Affine* since, double* share) {
   std::vector<const Point*>& found = found_;
   found.clear();
@@ -197,7 +199,7 @@ bool CameraMotion::fit(Affine* since, double* share) {
   }
   *share = static_cast<double>(most) / static_cast<double>(found.size());
   if (most < kFewest || *share < kLeastShare) return false;
-  // Least squares around the middles, twice: more points agree with the first result.
+  // Least squares around the centres, twice, as more points agree with the first result.
   for (int pass = 0; pass < 2; ++pass) {
     double n = 0, x = 0, y = 0, u = 0, v = 0, square = 0, dot = 0, cross = 0;
     for (const Point* point : found) {
@@ -240,7 +242,7 @@ bool CameraMotion::see(const Luma& frame, Affine* motion) {
                     now_.level(0).height == reference_.level(0).height;
   Affine since;
   double share = 0;
-  // Cameras go on as they went. Only of one that does not, the whole frame is searched for.
+  // A camera usually continues its motion. Only if it does not, the whole frame is searched.
   const Affine guess = last_.then(step_);
   bool known = same && match(guess, &since, &share);
   if (same && share < kReferenceShare) {

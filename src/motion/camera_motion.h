@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates from frames how the camera moves: how far, how turned and how much nearer what stands
-// still is from one frame to the next. What moves on its own may fill less than half of the frame.
+// Estimates the camera's motion from frames: the shift, rotation and growth of what stands still.
+// Objects that move on their own may fill less than half of the frame.
 //
-// Frames are compared with a reference, not with the one before, so that a camera that shakes comes
-// back to where it was without drifting. Where little of the reference is left, the last frame
-// becomes the next one.
+// Frames are compared with a reference frame rather than the one before, so that a shaking camera
+// comes back without drift. If little of the reference is still visible, the last frame replaces
+// it.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace dvnn::motion {
 
 class CameraMotion {
  public:
-  /// Sets how the camera has moved since the last frame, in the frame's pixels. Returns whether
-  /// that is known: not in the first frame, after a cut, and where nothing can be followed.
+  /// Sets the motion since the last frame, in the frame's pixels. Returns whether it is known: not
+  /// in the first frame, after a cut, and if there are no corners to follow.
   bool see(const Luma& frame, Affine* motion);
-  /// What comes is another scene.
+  /// Starts anew, as another scene begins.
   void reset() { begun_ = false; }
 
  private:
-  // A corner of the reference, at the finest level, and where it went.
+  // A corner of the reference at the finest level, and where it is in the current frame.
   struct Point {
     float x, y, to_x, to_y;
     bool found;
@@ -40,7 +40,7 @@ class CameraMotion {
   std::vector<Point> points_;
   std::vector<const Point*> found_;
   Affine last_;  // from the reference to the last frame, at the finest level
-  Affine step_;  // the last frame's own motion
+  Affine step_;  // between the last two frames
   bool begun_ = false;
 };
 

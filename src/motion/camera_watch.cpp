@@ -8,9 +8,9 @@ namespace dvnn::motion {
 namespace {
 
 constexpr int64_t kSecond = 1000000000;
-constexpr int64_t kGlance = kSecond / 2;  // how often a camera that stands is looked at
-constexpr int64_t kRest = 5 * kSecond;  // how long one must stand until it counts as one that does
-// Widths of the frame by which a corner must move between two glances to be more than noise.
+constexpr int64_t kGlance = kSecond / 2;  // interval of looks at a standing camera
+constexpr int64_t kRest = 5 * kSecond;    // time without motion after which it stands
+// Least motion of a corner between two glances, in widths of the frame, that is more than noise.
 constexpr double kLeastWay = 0.003;
 
 bool moves(const Affine& motion, const Luma& frame) {
@@ -44,8 +44,8 @@ bool CameraWatch::wants(int64_t time) const {
   return time < glanced_ || time - glanced_ >= kGlance;
 }
 
-// Of a camera that stood until now the way of half a second is known, but not when it went: only
-// from the next frame on its motion is told.
+// Does not report the first motion of a standing camera: it is known for half a second as a whole,
+// but not for single frames. Motion is reported from the next frame on.
 bool CameraWatch::see(int64_t time, const Luma& frame, Affine* motion) {
   const bool each = camera_ == Camera::kMoving || moving_;
   const bool known = motion_.see(frame, motion);

@@ -9,9 +9,9 @@
 namespace dvnn::motion {
 namespace {
 
-constexpr int kLeastExtent = 64;  // of the finest level: the coarsest has a quarter
+constexpr int kLeastExtent = 64;  // of the finest level, pixels; the coarsest has a quarter
 
-// Bytes that stand apart, side by side.
+// Returns bytes that are `pixel_stride` apart as consecutive ones.
 const uint8_t* packed(const uint8_t* from, int pixel_stride, int count,
                       std::vector<uint8_t>* bytes) {
   if (pixel_stride == 1) return from;
@@ -31,7 +31,7 @@ bool LumaPyramid::build(const Luma& frame) {
   step_ = std::max({1, (frame.width + kMostWidth - 1) / kMostWidth,
                     (frame.height + kMostHeight - 1) / kMostHeight});
   Level& finest = levels_[0];
-  // All levels halve without a rest.
+  // Multiples of 4, so that all levels halve evenly.
   finest.width = frame.width / step_ / 4 * 4;
   finest.height = frame.height / step_ / 4 * 4;
   if (finest.width < kLeastExtent || finest.height < kLeastExtent) return false;

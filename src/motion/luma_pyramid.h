@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame's brightness at a few hundred pixels across, and at half and quarter of that.
+// A frame's brightness at a few hundred pixels across, and at half and a quarter of that.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace dvnn::motion {
 
-/// The brightness of a frame: bytes that are `pixel_stride` apart in rows that are `stride` apart.
+/// A frame's brightness: bytes `pixel_stride` apart in rows `stride` apart.
 struct Luma {
   const uint8_t* data = nullptr;
   int width = 0, height = 0;
@@ -30,15 +30,15 @@ class LumaPyramid {
     }
   };
 
-  /// Returns whether the frame is large enough to be looked at. Keeps its memory.
+  /// Builds the levels. Returns false if the frame is too small. Keeps its memory.
   bool build(const Luma& frame);
   const Level& level(int i) const { return levels_[i]; }
-  /// Pixels of the frame to one of the finest level.
+  /// Returns the size of a pixel of the finest level in the frame's pixels.
   int step() const { return step_; }
   void swap(LumaPyramid* other);
 
  private:
-  // Rows that are read of those that fall together: enough against moire.
+  // Rows that are averaged for a row of the finest level, enough against moire.
   static constexpr int kMostRows = 2;
 
   Level levels_[kLevels];

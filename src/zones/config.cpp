@@ -12,7 +12,7 @@ namespace dvnn::zones {
 namespace {
 
 constexpr size_t kMostShapes = 256, kMostPoints = 256, kMostLabels = 256;
-constexpr size_t kMostShownBytes = 67;                   // of a text, in messages
+constexpr size_t kMostShownBytes = 67;                   // of a user's text in messages
 constexpr int64_t kLongest = int64_t{24} * 3600 * 1000;  // milliseconds
 
 void read_points(JsonReader* in, size_t least, Shape* shape) {
@@ -42,7 +42,7 @@ void read_labels(JsonReader* in, Shape* shape) {
   }
 }
 
-// A word of a few, by its index.
+// Reads one of the given words; returns its index, or 0 if the field is absent.
 size_t read_choice(JsonReader* in, const char* name, const std::vector<std::string>& words) {
   const std::string word = in->text(name, words[0]);
   for (size_t i = 0; i < words.size(); ++i) {
@@ -87,7 +87,7 @@ Result<Area> read_area(const Json& json, const std::string& what) {
   area.crowd = static_cast<int>(in.integer("crowd", 0, 1000000, 0));
   area.crowd_time = read_time(&in, "crowd-time");
   DVNN_TRY(in.status());
-  // In the unit's own plane: what is simple there is so in every frame.
+  // Scaled alike for every frame: a polygon that is simple in these units is so in any frame.
   std::vector<Point> places;
   const double scale = area.pixels ? 1 : 4096;
   for (const auto& [x, y] : area.points) places.push_back(place(x * scale, y * scale));
@@ -108,7 +108,7 @@ Result<Line> read_line(const Json& json, const std::string& what) {
   return line;
 }
 
-// Reads a list of shapes, whose names must differ.
+// Reads a list of shapes. Their names must differ.
 template <typename Read, typename Out>
 Status read_list(const Json& json, const char* name, const std::string& what, Read read, Out* out) {
   const auto list = json.find(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Areas and lines as users write them down, in JSON. docs/zones.md has the fields.
+// Configuration of areas and lines, as users write it in JSON. docs/zones.md has the fields.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace dvnn::zones {
 using Time = int64_t;  // nanoseconds
 constexpr Time kMillisecond = 1000000;
 
-/// The place of an object that counts.
+/// Which part of an object's box has to be in an area or cross a line.
 enum class Anchor : uint8_t {
   kCentre,
-  kFoot,     // the middle of the lower edge
-  kOverlap,  // areas: a share of the whole box
+  kFoot,     // middle of the lower edge
+  kOverlap,  // areas only: a share of the whole box
 };
 
 struct Shape {
@@ -27,15 +27,15 @@ struct Shape {
   bool pixels = false;  // else fractions of the frame's width and height
   Anchor anchor = Anchor::kFoot;
   std::vector<std::string> labels;  // empty: all
-  double band = 0;                  // pixels, or a fraction of the frame's height
+  double band = 0;  // reach of tremor around edges: pixels or fraction of the frame's height
 };
 
 struct Area : Shape {
-  double share = 0.5;           // anchor kOverlap: of the box
-  Time dwell = 0;               // 0: nobody asks
-  Time idle = 0;                // 0: nobody asks
-  double idle_distance = 0.02;  // how far is not moved; in the units of `band`
-  int crowd = 0;                // 0: nobody asks
+  double share = 0.5;           // least share of the box, with kOverlap
+  Time dwell = 0;               // time for kDwell; 0: no event
+  Time idle = 0;                // time for kIdle; 0: no event
+  double idle_distance = 0.02;  // largest move that still is idle, in the units of `band`
+  int crowd = 0;                // objects for kCrowd; 0: no event
   Time crowd_time = 0;
 };
 
@@ -46,12 +46,12 @@ struct Config {
   std::vector<Line> lines;
 };
 
-/// `what` names the text in errors.
+/// Reads the configuration from JSON. `what` names the text in errors.
 Result<Config> parse_config(const std::string& text, const std::string& what);
 
-/// The points in places of a frame.
+/// Returns a shape's points as places in a frame.
 std::vector<Point> places_of(const Shape& shape, const image::Size& frame);
-/// A length of the shape's units in pixels.
+/// Converts a length from the shape's units to pixels.
 double pixels_of(const Shape& shape, double length, const image::Size& frame);
 
 }  // namespace dvnn::zones

@@ -11,14 +11,14 @@ Point step_of(const Point& from, const Point& to) {
   return {to.x - from.x, to.y - from.y};
 }
 
-// A place of the line that lies on the way, and is one of its points or an end of the way.
+// A point of contact: a corner of the line on the path, or an end of the path on the line.
 struct Spot {
   Point point;
-  size_t edge = 1;         // from the line's point before it to that of its number
-  bool is_corner = false;  // it is that latter point
+  size_t edge = 1;         // index of the line's point at the end of the edge
+  bool is_corner = false;  // the contact is that point
 };
 
-// Returns on which side of the line a track is that leaves it there in that direction.
+// Returns the side of the line on which a path is that leaves `spot` in `direction`.
 int side_of(const std::vector<Point>& line, const Spot& spot, const Point& direction) {
   const size_t at = spot.edge;
   const Point nowhere{0, 0};
@@ -26,13 +26,13 @@ int side_of(const std::vector<Point>& line, const Spot& spot, const Point& direc
   if (!spot.is_corner || at == 0 || at + 1 == line.size()) {
     return sign(turn(nowhere, along, direction));
   }
-  // Around a corner, right is all from the way on, clockwise, to the way back.
+  // Around a corner, the right side is the angle clockwise from the next edge to the previous one.
   const Point on = step_of(line[at], line[at + 1]), back = step_of(line[at], line[at - 1]);
   const int bend = sign(turn(nowhere, on, back));
   const int off_on = sign(turn(nowhere, on, direction));
   const int off_back = sign(turn(nowhere, direction, back));
   if (bend == 0) {
-    // Straight on; or right back, where both sides are the left one, or both the right one.
+    // The line goes straight on, or turns back onto itself, where both sides count as none.
     const bool straight = along.x * on.x >= 0 && along.y * on.y >= 0;
     return straight ? off_on : 0;
   }
@@ -40,7 +40,7 @@ int side_of(const std::vector<Point>& line, const Spot& spot, const Point& direc
   return off_on < 0 && off_back < 0 ? -1 : 1;
 }
 
-// The spots of one contact, and what is made of them.
+// The spots of one contact, which it turns into a Contact.
 class Run {
  public:
   Run(const std::vector<Point>& line, const Point& from, const Point& to)
@@ -51,7 +51,7 @@ class Run {
     if (empty_ || along(spot.point) > along(last_.point)) last_ = spot;
     empty_ = false;
   }
-  // Appends it, if there is any, and begins anew.
+  // Appends the contact if there is one, and begins anew.
   void take(std::vector<Contact>* contacts) {
     if (empty_) return;
     empty_ = true;
@@ -66,7 +66,7 @@ class Run {
   }
 
  private:
-  // Returns how far on the way a point of it is, from 0 to length().
+  // Returns the distance of a point of the path from its start, along the longer axis.
   int64_t along(const Point& p) const {
     return std::abs(step_.x) >= std::abs(step_.y) ? std::abs(p.x - from_.x)
                                                   : std::abs(p.y - from_.y);
@@ -81,7 +81,8 @@ class Run {
   Spot first_, last_;
 };
 
-// The contact with an edge whose corners the way does not touch, and on which it does not end.
+// Appends the crossing with an edge whose corners are not on the path and on which the path does
+// not end.
 void add_crossing(const Point& from, const Point& to, const Point& a, const Point& b,
                   std::vector<Contact>* contacts) {
   const Wide start = turn(a, b, from), end = turn(a, b, to);
@@ -105,14 +106,14 @@ void find_contacts(const std::vector<Point>& line, const Point& from, const Poin
   for (size_t i = 1; i < line.size(); ++i) {
     const Point &a = line[i - 1], &b = line[i];
     const bool b_on = lies_on(from, to, b);
-    bool ends = false;  // the way does, between the edge's corners
+    bool ends = false;  // whether the path does, between the edge's corners
     for (const Point& end : {from, to}) {
       if (end == a || end == b || !lies_on(a, b, end)) continue;
       run.add({end, i, false});
       ends = true;
     }
     if (!a_on && !b_on && !ends) add_crossing(from, to, a, b, contacts);
-    // Whatever of the edge lies on the way is joined to the corners that do.
+    // Parts of an edge that lie on the path are joined to the corners that do.
     if (b_on) {
       run.add({b, i, true});
     } else {

@@ -16,15 +16,15 @@ int sign(Wide value) {
 
 namespace {
 
-// Returns on which side of the edge, moved by the step, the point is: 1 right, -1 left.
+// Returns the side of the moved edge on which the point is: 1 right, -1 left.
 int side_of_edge(const Point& a, const Point& b, const Point& point) {
   const int exact = sign(turn(a, b, point));
   if (exact != 0) return exact;
-  // Moving the edge by (e, e^2) is moving the point the other way: -(b - a) x (e, e^2).
+  // Moving the edge by (e, e^2) equals moving the point back: -(b - a) x (e, e^2).
   return b.y != a.y ? (b.y > a.y ? 1 : -1) : (b.x > a.x ? -1 : 1);
 }
 
-// Returns on which side of the way the corner, moved by the step, is.
+// Returns the side of the path on which the moved corner is.
 int side_of_way(const Point& from, const Point& to, const Point& corner) {
   const int exact = sign(turn(from, to, corner));
   if (exact != 0) return exact;
@@ -58,7 +58,7 @@ bool crosses(const Point& from, const Point& to, const Point& a, const Point& b,
   return true;
 }
 
-// Edges that cross the way from the point to the far left.
+// Counts the edges that a path from the point to the far left crosses.
 bool contains(const std::vector<Point>& polygon, const Point& point) {
   const Point far = {-(int64_t{1} << 40), point.y};
   bool inside = false;
@@ -90,7 +90,7 @@ bool is_simple(const std::vector<Point>& polygon) {
     for (size_t k = i + 1; k < count; ++k) {
       const Point &c = polygon[k], &d = polygon[(k + 1) % count];
       const bool next = k == i + 1, before = (k + 1) % count == i;
-      // Neighbours share a corner, and must not lie on each other.
+      // Neighbours share a corner, but must not overlap.
       if (next && lies_on(a, b, d)) return false;
       if (next && lies_on(c, d, a)) return false;
       if (before && lies_on(a, b, c)) return false;
@@ -108,8 +108,8 @@ bool is_simple(const std::vector<Point>& polygon) {
   return true;
 }
 
-// Cuts the polygon at the box's sides (Sutherland and Hodgman). Edges that the cuts leave along a
-// side go there and back, and add nothing to the area.
+// Clips the polygon to the box (Sutherland-Hodgman). Edges that the clipping adds along a side go
+// there and back, so they add nothing to the area.
 double share_inside(const std::vector<Point>& polygon, const image::Corners& box) {
   struct Corner {
     double x, y;
@@ -121,7 +121,7 @@ double share_inside(const std::vector<Point>& polygon, const image::Corners& box
     now.push_back({static_cast<double>(p.x) / kUnits, static_cast<double>(p.y) / kUnits});
   }
   for (int cut = 0; cut < 4 && !now.empty(); ++cut) {
-    // Returns how far inside the side a corner is.
+    // Returns how far inside the current side of the box a corner is.
     const auto depth = [&](const Corner& c) {
       return cut == 0   ? c.x - box.x0
              : cut == 1 ? box.x1 - c.x

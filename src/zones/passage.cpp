@@ -30,7 +30,7 @@ bool Edges::is_off(const Point& point) const {
   return true;
 }
 
-// A crossing of a line counts when it has been left, where the way has been on both of its sides.
+// Finds the line's crossings: contacts after which the path is on the other side than before.
 void Passage::cross_line(const Edges& edges, const Point& from, const Point& to,
                          std::vector<Found>* found) {
   if (from == to) return;
@@ -49,8 +49,8 @@ void Passage::cross_line(const Edges& edges, const Point& from, const Point& to,
   before_ = stays;
 }
 
-// Returns how many of those that wait count now: the first ones, up to the last place at which the
-// way was off the edges.
+// Adds new crossings and returns how many of the waiting ones count now: the first ones, up to the
+// last place at which the path was off the edges.
 size_t Passage::cross(const Edges& edges, const Point& from, Time begin, const Point& to,
                       Time end) {
   static thread_local std::vector<Found> found;
@@ -67,8 +67,8 @@ size_t Passage::cross(const Edges& edges, const Point& from, Time begin, const P
   } else {
     cross_line(edges, from, to, &found);
   }
-  // True if the way is off the edges between two of its places. Between two contacts with a line it
-  // is.
+  // Whether the path was off the edges between two of its places. Between two contacts with a line
+  // without a band it always was.
   const bool always = !edges.closed && !(edges.band > 0);
   const auto off = [&](double begins, double ends) {
     return always || (ends > begins && edges.is_off(point_at(from, to, (begins + ends) / 2)));
@@ -83,7 +83,7 @@ size_t Passage::cross(const Edges& edges, const Point& from, Time begin, const P
   if (!edges.is_off(to)) {
     while (settled > 0 && !waiting_[settled - 1].deep) --settled;
   }
-  // There and back without having been off in between is nothing.
+  // A crossing and the crossing back cancel out if the path was not off the edges in between.
   size_t kept = 0;
   for (size_t i = 0; i < settled; ++i) {
     const bool back = kept > 0 && !waiting_[kept - 1].deep &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A track's way over the edges of one shape: which crossings count. A touch is none, nor is what
-// trembles within the shape's band; what was crossed between two frames is.
+// A track's path over the edges of one shape, which decides which crossings count: no touches, no
+// tremor within the shape's band, but also crossings between two frames.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace dvnn::zones {
 
-/// The edges of a shape in a frame.
+/// The edges of a shape in a frame's coordinates.
 struct Edges {
   std::vector<Point> points;
   bool closed = false;
   double band = 0;  // pixels
 
-  /// Returns whether the point is farther than the band from all edges. Without a band: on none of
-  /// them.
+  /// Returns whether the point is farther than the band from all edges; without a band, whether it
+  /// is on none of them.
   bool is_off(const Point& point) const;
 };
 
@@ -25,12 +25,12 @@ class Passage {
  public:
   struct Crossed {
     Time time = 0;
-    int direction = 1;  // as Crossing has it
-    bool deep = false;  // whether the way was off the edges before it crossed the next one
+    int direction = 1;  // see Crossing
+    bool deep = false;  // whether the path left the edges before the next crossing
   };
 
-  /// Moves from one sighting to the next, and calls `counts(crossed)` for each crossing that counts
-  /// now, in the order of their times.
+  /// Moves from one sighting to the next. Calls `counts(crossed)` for each crossing that is now
+  /// certain, in the order of their times.
   template <typename Counts>
   void move(const Edges& edges, const Point& from, Time begin, const Point& to, Time end,
             Counts counts) {
@@ -38,7 +38,7 @@ class Passage {
     for (size_t i = 0; i < settled; ++i) counts(waiting_[i]);
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(settled));
   }
-  /// The way begins on an area's edge, taken to be inside: which it is is known when it has left
+  /// Begins on an area's edge, as if inside. Whether that counts is decided when the path leaves
   /// the edge.
   void begin_inside(Time time) { waiting_.push_back({time, 1, false}); }
 
@@ -51,8 +51,8 @@ class Passage {
                   std::vector<Found>* found);
   size_t cross(const Edges& edges, const Point& from, Time begin, const Point& to, Time end);
 
-  std::vector<Crossed> waiting_;  // until the way has been off the edges
-  // While the way is on a line, on which side it came there: 0 if on none, or if it began there.
+  std::vector<Crossed> waiting_;  // crossings until the path has left the edges
+  // While the path is on a line: the side from which it came; 0 if it is on none or began on it.
   int before_ = 0;
 };
 

@@ -12,8 +12,8 @@ bool is_wanted(const Shape& shape, const std::string& label) {
          std::find(shape.labels.begin(), shape.labels.end(), label) != shape.labels.end();
 }
 
-// Puts the corners in the order in which inside is to the right of each edge: a track that crosses
-// one to its right enters.
+// Orders the corners so that inside is right of each edge: a track that crosses to the right
+// enters.
 void turn_inwards(std::vector<Point>* points) {
   double twice = 0;
   for (size_t i = 0, last = points->size() - 1; i < points->size(); last = i++) {
@@ -37,7 +37,7 @@ Edges edges_of(const Shape& shape, bool closed, const image::Size& frame) {
   return edges;
 }
 
-// The states for a new list of shapes, with what those of the same names have counted.
+// Returns the states for a new list of shapes. Shapes with the name of an old one keep its counts.
 template <typename State, typename Given, typename Shapes>
 std::vector<State> states_of(const Shapes& shapes, Given given, std::vector<State>* old) {
   std::vector<State> states;
@@ -103,7 +103,7 @@ void Zones::flip(size_t index, bool enters, Time time, uint64_t id, const std::s
   add(EventKind::kEnter, index, id, label, time);
 }
 
-// Brings a stay up to `time`.
+// Adds the events of a stay that are due by `time`.
 void Zones::watch_stay(size_t index, Time time, uint64_t id, const std::string& label, Stay* stay) {
   const Area& area = areas_[index].area;
   if (area.dwell > 0 && !stay->dwelt && time - stay->since >= area.dwell) {
@@ -116,7 +116,7 @@ void Zones::watch_stay(size_t index, Time time, uint64_t id, const std::string& 
   }
 }
 
-// A track's first sighting, where `from` is null, or the next one.
+// Takes a track's sighting. `from` is the one before, or null.
 void Zones::visit(const Sighting& sighting, const Place* from, Time time, Track* track) {
   const uint64_t id = sighting.track;
   const std::string& label = track->label;
@@ -134,7 +134,7 @@ void Zones::visit(const Sighting& sighting, const Place* from, Time time, Track*
                           flip(i, crossed.direction > 0, crossed.time, id, label, &stay);
                         });
     } else if (contains(edges.points, to)) {
-      // A track on the edge may be going in or not.
+      // A track that begins on the edge may be entering or leaving.
       if (edges.band > 0 || edges.is_off(to)) {
         flip(i, true, time, id, label, &stay);
       } else {
@@ -218,7 +218,7 @@ void Zones::update(Time time, Span<const Sighting> sightings) {
       visit(sighting, nullptr, time, &track);
       continue;
     }
-    // Twice in a frame is once.
+    // A track counts once in a frame.
     if (known->second.place.time >= time) continue;
     const Place before = known->second.place;
     known->second.place = now;

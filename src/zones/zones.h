@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches what tracks do at areas and lines. Between two sightings a track moves straight: so
-// nothing is missed where frames are, and events have the times at which they happened, not those
-// of frames. Of one thread.
+// Watches tracks at areas and lines. Between two sightings a track is regarded as moving straight,
+// so that nothing is missed between frames, and events have the times at which they happened, not
+// those of frames. A Zones is used by one thread.
 #pragma once
 
 #include <map>
@@ -22,27 +22,27 @@ struct Sighting {
 };
 
 enum class EventKind : uint8_t {
-  kEnter,     // an area
-  kLeave,     // it, or the stream while in it
-  kDwell,     // was in it for as long as its `dwell`, once a stay
-  kIdle,      // did not move in it for as long as its `idle`, once until it moves
-  kCross,     // a line
-  kCrowd,     // as many as its `crowd` have been in the area for its `crowd_time`
-  kCrowdEnd,  // and are not any more
+  kEnter,     // entered an area
+  kLeave,     // left an area, or the stream while in it
+  kDwell,     // was in an area for its `dwell`, once a stay
+  kIdle,      // did not move in an area for its `idle`, once until it moves
+  kCross,     // crossed a line
+  kCrowd,     // an area has held its `crowd` for its `crowd_time`
+  kCrowdEnd,  // and no longer does
 };
 
 struct Event {
   EventKind kind;
-  size_t shape = 0;    // index of the area or, where a line was crossed, of the line
-  uint64_t track = 0;  // 0 where it is about an area as a whole
+  size_t shape = 0;    // index of the area, or for kCross of the line
+  uint64_t track = 0;  // 0 for events of an area as a whole
   std::string label;   // of the track
   Time time = 0;
-  Time duration = 0;    // of the stay so far, or of the rest
+  Time duration = 0;    // of the stay, rest or crowd so far
   bool forward = true;  // of a crossing: from the line's left to its right, seen along it
-  size_t inside = 0;    // how many are in the area then
+  size_t inside = 0;    // tracks in the area at that time
 };
 
-/// Numbers of a label's tracks, or of all.
+/// Counts of a label's tracks, or of all tracks.
 struct AreaCounts {
   uint64_t inside = 0, entered = 0, left = 0;
 };
@@ -62,23 +62,22 @@ struct LineState {
 
 class Zones {
  public:
-  /// Sets the shapes that count from the next sighting on. Those of a name that there was keep what
-  /// they have counted; a track in an area leaves it, at the last time, and may enter the new
-  /// one.
+  /// Sets the shapes that count from the next sighting on. A shape with the name of an earlier one
+  /// keeps its counts. Tracks leave their areas at the last time, and may enter the new ones.
   void configure(const Config& config, const image::Size& frame);
-  /// A track that was not seen for so long is gone, from where it was seen last.
+  /// Sets the time after which an unseen track counts as gone, from where it was last seen.
   void set_patience(Time patience) { patience_ = patience; }
-  /// The next frame. Tracks that it does not show are missing there, not gone.
+  /// Takes the tracks of the next frame. Tracks that are not in it are missing, not gone.
   void update(Time time, Span<const Sighting> sightings);
-  /// Everything has gone from where it was seen last: the end of a stream, or a jump.
+  /// Lets all tracks leave from where they were last seen: the stream ends or jumps.
   void end();
 
-  /// The events that the last call has found, in the order of their times.
+  /// Returns the events of the last call, ordered by time.
   const std::vector<Event>& events() const { return events_; }
   const std::vector<AreaState>& areas() const { return areas_; }
   const std::vector<LineState>& lines() const { return lines_; }
 
-  /// Tracks beyond these are not looked at.
+  /// Limit of tracks at a time; others are ignored.
   static constexpr size_t kMostTracks = 10000;
 
  private:
@@ -97,11 +96,11 @@ class Zones {
   };
   struct Track {
     std::string label;
-    Place place;  // where it was seen last
+    Place place;  // where it was last seen
     std::vector<Stay> stays;
     std::vector<Passage> passages;
   };
-  // Tells whether an area is crowded, and for how long.
+  // Whether an area is crowded, whether that was reported, and since when.
   struct Crowd {
     bool there = false, told = false;
     Time since = 0;
@@ -120,7 +119,7 @@ class Zones {
   std::vector<Edges> area_edges_, line_edges_;
   std::vector<double> idle_distances_;  // pixels
   std::vector<Crowd> crowds_;
-  std::map<uint64_t, Track> tracks_;  // in an order, so that events have one
+  std::map<uint64_t, Track> tracks_;  // ordered, so that events are, too
   std::vector<Event> events_;
   Time patience_ = 2000 * kMillisecond, last_ = 0;
 };

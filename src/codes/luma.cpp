@@ -54,7 +54,7 @@ void resize(int width, int height, Luma* luma) {
 }  // namespace
 
 void copy_luma(const Planes& frame, const PixelRect& part, Luma* luma) {
-  // BT.601's weights, of 256.
+  // BT.601's weights, in 1/256.
   constexpr unsigned kRed = 77, kGreen = 150, kBlue = 29;
   const image::FormatInfo& info = image::format_info(frame.format);
   const bool coloured = !info.yuv && info.components == 3;

@@ -20,14 +20,15 @@ namespace {
 struct FamilyRow {
   const char* name;
   int dictionary;
-  // Bits that can be corrected, after the families' distances; OpenCV corrects none of AprilTag's.
-  // Below 0: as OpenCV says.
+  // Bits that can be corrected, from the family's distance, because OpenCV corrects none of
+  // AprilTag's. Below 0: OpenCV's value.
   int correctable;
-  // OpenCV has AprilTag's markers upside down: its first corner is their lower right one.
+  // Index of OpenCV's corner that is the marker's upper left one. AprilTag's are upside down in
+  // OpenCV.
   size_t upper_left() const { return std::strncmp(name, "april", 5) == 0 ? 2 : 0; }
 };
-// Each of ArUco's sizes is represented by its largest dictionary, whose first markers are those of
-// the smaller ones. Those whose patterns are seldom met by chance come first.
+// The largest dictionary stands for each of ArUco's sizes, as it begins with the markers of the
+// smaller ones. Families whose patterns are least likely by chance come first.
 constexpr FamilyRow kFamilies[] = {{"apriltag-36h11", cv::aruco::DICT_APRILTAG_36h11, 5},
                                    {"apriltag-36h10", cv::aruco::DICT_APRILTAG_36h10, 4},
                                    {"apriltag-25h9", cv::aruco::DICT_APRILTAG_25h9, 4},
@@ -38,7 +39,8 @@ constexpr FamilyRow kFamilies[] = {{"apriltag-36h11", cv::aruco::DICT_APRILTAG_3
                                    {"apriltag-16h5", cv::aruco::DICT_APRILTAG_16h5, 2},
                                    {"aruco-4x4", cv::aruco::DICT_4X4_1000, -1}};
 
-// OpenCV reads a marker from some 20 pixels on; enlarged ones are read from about 12 on.
+// Largest side, pixels, up to which a picture is enlarged. OpenCV reads markers from about 20
+// pixels on, and enlarged ones from about 12 on.
 constexpr int kSmall = 160;
 constexpr double kEnlarge = 3;
 
@@ -47,7 +49,7 @@ using Quads = std::vector<std::vector<cv::Point2f>>;
 class Detector {
  public:
   Detector(const FamilyRow& family, bool correct) : family_(family) {
-    constexpr double kOpenCvsOwn = 0.6;  // of the bits that can be corrected
+    constexpr double kOpenCvsOwn = 0.6;  // share of the correctable bits, OpenCV's default
     const double corrected = correct ? kOpenCvsOwn : 0;
 #ifdef DVNN_ARUCO_DETECTOR
     auto dictionary = cv::aruco::getPredefinedDictionary(
@@ -92,7 +94,7 @@ const FamilyRow* family_of(const std::string& name) {
   return row == std::end(kFamilies) ? nullptr : row;
 }
 
-// Returns how far a marker's middle is from the picture's, 1 being the picture's edge.
+// Returns the distance of a marker's centre from the picture's, where 1 is the picture's edge.
 double off_centre(const Marker& marker, const Luma& picture) {
   double x = 0, y = 0;
   for (const auto& corner : marker.corners) {
@@ -112,7 +114,7 @@ std::string marker_families() {
 }
 
 struct MarkerReader::Families {
-  std::vector<Detector> detectors;  // the one that read last comes first
+  std::vector<Detector> detectors;  // ordered by how recently they read a marker
   Quads quads;
   std::vector<int> ids;
 };
@@ -143,7 +145,7 @@ void MarkerReader::set_families(const std::vector<std::string>& families) {
 
 std::optional<Marker> MarkerReader::read_at(const Luma& picture, double scale, double core) {
   const Luma& seen = scale == 1 ? picture : enlarged_;
-  // OpenCV only reads what it is given as its input.
+  // The cast is safe, because OpenCV does not write to its input.
   const cv::Mat pixels(seen.height, seen.width, CV_8UC1, const_cast<uint8_t*>(seen.pixels.data()));
   auto& detectors = families_->detectors;
   for (auto detector = detectors.begin(); detector != detectors.end(); ++detector) {
@@ -155,7 +157,7 @@ std::optional<Marker> MarkerReader::read_at(const Luma& picture, double scale, d
       Marker marker{families_->ids[i], family.name, {}};
       constexpr size_t kCorners = 4;
       for (size_t j = 0; j < kCorners; ++j) {
-        // OpenCV counts from the middle of the first pixel.
+        // In OpenCV's coordinates, the centre of the first pixel is 0.
         const cv::Point2f& at = families_->quads[i][(j + family.upper_left()) % kCorners];
         marker.corners[j] = {(at.x + 0.5) / scale, (at.y + 0.5) / scale};
       }
@@ -179,7 +181,7 @@ std::optional<Marker> MarkerReader::read(const Luma& picture, double core) {
     turn(picture, kEnlarge, 0, &enlarged_);
     return read_at(picture, kEnlarge, core);
   } catch (const cv::Exception&) {
-    // A picture that OpenCV refuses holds no markers.
+    // OpenCV refuses some pictures; they count as empty.
     return std::nullopt;
   }
 }

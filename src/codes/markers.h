@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the numbers of square markers, ArUco's and AprilTag's, by OpenCV.
+// Reads the numbers of square markers (ArUco and AprilTag) by OpenCV.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@ namespace dvnn::codes {
 struct Marker {
   int id = 0;
   const char* family = "";  // "aruco-4x4", "apriltag-36h11"
-  // In pixels of the picture whose edges are at whole numbers: the marker's own upper left corner,
-  // then around it clockwise as it was printed.
+  // In pixels of the picture, whose edges are integers: the marker's own upper left corner first,
+  // then clockwise as printed.
   std::array<std::pair<double, double>, 4> corners;
 };
 
-/// The values that MarkerReader::set_families() takes: "aruco-4x4,aruco-5x5,...".
+/// Returns the families that set_families() takes, as "aruco-4x4,aruco-5x5,...".
 std::string marker_families();
 
-/// For one thread at a time.
+/// Used by one thread at a time.
 class MarkerReader {
  public:
   MarkerReader();
@@ -33,14 +33,14 @@ class MarkerReader {
   MarkerReader(const MarkerReader&) = delete;
   MarkerReader& operator=(const MarkerReader&) = delete;
 
-  /// kInvalidArgument if one is not known.
+  /// Returns kInvalidArgument if a family is unknown.
   static Status check_families(const std::vector<std::string>& families);
-  /// Sets the families that are looked for; all of them if there are none. What is not known is
-  /// left out. Bits that are not seen well are corrected where a single family is looked for: among
-  /// several, a marker of one would be taken for a damaged one of another.
+  /// Sets the families to look for; none means all, and unknown ones are ignored. Damaged bits are
+  /// corrected only if a single family is looked for: among several, a marker of one could pass for
+  /// a damaged one of another.
   void set_families(const std::vector<std::string>& families);
-  /// The marker whose middle is nearest to the picture's, if that lies within the `core` around it,
-  /// a share of its width and height. Of several families the one that was read last is tried
+  /// Reads the marker whose centre is nearest to the picture's, if that is within `core`, a share
+  /// of the picture's width and height around the centre. The family that was read last is tried
   /// first.
   std::optional<Marker> read(const Luma& picture, double core);
 

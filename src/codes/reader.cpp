@@ -14,25 +14,26 @@ namespace {
 
 using namespace zbar;  // NOLINT: its C functions are in a namespace of their own in C++
 
-// ZBar finds linear codes along rows and columns, and needs two pixels of a module.
+// ZBar finds linear codes along rows and columns, and needs two pixels per module.
 struct Attempt {
   double scale, degrees;
 };
 constexpr Attempt kAttempts[] = {{1, 0}, {2, 0}, {1, 45}, {2, 20}, {2, -20}, {2, 45}};
-// QR codes seldom say how their bytes are encoded. UTF-8 is told from chance, so bytes are taken as
-// they are first; ZBar's guess takes some UTF-8 for Shift JIS, but is good for what is no UTF-8.
+// QR codes seldom tell the encoding of their bytes. Valid UTF-8 is hardly ever chance, so the bytes
+// are first taken as they are. ZBar's guess mistakes some UTF-8 for Shift JIS, but is good for
+// other encodings.
 enum class Bytes { kAsTheyAre, kGuessed };
-// Lines of ZBar's scan that must agree on a linear code: one alone is often a pattern that is none.
+// Scan lines that must agree on a linear code: a single one is often a chance pattern.
 constexpr int kLeastLines = 2;
 constexpr zbar_symbol_type_t kLinear[] = {ZBAR_EAN13, ZBAR_EAN8,   ZBAR_UPCA,
                                           ZBAR_I25,   ZBAR_CODE39, ZBAR_CODE128};
-constexpr int kMostEnlarged = 640;  // pixels of the longer side: larger ones gain nothing
+constexpr int kMostEnlarged = 640;  // longest side to enlarge, pixels; larger pictures gain nothing
 
 struct Place {
   double x, y;
 };
 
-// The middle of the box around where ZBar saw the symbol.
+// Returns the centre of the box around the points where ZBar saw the symbol.
 Place middle_of(const zbar_symbol_t* symbol) {
   const unsigned count = zbar_symbol_get_loc_size(symbol);
   if (count == 0) return {0, 0};
@@ -46,7 +47,7 @@ Place middle_of(const zbar_symbol_t* symbol) {
   return {(x0 + x1) / 2.0, (y0 + y1) / 2.0};
 }
 
-// Returns how far the symbol is from the middle of the upright picture, 1 being the picture's edge.
+// Returns the distance of a symbol from the centre of the upright picture, where 1 is its edge.
 double distance_of(const zbar_symbol_t* symbol, const Luma& upright, const Luma& seen,
                    const Attempt& attempt) {
   const Place middle = middle_of(symbol);
@@ -74,7 +75,7 @@ struct Reader::Scanner {
   std::unique_ptr<zbar_image_scanner_t, Free> all{zbar_image_scanner_create()};
   std::unique_ptr<zbar_image_t, Free> image{zbar_image_create()};
 
-  // The nearest code that is read in `seen`, its text as it is.
+  // Returns the code in `seen` that is nearest to the centre, with its text unchanged.
   std::optional<Reading> scan(Bytes bytes, const Luma& upright, const Luma& seen,
                               const Attempt& attempt, double core);
 };

@@ -10,11 +10,11 @@
 
 namespace dvnn::codes {
 
-/// Longer texts are cut. The largest QR code holds 7,089 digits.
+/// Limit of a text's length; longer texts are cut. The largest QR code holds 7,089 digits.
 constexpr size_t kMostTextBytes = 8192;
 
-/// Makes a stranger's text harmless, as printable() does, and puts it in one line: ends of lines
-/// and tabs become spaces.
+/// Makes untrusted text printable, as printable() does, and puts it on one line: line ends and tabs
+/// become spaces.
 std::string harmless_text(std::string bytes);
 
 struct Reading {
@@ -22,7 +22,7 @@ struct Reading {
   std::string format;  // "QR-Code", "EAN-13", "CODE-128"
 };
 
-/// For one thread at a time.
+/// Used by one thread at a time.
 class Reader {
  public:
   Reader();
@@ -30,9 +30,9 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  /// Reads the picture's code; of several, the one whose middle is nearest to the picture's, if
-  /// that lies within the `core` around it, a share of its width and height. A code that cannot be
-  /// read as it lies is tried larger, and turned.
+  /// Reads the code whose centre is nearest to the picture's, if that is within `core`, a share of
+  /// the picture's width and height around the centre. If there is none, tries the picture enlarged
+  /// and turned.
   std::optional<Reading> read(const Luma& picture, double core);
 
  private:

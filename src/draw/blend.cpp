@@ -15,10 +15,10 @@ Pixel parts_of(uint32_t argb) {
   return {{argb & 255, argb >> 8 & 255, argb >> 16 & 255, argb >> 24}};
 }
 
-// A place's pixels among the `count` pixels of the picture, along one axis.
+// The two pixels of a picture that a position lies between, along one axis.
 struct Spot {
   int first, second;
-  uint32_t weight;  // of the second one, 0..256
+  uint32_t weight;  // of the second pixel, 0..256
 };
 
 Spot spot_of(int at, int length, int count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts tiles onto a picture in memory, as GStreamer puts them onto frames.
+// Blends tiles onto a picture in memory, in the way GStreamer blends them onto frames.
 #pragma once
 
 #include <cstddef>

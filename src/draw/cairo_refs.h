@@ -24,7 +24,7 @@ struct GobjectRelease {
 template <typename T>
 using GobjectPtr = std::unique_ptr<T, GobjectRelease>;
 
-/// A context that draws into `pixels`, which are to live longer. Throws std::bad_alloc.
+/// Returns a context that draws into `pixels`, which must outlive it. Throws std::bad_alloc.
 inline ContextPtr draw_into(uint32_t* pixels, int width, int height) {
   const SurfacePtr surface(cairo_image_surface_create_for_data(
       reinterpret_cast<unsigned char*>(pixels), CAIRO_FORMAT_ARGB32, width, height, width * 4));
@@ -33,7 +33,7 @@ inline ContextPtr draw_into(uint32_t* pixels, int width, int height) {
   return context;
 }
 
-/// Writes what was drawn into the pixels. Throws std::bad_alloc if something could not be drawn.
+/// Completes drawing into the pixels. Throws std::bad_alloc if something could not be drawn.
 inline void finish(cairo_t* context) {
   if (cairo_status(context) != CAIRO_STATUS_SUCCESS) throw std::bad_alloc();
   cairo_surface_flush(cairo_get_target(context));

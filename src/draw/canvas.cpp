@@ -8,20 +8,20 @@
 namespace dvnn::draw {
 namespace {
 
-constexpr int kBlock = 128;                       // pixels of a side
-constexpr size_t kMostShaded = size_t{16} << 20;  // pixels: a fraction of a second's work
-constexpr double kRimFrom = 2;                    // radius in pixels
-constexpr double kFar = 1e7;                      // beyond that, positions are not believed
+constexpr int kBlock = 128;                       // width and height of a block, pixels
+constexpr size_t kMostShaded = size_t{16} << 20;  // pixels: a fraction of a second of work
+constexpr double kRimFrom = 2;                    // least radius of a disc with a rim, pixels
+constexpr double kFar = 1e7;                      // limit of coordinates; larger ones are not drawn
 
 struct Segment {
   double x0, y0, x1, y1;
 };
 
-// Cuts a segment at the edges of a rectangle; false if nothing of it is inside.
+// Clips a segment to a rectangle. Returns false if nothing of it is inside.
 bool cut(const Segment& edges, Segment* s) {
   const double dx = s->x1 - s->x0, dy = s->y1 - s->y0;
   double from = 0, to = 1;
-  auto keep = [&](double direction, double room) {  // of direction * t <= room
+  auto keep = [&](double direction, double room) {  // keeps direction * t <= room
     if (direction == 0) return room >= 0;
     const double t = room / direction;
     if (direction < 0) {
@@ -40,15 +40,16 @@ bool cut(const Segment& edges, Segment* s) {
 }
 
 bool is_believable(double a, double b) {
-  return std::fabs(a) < kFar && std::fabs(b) < kFar;  // which NaN is not
+  return std::fabs(a) < kFar && std::fabs(b) < kFar;  // false for NaN, too
 }
 
-// Returns how much of a pixel is covered by what ends `inside` pixels further out, 0..255.
+// Returns how much of a pixel is covered, 0..255, by a shape whose edge is `inside` pixels beyond
+// its centre.
 uint32_t alpha_of(double inside) {
   return inside >= 1 ? 255 : inside > 0 ? static_cast<uint32_t>(inside * 255 + 0.5) : 0;
 }
 
-// Lays an opaque colour over a premultiplied pixel.
+// Blends an opaque colour over a premultiplied pixel.
 void lay_over(uint32_t color, uint32_t alpha, uint32_t* pixel) {
   if (alpha == 255) *pixel = color;
   if (alpha == 0 || alpha == 255) return;
@@ -74,8 +75,8 @@ Canvas::Block* Canvas::block(int column, int row) {
 template <typename Shade>
 bool Canvas::shade_row(double x0, double x1, int y, Shade shade) {
   const int first = static_cast<int>(std::max(0.0, std::floor(x0)));
-  const int last = static_cast<int>(std::min<double>(width_, std::ceil(x1)));  // excluded
-  ++shaded_;  // empty rows take their time, too
+  const int last = static_cast<int>(std::min<double>(width_, std::ceil(x1)));  // exclusive
+  ++shaded_;  // empty rows take time, too
   for (int begin = first; begin < last;) {
     const int column = begin / kBlock, row = y / kBlock;
     const int end = std::min(last, (column + 1) * kBlock);
@@ -105,7 +106,7 @@ void Canvas::line(double x0, double y0, double x1, double y1, double thickness,
   const double dx = s.x1 - s.x0, dy = s.y1 - s.y0, squared = dx * dx + dy * dy;
   const double outer = half + 0.5;
   const uint32_t over = color.pixel();
-  // A pixel is covered by how far it is from the line.
+  // The distance of a pixel from the line gives its coverage.
   auto shade = [&](double x, double y, uint32_t* pixel) {
     const double along = (x - s.x0) * dx + (y - s.y0) * dy;
     const double t = squared > 0 ? std::clamp(along / squared, 0.0, 1.0) : 0;
@@ -117,7 +118,7 @@ void Canvas::line(double x0, double y0, double x1, double y1, double thickness,
   const int last =
       static_cast<int>(std::min<double>(height_, std::ceil(std::max(s.y0, s.y1) + reach)));
   for (int y = first; y < last; ++y) {
-    Segment part = s;  // of the line that is near enough to this row
+    Segment part = s;  // the part of the line that is near enough to this row
     if (!cut({-kFar, y + 0.5 - reach, kFar, y + 0.5 + reach}, &part)) continue;
     if (!shade_row(std::min(part.x0, part.x1) - reach, std::max(part.x0, part.x1) + reach, y,
                    shade)) {

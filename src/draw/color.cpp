@@ -13,7 +13,7 @@ uint32_t Color::pixel(uint8_t alpha) const {
   return uint32_t{alpha} << 24 | byte(red) << 16 | byte(green) << 8 | byte(blue);
 }
 
-// Hues a golden angle apart, nearly saturated, as bright as can be.
+// Hues are a golden angle apart, almost saturated and as bright as possible.
 Color color_of(int number) {
   constexpr double kGoldenAngle = 137.50776405, kSaturation = 0.86;
   const double hue = std::fmod(std::fabs(number * kGoldenAngle), 360.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A colour for every number: that of a class, or of a track.
+// A colour for each number of a class or a track.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct Color {
 
   /// The brightness, 0..1.
   double luma() const { return 0.299 * red + 0.587 * green + 0.114 * blue; }
-  /// The colour as a pixel whose components are not multiplied by `alpha`.
+  /// Returns the colour as a pixel that is not premultiplied with `alpha`.
   uint32_t pixel(uint8_t alpha = 255) const;
 };
 
-/// A stable colour that is far from those of the numbers nearby.
+/// Returns a number's colour, which differs clearly from those of numbers nearby.
 Color color_of(int number);
 
 }  // namespace dvnn::draw

@@ -7,10 +7,11 @@
 namespace dvnn::draw {
 namespace {
 
-// In thicknesses of the line.
+// Lengths of an arrow's parts, in thicknesses of the line.
 constexpr double kShaft = 8, kHead = 3;
 
-// An arrow that is square to the way at half of its length: to the right, as y is downwards.
+// Draws an arrow at the middle of the line, perpendicular to it, pointing to its right (y is
+// downwards).
 void draw_arrow(const std::vector<objects::Point>& way, double line, const Color& color,
                 Canvas* canvas) {
   const auto length = [&](size_t i) {

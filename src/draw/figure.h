@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines on a frame that are no object's: areas, lines that are counted at, and ways of tracks.
+// Lines on a frame that belong to no object: areas, counting lines, and paths of tracks.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 namespace dvnn::draw {
 
 struct Figure {
-  std::vector<objects::Point> points;  // frame pixels; anywhere, and cut at the frame
-  bool closed = false;                 // the last point is joined to the first
-  bool arrow = false;                  // stands on the middle of the way, and points to its right
-  bool tapers = false;  // thin at the first point, and as thick as others at the last
+  std::vector<objects::Point> points;  // frame pixels; clipped to the frame
+  bool closed = false;                 // whether the last point is joined to the first
+  bool arrow = false;   // an arrow at the middle that points to the right of the line
+  bool tapers = false;  // thin at the first point, of full thickness at the last
   int color = 0;
-  std::string text;  // UTF-8 of one line, above the first point; empty: none
+  std::string text;  // one line of UTF-8, above the first point; empty: none
 };
 
-/// Draws it in lines of that thickness. Throws std::bad_alloc.
+/// Draws a figure in lines `line` pixels thick. Throws std::bad_alloc.
 void draw_figure(const Figure& figure, double line, Canvas* canvas);
 
 }  // namespace dvnn::draw

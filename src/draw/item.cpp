@@ -18,7 +18,7 @@ void add_word(const std::string& word, std::string* line) {
   *line += word;
 }
 
-// It says little without what it numbers, such as a marker.
+// A short number says little without its label, such as the kind of a marker.
 bool is_short_number(const std::string& text) {
   constexpr size_t kShort = 4;
   return !text.empty() && text.size() <= kShort &&
@@ -28,7 +28,7 @@ bool is_short_number(const std::string& text) {
 }  // namespace
 
 std::string caption_of(const objects::Object& object, const CaptionSettings& settings) {
-  // Objects of the whole picture speak for themselves: their class and confidence say nothing.
+  // The class and confidence of a segmentation or of attributes carry no information.
   const bool of_whole =
       object.kind == objects::Kind::kSegmentation || object.kind == objects::Kind::kAttributes;
   const std::string label = of_whole ? "" : short_text(object.label, kMostLabelBytes);

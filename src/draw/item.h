@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thing to draw: an object, and how it is to be seen.
+// An object together with how it is to be drawn.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +9,39 @@
 
 namespace dvnn::draw {
 
-/// The treatment of the frame's own pixels under an object.
+/// How the frame's own pixels under an object are made unrecognisable.
 enum class Obscure : uint8_t { kNo, kBlur, kPixelate };
 
 struct Item {
-  // In pixels of the frame, anywhere and of any size: it is clipped to the frame.
+  // In pixels of the frame; may be larger than the frame, to which it is clipped.
   objects::Object object;
-  bool shown = true;  // false: only `obscure` counts
+  bool shown = true;  // false: it is only obscured
   Obscure obscure = Obscure::kNo;
-  int color = 0;        // of the class or the track
-  std::string caption;  // UTF-8 of one line; empty: none
+  int color = 0;        // number of the class or track
+  std::string caption;  // one line of UTF-8; empty: none
 
-  /// Whether it is drawn as a box. The captions of others are a list at the top left corner, if
-  /// they do not belong to a place.
+  /// Whether it is drawn as a box. Captions of other items are listed in the top left corner,
+  /// unless is_part().
   bool is_box() const { return object.kind == objects::Kind::kDetection; }
-  /// Whether it is said of another object or of a region of a list: its caption is below that.
+  /// Whether it describes another object or a region of a list, below which its caption is then
+  /// drawn.
   bool is_part() const;
 };
 
-/// More points and corners than these are not drawn of an object.
+/// Most points and corners that are drawn of an object.
 constexpr size_t kMostPoints = 1000, kMostCorners = 256;
-/// Points of less confidence are not drawn: the network did not see them.
+/// Points with less confidence are not drawn, as the network did not see them.
 constexpr float kLeastPointConfidence = 0.3f;
 
 struct CaptionSettings {
   bool labels = true, confidence = true, tracks = true;
 };
 
-/// What is written at an object, as one line, within limits, whatever its label and text are. A
-/// confidence below 0 is not known.
+/// Returns an object's caption: one line of limited length, whatever label and text contain. A
+/// negative confidence means unknown.
 std::string caption_of(const objects::Object& object, const CaptionSettings& settings);
 
-/// Everything of an object, within limits, in the colour of its class.
+/// Returns an object as an item in the colour of its class, with limits on its details.
 Item item_of(objects::Object object, const CaptionSettings& settings);
 
 }  // namespace dvnn::draw

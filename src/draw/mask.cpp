@@ -11,18 +11,18 @@
 namespace dvnn::draw {
 namespace {
 
-constexpr int kTint = 115;                     // of 255: the frame stays visible
-constexpr int kEdgeFrom = 104, kEdgeTo = 152;  // cells between these are an object's edge
+constexpr int kTint = 115;                     // alpha of masks, of 255: the frame stays visible
+constexpr int kEdgeFrom = 104, kEdgeTo = 152;  // values of cells over which the edge fades in
 
-// The place of a picture's column or row among the cells.
+// The cells that a column or row of a picture lies between.
 struct Sample {
   int first = 0, second = 0;  // the cells on both sides
-  int weight = 0;             // of the second one, 0..256
+  int weight = 0;             // of the second cell, 0..256
   int nearest = 0;
-  bool inside = false;  // of the mask's place
+  bool inside = false;  // whether it is within the mask's place
 };
 
-// `pixels` samples for the place `first`..`first + length` of the frame.
+// Returns `pixels` samples of the frame's pixels `first` to `first + length`.
 std::vector<Sample> samples_of(int first, int length, int pixels, double begin, double end,
                                int cells) {
   std::vector<Sample> samples(static_cast<size_t>(pixels));
@@ -40,7 +40,7 @@ std::vector<Sample> samples_of(int first, int length, int pixels, double begin, 
   return samples;
 }
 
-// Alpha by a cell's value.
+// Returns the alpha of each value of a cell.
 std::array<uint8_t, 256> edge_ramp() {
   std::array<uint8_t, 256> ramp{};
   for (int v = 0; v < 256; ++v) {
@@ -79,7 +79,7 @@ void tint_class_row(const objects::Mask& mask, const Sample& y, const std::vecto
   static const std::array<uint32_t, 256> pixels = class_pixels();
   constexpr uint32_t kColor = 0xffffff;
   const uint8_t* row = row_of(mask, y.nearest);
-  uint32_t beside = 0;  // where alpha is 0, the neighbour's colour: scaling mixes the two
+  uint32_t beside = 0;  // colour under alpha 0: the neighbour's, as scaling mixes the two
   for (size_t i = 0; i < columns.size(); ++i) {
     const Sample& x = columns[i];
     const uint32_t pixel = x.inside && y.inside ? pixels[row[x.nearest]] : 0;
@@ -109,7 +109,8 @@ std::optional<Tile> mask_tile(const objects::Object& object, int color,
   if (tile.width < 1 || tile.height < 1) return std::nullopt;
   const double shrink = std::max(
       1.0, std::sqrt(double(tile.width) * tile.height / std::max<double>(1, double(most))));
-  // Scaled from two pixels at least: GStreamer asks for the distance between first and last.
+  // A scaled picture has at least two pixels, as GStreamer needs a distance from the first to the
+  // last.
   auto pixels_of = [&](int length) {
     const int pixels = static_cast<int>(length / shrink);
     return shrink > 1 ? std::min(length, std::max(2, pixels)) : length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks as tints: of the object's colour with a soft edge, or of a colour for each class.
+// Draws masks as tints: in the object's colour with a soft edge, or in a colour per class.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace dvnn::draw {
 
-/// The tint of the mask of `object` where it lies within `bounds`, which are on the frame, in at
-/// most `most` pixels, which are scaled to the place; nothing if nothing of it is to be seen. Class
-/// 0 is the background, which stays as it is.
+/// Returns the tint of an object's mask within `bounds`, which are on the frame, or nothing if no
+/// part is visible. It has at most `most` pixels, and is scaled to its place. In maps, class 0 is
+/// background and transparent.
 std::optional<Tile> mask_tile(const objects::Object& object, int color,
                               const image::Corners& bounds, size_t most);
 

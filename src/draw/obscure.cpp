@@ -27,7 +27,7 @@ uint8_t* sample_at(const Samples& s, int x, int y) {
   return s.data + y * s.stride + static_cast<ptrdiff_t>(x) * s.step;
 }
 
-// The averages of the cells of a rectangle, row by row.
+// Averages of a rectangle's cells, row by row.
 struct Averages {
   int columns = 0, rows = 0;
   std::vector<uint32_t> values;
@@ -56,13 +56,13 @@ Averages average(const Samples& s, const SampleRect& r, int cell_width, int cell
   return result;
 }
 
-// The cell before the middle of which a sample lies, and how far it is from that, 0..256.
+// The last cell whose middle is at or before a sample, and the distance from that middle, 0..256.
 struct Way {
   int cell, weight;
 };
 
 Way way_of(int at, int cell) {
-  const int doubled = 2 * at + 1 - cell;  // twice the distance from the middle of the first cell
+  const int doubled = 2 * at + 1 - cell;  // twice the distance from the first cell's middle
   const int before = doubled >= 0 ? doubled / (2 * cell) : -1;
   return {before, (doubled - before * 2 * cell) * 256 / (2 * cell)};
 }

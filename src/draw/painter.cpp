@@ -14,15 +14,15 @@ namespace {
 
 using image::Corners;
 
-// Confidences change, so that labels do: old ones are dropped, all at once.
+// Captions change with confidences, so the cache is bounded: when full, it is emptied.
 constexpr size_t kMaxCachedLabels = 512, kMaxCachedColors = 512;
 constexpr size_t kMaxCachedBytes = size_t{32} << 20;
-constexpr int kLeastText = 8;  // pixels of a capital letter that can be read
-// Pixels that all masks of a frame have together; more are scaled to their places.
+constexpr int kLeastText = 8;  // least height of legible capital letters, pixels
+// Most pixels of all masks of a frame together; larger masks are scaled to their places.
 constexpr size_t kMaskPixels = 1 << 21;
-// Masks that cover more than so many frames together are left out.
+// Most area that masks cover together, in frames; further ones are left out.
 constexpr double kMostMaskFrames = 8;
-constexpr double kDotOfSpacing = 0.22;  // a point's radius, of the distance to the next point
+constexpr double kDotOfSpacing = 0.22;  // radius of a point, in distances to the next point
 
 Corners frame_of(const Style& style) {
   return {0, 0, static_cast<double>(style.frame_width), static_cast<double>(style.frame_height)};
@@ -41,8 +41,7 @@ bool is_seen(const objects::Point& point) {
   return point.confidence >= kLeastPointConfidence;
 }
 
-// Returns the distance of points from each other if they were spread evenly: many points are drawn
-// small.
+// Returns the distance that evenly spread points would have. Crowded points are drawn smaller.
 double spacing_of(const std::vector<objects::Point>& points) {
   Corners around = {INFINITY, INFINITY, -INFINITY, -INFINITY};
   size_t count = 0;
@@ -108,7 +107,7 @@ Painter::PicturePtr Painter::solid(int color) {
   if (solids_.size() >= kMaxCachedColors) solids_.clear();
   PicturePtr& picture = solids_[color];
   if (!picture) {
-    auto made = std::make_shared<Picture>(2, 2, true);  // as few as can be scaled
+    auto made = std::make_shared<Picture>(2, 2, true);  // the fewest that can be scaled
     std::fill(made->argb.begin(), made->argb.end(), color_of(color).pixel());
     picture = std::move(made);
   }
@@ -135,7 +134,7 @@ void Painter::paint_masks(const std::vector<Item>& items, std::vector<Tile>* til
   double room = kMostMaskFrames * style_.frame_width * style_.frame_height;
   for (const Item& item : items) {
     if (!item.shown || !item.object.mask.there()) continue;
-    // Masks of objects may cover the whole of what the network saw, and end at the object.
+    // A mask may cover the whole input of the network, so it is cut at its object's box.
     Corners bounds = frame_of(style_);
     Corners place = item.object.box;
     if (item.is_box() && objects::clip_box(bounds, &place)) bounds = place;
@@ -180,7 +179,7 @@ void Painter::paint_figures(const std::vector<Figure>& figures, std::vector<Tile
   canvas.take(tiles);
 }
 
-// Wherever it is wanted, a label stays on the frame.
+// Adds a label, moved so that it is on the frame.
 void Painter::add_label(const PicturePtr& text, int x, int y, std::vector<Tile>* tiles) const {
   add(text, std::clamp(x, 0, std::max(0, style_.frame_width - text->width)),
       std::clamp(y, 0, std::max(0, style_.frame_height - text->height)), text->width, text->height,
@@ -196,7 +195,8 @@ void Painter::paint_name(const Figure& figure, std::vector<Tile>* tiles) {
             whole(std::clamp<double>(at.y, 0, style_.frame_height)) - text->height, tiles);
 }
 
-// Below what it is said of, one under the other; inside it where there is no room below.
+// Draws a caption below the object or region that it describes, and below earlier ones; if there is
+// no room, inside.
 void Painter::paint_part(const Item& item, const Item* before, int* row, std::vector<Tile>* tiles) {
   Corners place = item.object.box;
   if (item.caption.empty() || !objects::clip_box(frame_of(style_), &place)) return;
@@ -211,7 +211,7 @@ void Painter::paint_label(const Item& item, int* row, std::vector<Tile>* tiles) 
   const bool placed = item.is_box() && objects::clip_box(frame_of(style_), &place);
   if (item.caption.empty() || item.is_box() != placed) return;
   const PicturePtr text = label(item.caption, item.color);
-  // Above the box; inside it where there is no room above.
+  // Above the box, or inside it if there is no room.
   const int x0 = placed ? whole(place.x0) : 0, y0 = placed ? whole(place.y0) : 0;
   const int rows = std::max(1, style_.frame_height / std::max(1, text->height));
   int y = placed ? y0 - text->height : std::min((*row)++, rows) * text->height;

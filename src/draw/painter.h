@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws items as tiles for one frame: masks, then figures, then boxes, then lines and points, then
-// labels, so that what is written can always be read. Within limits, whatever the items are: tiles
-// lie on the frame, and caches do not grow with what was drawn before.
+// Draws items as tiles for a frame: masks, then figures, boxes, lines and points, and labels last,
+// so that text is always legible. Everything is bounded, whatever the items are: tiles are on the
+// frame, and caches do not grow with time.
 #pragma once
 
 #include <map>
@@ -20,15 +20,15 @@ namespace dvnn::draw {
 
 struct Style {
   int frame_width = 0, frame_height = 0;
-  double pixel_shape = 1;  // width over height of a pixel
-  int line = 0;            // width in pixels; 0: by the frame's height
-  int text_height = 0;     // of capital letters; 0: by the frame's height
+  double pixel_shape = 1;  // width of a pixel divided by its height
+  int line = 0;            // thickness in pixels; 0: derived from the frame's height
+  int text_height = 0;     // of capital letters, pixels; 0: derived from the frame's height
 };
 
-/// For one thread at a time. Throws std::bad_alloc.
+/// Used by one thread at a time. Throws std::bad_alloc.
 class Painter {
  public:
-  /// Forgets what was drawn with another style.
+  /// Sets the style and clears the caches.
   void configure(const Style& style);
   std::vector<Tile> paint(const std::vector<Item>& items, const std::vector<Figure>& figures = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small pictures with places: what drawing makes, and what is put onto frames.
+// Small pictures with places: the result of drawing, to be blended onto frames.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace dvnn::draw {
 
-/// Pixels of 32 bits in the machine's order of bytes: alpha above red, green and blue.
+/// 32-bit pixels in the machine's byte order: alpha in the highest byte, then red, green, blue.
 struct Picture {
   int width = 0, height = 0;
-  bool premultiplied = true;  // false: colours are not multiplied by alpha
+  bool premultiplied = true;  // whether colours are multiplied by alpha
   std::vector<uint32_t> argb;
 
   Picture(int w, int h, bool premultiply)
       : width(w), height(h), premultiplied(premultiply), argb(grid_size(w, h)) {}
 };
 
-/// A picture on a frame, in the frame's pixels. A picture of another size than its place is scaled:
-/// its first and last pixels lie on the place's first and last ones. Only pictures of one colour or
-/// with `premultiplied` false are scaled, because GStreamer forgets the multiplication.
+/// A picture's place on a frame, in the frame's pixels. A picture of another size is scaled so that
+/// its first and last pixels are on the first and last ones of the place. Only pictures of one
+/// colour or without premultiplication may be scaled, because GStreamer drops the
+/// premultiplication.
 struct Tile {
   std::shared_ptr<const Picture> picture;
   int x = 0, y = 0, width = 0, height = 0;

@@ -11,8 +11,8 @@
 namespace dvnn::draw {
 namespace {
 
-constexpr double kCapitals = 0.73;           // height of a capital letter in fonts without serifs
-constexpr double kLeastBrightGround = 0.43;  // from there on letters are dark
+constexpr double kCapitals = 0.73;  // height of capital letters in em, for sans serif fonts
+constexpr double kLeastBrightGround = 0.43;  // least brightness of a ground that gets dark letters
 constexpr int kMostWidth = 1 << 14;          // pixels
 constexpr size_t kMostBytes = 400;
 
@@ -23,7 +23,8 @@ struct FontRelease {
 GobjectPtr<PangoContext> make_context(PangoFontMap* fonts) {
   GobjectPtr<PangoContext> context(pango_font_map_create_context(fonts));
   const std::unique_ptr<cairo_font_options_t, CairoRelease> options(cairo_font_options_create());
-  // Frames are scaled and compressed: no pixels of a certain screen, and letters where they belong.
+  // No optimisation for a screen's pixels, because frames are scaled and compressed; exact
+  // positions.
   cairo_font_options_set_antialias(options.get(), CAIRO_ANTIALIAS_GRAY);
   cairo_font_options_set_hint_metrics(options.get(), CAIRO_HINT_METRICS_OFF);
   pango_cairo_context_set_font_options(context.get(), options.get());
@@ -41,7 +42,7 @@ void Typesetter::set_style(const TextStyle& style) {
 }
 
 std::shared_ptr<const Picture> Typesetter::label(const std::string& text, const Color& color) {
-  // A map of its own, because those that Pango keeps for threads are never freed.
+  // Pango never frees the font maps that it keeps per thread, so this one is its own.
   if (!fonts_) fonts_.reset(pango_cairo_font_map_new());
   if (!context_) context_ = make_context(fonts_.get());
   const int margin = std::max(1, style_.height / 5);
@@ -76,7 +77,7 @@ std::shared_ptr<const Picture> Typesetter::label(const std::string& text, const 
   cairo_paint(context.get());
   const double ink = color.luma() > kLeastBrightGround ? 0 : 1;
   cairo_set_source_rgb(context.get(), ink, ink, ink);
-  // Pixels that are wider than high would stretch the letters.
+  // Compensates for pixels that are not square.
   cairo_scale(context.get(), 1 / style_.pixel_shape, 1);
   cairo_move_to(context.get(), margin - size.x, margin / 2 - size.y);
   pango_cairo_show_layout(context.get(), layout_.get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of text in any language that the installed fonts have, by Pango.
+// Typesets lines of text in any language for which fonts are installed, by Pango.
 #pragma once
 
 #include <pango/pango.h>
@@ -13,15 +13,15 @@
 
 namespace dvnn::draw {
 
-/// The look of labels.
+/// Style of labels.
 struct TextStyle {
-  int height = 16;         // of a capital letter, in pixels
-  double pixel_shape = 1;  // width over height of a pixel
-  int room_x = 0;          // pixels of the frame that a label may take
+  int height = 16;         // of capital letters, pixels
+  double pixel_shape = 1;  // width of a pixel divided by its height
+  int room_x = 0;          // most pixels that a label may take
   int room_y = 0;
 };
 
-/// For one thread at a time. Throws std::bad_alloc.
+/// Used by one thread at a time. Throws std::bad_alloc.
 class Typesetter {
  public:
   Typesetter();
@@ -29,12 +29,12 @@ class Typesetter {
   Typesetter(const Typesetter&) = delete;
   Typesetter& operator=(const Typesetter&) = delete;
   void set_style(const TextStyle& style);
-  /// One line on a ground of `color`; what the room has no place for becomes dots.
+  /// Draws a line of text on a ground of `color`. Text that exceeds the room ends in an ellipsis.
   std::shared_ptr<const Picture> label(const std::string& text, const Color& color);
 
  private:
   TextStyle style_;
-  // The first label makes them: looking for fonts takes its time.
+  // Created by the first label, because searching for fonts takes time.
   GobjectPtr<PangoFontMap> fonts_;
   GobjectPtr<PangoContext> context_;
   GobjectPtr<PangoLayout> layout_;

@@ -14,14 +14,14 @@ bool clip_box(const image::Corners& bounds, image::Corners* box) {
   box->x1 = std::clamp(box->x1, bounds.x0, bounds.x1);
   box->y0 = std::clamp(box->y0, bounds.y0, bounds.y1);
   box->y1 = std::clamp(box->y1, bounds.y0, bounds.y1);
-  return image::has_area(*box);  // which NaN, as clamp() lets through, has not
+  return image::has_area(*box);  // false for NaN, which clamp() passes on
 }
 
 namespace {
 
 struct ToFrame {
   const image::Transform& transform;
-  double width, height;  // of the input
+  double width, height;  // of the network's input
   std::vector<uint8_t>* turned;
 
   image::Corners operator()(const image::Corners& part) const {
@@ -50,7 +50,7 @@ struct ToFrame {
 }  // namespace
 
 void map_to_frame(const FrameMap& map, Objects* objects) {
-  std::vector<uint8_t> turned;  // memory is asked for only where cells are turned
+  std::vector<uint8_t> turned;  // allocates only if cells have to be turned
   const ToFrame to_frame{map.transform, map.input.width, map.input.height, &turned};
   objects->remove_if([&](Object& object) {
     if (map.transform.is_sheared() && object.kind == Kind::kDetection && object.outline.empty()) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxLabelBytes = 1024;
 
-// Null: it may be a label as it is.
+// Returns what makes a line unfit as a label, or null.
 const char* problem_of(const std::string& line) {
   if (!is_utf8(line)) return "is no UTF-8 text";
   if (!is_printable(line)) {

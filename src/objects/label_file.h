@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of labels: a label per line, class 0 first.
+// Reads files of labels: one per line, class 0 first.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace dvnn::objects {
 
-/// The file's lines, each printable UTF-8 of at most 1,024 bytes. Errors name file and line.
+/// Returns the file's lines: printable UTF-8 of at most 1,024 bytes each. Errors name file and
+/// line.
 Result<std::vector<std::string>> read_labels(const std::string& path);
 
 }  // namespace dvnn::objects

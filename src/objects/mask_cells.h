@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cells of a mask: memory of its own, which is used again, or memory that it shares with
-// another owner, because masks may be as large as frames.
+// The cells of a mask: memory of its own, which is reused, or shared memory, because masks may be
+// as large as frames.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ class MaskCells {
  public:
   MaskCells() = default;
   MaskCells(std::initializer_list<uint8_t> cells) : own_(cells), size_(cells.size()) {}
-  /// Makes `count` cells of its own, for the caller to write.
+  /// Allocates `count` cells of its own for the caller to write.
   uint8_t* resize(size_t count) {
     shared_.reset();
     own_.resize(count);
     size_ = count;
     return own_.data();
   }
-  /// Takes `count` cells that somebody else owns, too; nobody changes them any more.
+  /// Shares `count` cells with other owners. Nobody may change them any more.
   void share(std::shared_ptr<const uint8_t> cells, size_t count) {
     clear();
     shared_ = std::move(cells);
     size_ = shared_ ? count : 0;
   }
-  /// Leaves no cells; its own memory stays for the next ones.
+  /// Removes the cells, but keeps its own memory for the next ones.
   void clear() {
     shared_.reset();
     own_.clear();

@@ -10,7 +10,7 @@
 namespace dvnn::objects {
 namespace {
 
-// Hands the memory of an old string or vector to a new one.
+// Moves the memory of an old string or vector to a new one.
 template <typename List>
 void hand_down(List* old, List* next) {
   old->clear();
@@ -79,7 +79,7 @@ void Objects::sort_from(size_t first) {
               const float sure_a = all_[a].confidence, sure_b = all_[b].confidence;
               return sure_a != sure_b ? sure_a > sure_b : a < b;
             });
-  // Round after round of places: each gets the object that belongs there.
+  // Applies the permutation cycle by cycle: each place gets the object that belongs there.
   for (size_t i = first; i < size_; ++i) {
     size_t place = i;
     while (order_[place] != i) {
@@ -99,7 +99,7 @@ std::string label_of(Span<const std::string> labels, int class_id) {
 
 void set_labels(Span<const std::string> labels, Objects* objects) {
   for (Object& object : *objects) {
-    // Assigned, so that the text's memory is used again.
+    // Assigning reuses the text's memory.
     if (has_nth(labels, object.class_id)) {
       object.label.assign(nth(labels, object.class_id));
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one value type for everything that a network finds in a frame: decoders return it, frames
-// carry it (gst/meta/objectvalue.h), and messages, documents, the overlay and the tools take it.
+// The one value type for everything that networks find in a frame. Decoders return it, frames carry
+// it (gst/meta/objectvalue.h), and messages, documents, the overlay and the tools use it.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@
 namespace dvnn::objects {
 
 enum class Kind : uint8_t {
-  kDetection,       // a thing that has a place
-  kClassification,  // what the whole of the network's input shows
-  kSegmentation,    // which class each part of the input is of: a map
-  kAttributes,      // what is known of the whole: points, text, numbers, an embedding
+  kDetection,       // an object with a place
+  kClassification,  // a class of the whole input
+  kSegmentation,    // the class of each cell of the input: a map
+  kAttributes,      // details of the whole input: points, text, numbers, an embedding
 };
 
 /// A key point, in the coordinates of the object's box. Points that the network did not see are
-/// there, too, with the confidence 0, so that a point's index says what it is.
+/// included with confidence 0, so that the index tells which point it is.
 struct Point {
   double x = 0, y = 0;
   float confidence = 1;  // 0..1
 };
 
-/// A picture of an object or of all classes, a byte per cell, rows from the top.
+/// A picture of an object or of all classes: one byte per cell, rows from top to bottom.
 struct Mask {
-  image::Corners place;       // what the mask covers, in the coordinates of the object's box
-  int width = 0, height = 0;  // cells; 0: there is no mask
-  // Detections: how surely the cell belongs to the object, 255 is surest, 128 the edge. Maps: index
-  // of the cell's class.
+  image::Corners place;  // the area that the mask covers, in the coordinates of the object's box
+  int width = 0, height = 0;  // in cells; 0: no mask
+  // Of detections: confidence that the cell is the object's; 255 is certain, 128 the edge. Of maps:
+  // index of the cell's class.
   MaskCells cells;
 
-  /// Whether there are as many cells as the mask says.
+  /// Whether there is a mask with the right number of cells.
   bool there() const;
 };
 
@@ -47,48 +47,49 @@ struct Number {
   double value = 0;
 };
 
-// A new member needs its place in three functions, which name them all and do not compile without
-// it: read_object() and write_object() of gst/meta/objectvalue.cpp, and the JSON of an object in
-// publish/document.cpp.
+// A new member must be added to three functions, which name all members and do not compile
+// otherwise: read_object() and write_object() of gst/meta/objectvalue.cpp, and the JSON of an
+// object in publish/document.cpp.
 struct Object {
-  // Names of the object and of the object that it is a part of; 0: none was given yet. The plugin
-  // gives them, so that they are unique in the process.
+  // Ids of the object and of the object that it is a part of; 0: none yet. The plugin assigns them,
+  // unique in the process.
   uint64_t id = 0, parent = 0;
   Kind kind = Kind::kDetection;
   int class_id = 0;      // index into the network's labels
   std::string label;     // empty until set_labels()
   float confidence = 0;  // 0..1
-  float raw_score = 0;   // classifications: the network's own number, before any softmax
-  // Decoders return boxes as fractions of the network's input: (0, 0) is its top left corner, (1,
-  // 1) its bottom right one. map_to_frame() makes pixels of a frame of them.
+  float raw_score = 0;   // of classifications: the network's value before any softmax
+  // Decoders return fractions of the network's input, from (0, 0) at its top left to (1, 1) at its
+  // bottom right. map_to_frame() converts them to pixels of the frame.
   image::Corners box;
   uint64_t track_id = 0;   // 0: not tracked
-  bool predicted = false;  // no network has seen it in this frame: its track expects it there
-  uint32_t region = 0;     // index of the region of the frame that the network was shown
-  // The name of that region in a list, and of the network; empty where they are not known.
+  bool predicted = false;  // no network has seen it in this frame; its track expects it there
+  uint32_t region = 0;     // index of the frame's region in which it was seen
+  // Names of that region of a list, and of the network; empty if unknown.
   std::string region_name, network;
-  // The corners of an oriented box or of a polygon, in order around it; empty where the box is all
-  // that is known. The first edge of text is above it.
+  // Corners of an oriented box or polygon, in order around it; empty if only the box is known. The
+  // first edge of text is above it.
   std::vector<Point> outline;
   std::vector<Point> points;  // key points, in the order of `skeleton`
-  std::string skeleton;       // the set that the points are of: "coco-17", "face-5"; may be empty
+  std::string skeleton;       // name of the set of points: "coco-17", "face-5"; may be empty
   Mask mask;
-  std::string text;              // what is written there, UTF-8
-  std::string text_format;       // the kind of the code that it was read from: "QR-Code"
-  std::vector<float> embedding;  // as the decoder says it is normalised
+  std::string text;              // the text that was read, UTF-8
+  std::string text_format;       // of a code: "QR-Code"
+  std::vector<float> embedding;  // normalised as the decoder documents
   std::vector<Number> numbers;
 
-  /// Makes it as new, but for the memory that it has.
+  /// Resets all members, but keeps their memory.
   void reset();
 };
 
-/// What "detection", "classification", "segmentation" and "attributes" are called in documents.
+/// Returns the name of a kind in documents: "detection", "classification", "segmentation",
+/// "attributes".
 const char* kind_name(Kind kind);
 
-/// Whether it is known where the object is: its box has an area, and is of finite numbers.
+/// Whether the object's place is known: its box is finite and has an area.
 bool has_box(const Object& object);
 
-/// Details that only some objects have, as flags: a caller that needs few of them reads no others.
+/// Details that only some objects have, as flags, so that a caller reads only those that it needs.
 enum Detail : unsigned {
   kPoints = 1 << 0,
   kOutlines = 1 << 1,
@@ -98,8 +99,8 @@ enum Detail : unsigned {
   kNumbers = 1 << 5,
 };
 
-/// Objects in a row. Those that are taken out leave their memory to those that come: a caller that
-/// keeps a row for frame after frame allocates until it has seen the largest one.
+/// A list of objects. Removed objects leave their memory to new ones, so a list that is reused for
+/// each frame stops allocating after the largest one.
 class Objects {
  public:
   Objects() = default;
@@ -124,15 +125,15 @@ class Objects {
   Object& back() { return all_[size_ - 1]; }
   operator Span<const Object>() const { return {all_.data(), size_}; }  // NOLINT: implicit
 
-  /// A new object at the end.
+  /// Appends a new object.
   Object& add();
   void push_back(Object object) { add() = std::move(object); }
-  /// Takes the last object out again.
+  /// Removes the last object.
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
-  /// Moves all objects of the other row to the end of this one.
+  /// Moves all objects of another list to the end of this one.
   void take(Objects* other);
-  /// Takes out those for which `unwanted` is true; the others keep their order.
+  /// Removes the objects for which `unwanted` returns true; the others keep their order.
   template <typename Unwanted>
   void remove_if(Unwanted unwanted) {
     size_t kept = 0;
@@ -143,7 +144,7 @@ class Objects {
     }
     size_ = kept;
   }
-  /// Puts the objects from `first` on in order, the most confident one first; of equals, the first.
+  /// Sorts the objects from `first` on by descending confidence; equal ones keep their order.
   void sort_from(size_t first);
 
  private:
@@ -153,15 +154,15 @@ class Objects {
     std::swap(size_, other->size_);
   }
 
-  std::vector<Object> all_;  // those from size_ on are memory
+  std::vector<Object> all_;  // from size_ on: unused objects, kept for their memory
   size_t size_ = 0;
   std::vector<uint32_t> order_;
 };
 
-/// The label of a class, "class N" where the network has none for it.
+/// Returns the label of a class, or "class N" if there is none.
 std::string label_of(Span<const std::string> labels, int class_id);
 
-/// Gives every object the label of its class.
+/// Sets the label of every object to that of its class.
 void set_labels(Span<const std::string> labels, Objects* objects);
 
 }  // namespace dvnn::objects

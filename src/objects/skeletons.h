@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common sets of key points: what each point is, and which points lines join.
+// The common sets of key points: the name of each point, and the lines between points.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace dvnn::objects {
 
-/// A line between two points, by their indices.
+/// A line between two points, given by their indices.
 struct SkeletonEdge {
   uint16_t from, to;
 };
 
 /// A set of key points.
 struct Skeleton {
-  const char* name;                // as Object::skeleton has it: "coco-17"
-  int count;                       // points of the set
-  Span<const SkeletonEdge> edges;  // what is drawn between them; may be empty
-  // The names of the points, in their order; empty where points have only numbers, as the dense
-  // sets of faces have.
+  const char* name;                // as in Object::skeleton: "coco-17"
+  int count;                       // number of points
+  Span<const SkeletonEdge> edges;  // lines to draw; may be empty
+  // Names of the points, in their order; empty for dense sets of faces, whose points only have
+  // numbers.
   Span<const char* const> points;
 };
 
-/// The set that is called so, or null if none is.
+/// Returns the set of this name, or null.
 const Skeleton* find_skeleton(std::string_view name);
 
-/// The name of a point: the set's own, or "point N" where it has none.
+/// Returns a point's name in the set, or "point N" if it has none.
 std::string point_name(const Skeleton* skeleton, size_t index);
 
-/// The names of all sets, for messages.
+/// Returns the names of all sets, for messages.
 std::vector<std::string> skeleton_names();
 
 }  // namespace dvnn::objects

@@ -34,7 +34,7 @@ Result<std::vector<Place>> parse_places(const std::string& text) {
                        "0.7,0.4\""};
     }
     places.emplace_back(x, y);
-    take(';');  // or spaces are between pairs
+    take(';');  // optional: spaces separate pairs, too
   }
   if (places.size() >= 2) return places;
   return Error{ErrorCode::kInvalidArgument, "two places are needed at least"};

@@ -77,7 +77,7 @@ Status read_shape(const Json& json, const std::string& what, Area* area) {
   return {};
 }
 
-// A box in fractions that is larger than any frame is one in pixels whose unit was forgotten.
+// A box of fractions larger than any frame must be in pixels, with the unit forgotten.
 Status check_unit(const Area& area, const std::string& what) {
   constexpr double kMostFraction = 4;
   const image::Corners& b = area.box;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kGrown = 1.2;
 constexpr double kSecond = 1e9;
-constexpr Time kForgotten = Time{10} * 1000000000;  // tracks that are not seen for so long
+constexpr Time kForgotten = Time{10} * 1000000000;  // time unseen after which a track is forgotten
 
 enum Rank { kNew, kChanged, kDue };
 
@@ -21,7 +21,7 @@ void Budget::reset() {
   spent_ = 0;
 }
 
-// The allowance of max_rate grows with time, up to a second's worth, and to one look at least.
+// Adds the looks that max_rate allows since the last frame: at most those of a second, or one.
 void Budget::refill(double max_rate, Time now) {
   const double most = std::max(1.0, max_rate);
   const double since = static_cast<double>(now - last_) / kSecond;
@@ -82,7 +82,7 @@ std::vector<size_t> Budget::choose(const BudgetRules& rules, Time now,
 }
 
 void Budget::withdraw() {
-  // Backwards: a track may have been there twice.
+  // In reverse order, as a track may be there twice.
   for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
     if (undo->known) {
       looks_[undo->track] = undo->look;

@@ -17,8 +17,8 @@ constexpr int kMostInARow = 16;
 constexpr size_t kMostGrids = 16;
 constexpr double kSmallest = 1.0 / 64;
 
-// A box ends at a tile's edge if it comes so near to it, as a share of the tile's size: networks do
-// not place edges better.
+// Distance from a tile's edge, as a share of the tile's size, within which a box ends at the edge:
+// networks do not place boxes more accurately.
 constexpr double kNear = 0.01;
 
 bool ends_at(double edge, double at, double tile_size, double frame_edge) {
@@ -26,7 +26,7 @@ bool ends_at(double edge, double at, double tile_size, double frame_edge) {
   return std::abs(edge - frame_edge) > near && std::abs(at - edge) <= near;
 }
 
-// Returns whether an edge of the tile that is not the frame's cuts the box.
+// Returns whether an edge of the tile cuts the box, other than an edge of the frame.
 bool is_cut(const image::Corners& box, const image::Corners& tile, const image::Size& frame) {
   const double width = tile.x1 - tile.x0, height = tile.y1 - tile.y0;
   return ends_at(tile.x0, std::max(box.x0, tile.x0), width, 0) ||
@@ -39,7 +39,7 @@ double area(const image::Corners& box) {
   return std::max(0.0, box.x1 - box.x0) * std::max(0.0, box.y1 - box.y0);
 }
 
-// Returns the common area of two boxes as a part of the smaller one.
+// Returns the intersection of two boxes as a share of the smaller one.
 double shared_part(const image::Corners& a, const image::Corners& b) {
   const image::Corners both = {std::max(a.x0, b.x0), std::max(a.y0, b.y0), std::min(a.x1, b.x1),
                                std::min(a.y1, b.y1)};
@@ -48,7 +48,7 @@ double shared_part(const image::Corners& a, const image::Corners& b) {
 }
 
 struct TileBox {
-  size_t index;  // among the objects
+  size_t index;  // in the list of objects
   uint32_t tile;
   bool cut;
 };
@@ -85,10 +85,10 @@ Result<std::vector<Grid>> parse_grids(const std::string& text) {
   return grids;
 }
 
-// Tiles of a size along an axis, spread evenly, that share at least `overlap` of it, as far as so
-// many may.
+// Returns the number of evenly spread tiles along an axis that overlap by at least `overlap`, up to
+// the limit.
 static int tiles_needed(double scale, double overlap) {
-  constexpr double kRounding = 1e-6;  // 2.5 tiles of 0.4 each are 1, whatever binary digits say
+  constexpr double kRounding = 1e-6;  // 2.5 tiles of 0.4 each are 1 in spite of rounding
   const auto count = static_cast<int>(std::ceil((scale - overlap) / (1 - overlap) - kRounding));
   return std::clamp(count, 1, kMostInARow);
 }
@@ -104,7 +104,7 @@ std::vector<image::RelativeRect> tiles_of(const std::vector<Grid>& grids, double
     const bool scaled = grid.scale > 0;
     const int columns = scaled ? tiles_needed(grid.scale, overlap) : grid.columns;
     const int rows = scaled ? columns : grid.rows;
-    // In a row of n tiles, n - 1 share a part with the one before.
+    // n tiles in a row overlap n - 1 times.
     const double width = whole.width / (scaled ? grid.scale : columns - (columns - 1) * overlap);
     const double height = whole.height / (scaled ? grid.scale : rows - (rows - 1) * overlap);
     for (int row = 0; row < rows; ++row) {

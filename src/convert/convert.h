@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of other frameworks -> network::Model.
+// Converts models of other frameworks to network::Model.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class Hdf5File;
 
 namespace dvnn::convert {
 
-/// The members of a picture that the user named.
+/// Which settings of the picture the user has given.
 struct PictureGiven {
   bool order = false, resize = false, mean = false, scale = false, pad = false;
 };
@@ -31,27 +31,28 @@ struct PictureGiven {
 /// The settings that a model does not contain.
 struct ConvertOptions : plan::PlanOptions {
   std::string name;    // of the network; empty: the model's own
-  InputSpec picture;   // how a picture becomes the input
-  PictureGiven given;  // what of it is the user's: nothing else may take its place
+  InputSpec picture;   // how a picture is converted to the input
+  PictureGiven given;  // what the user has given of `picture`; it is never overridden
   std::vector<std::string> labels;
-  std::string preset;   // whose decoder it is, if it is one's
-  std::string decoder;  // empty: chosen from the model's last layer
+  std::string preset;   // the preset that decoder and parameters come from; may be empty
+  std::string decoder;  // empty: chosen by the model's outputs and last layer
   Json decoder_params = Json::object();
-  // The library that has the decoder, where it is none of ours; null: the parameters' "library".
+  // Library that has the decoder, if it is not one of ours. Null: the one in the parameters'
+  // "library".
   std::shared_ptr<const decode::CustomDecoders> decoder_library;
-  bool preset_labels = false;  // `labels` are a preset's: left out where the classes are others
-  std::optional<Exported> exported;  // what the model's file says; convert_onnx() reads it
+  bool preset_labels = false;        // `labels` are a preset's: dropped if the classes differ
+  std::optional<Exported> exported;  // facts in the model's file, read by convert_onnx()
   import::ImportOptions import;
-  // Reads pictures to measure values with, as PlanOptions::samples wants them, for an input of this
-  // shape; may be empty. The planner makes up a picture without it.
+  // Reads pictures for an input of this shape to measure values with, as PlanOptions::samples needs
+  // them. If empty, the planner makes up a picture.
   std::function<Result<std::vector<std::vector<float>>>(const Shape&, const InputSpec&)>
       read_samples;
 };
 
-/// The decisions, for people to read.
+/// Decisions of the conversion, for people to read.
 struct Report : plan::PlanReport {
   std::vector<std::string> warnings;
-  std::vector<std::string> skipped;             // fields that say nothing to us, each with its line
+  std::vector<std::string> skipped;             // ignored fields of the file, with their lines
   std::shared_ptr<const plan::Graph> imported;  // the model before any pass; see reference.h
 };
 
@@ -65,7 +66,7 @@ Result<network::Model> convert_onnx(const std::string& path, const ConvertOption
 Result<network::Model> convert_keras(const std::string& path, const ConvertOptions& options,
                                      Report* report);
 
-/// The same of what was read of the file `path`.
+/// Converts a Keras model from an open file; errors name it `path`.
 Result<network::Model> convert_keras(const import::Hdf5File& file, const std::string& path,
                                      const ConvertOptions& options, Report* report);
 

@@ -17,7 +17,7 @@ Metadata metadata_of(const onnx::ModelProto& model) {
   return metadata;
 }
 
-// What the user has not said of the picture is as the model was trained.
+// Fills in what the user has not given about the picture, from how the model was trained.
 void fill_picture(const InputSpec& trained, const PictureGiven& given, InputSpec* picture) {
   if (!given.order) picture->order = trained.order;
   if (!given.resize) picture->resize = trained.resize;
@@ -26,7 +26,7 @@ void fill_picture(const InputSpec& trained, const PictureGiven& given, InputSpec
   if (!given.pad) picture->pad_value = trained.pad_value;
 }
 
-// What the file says takes the place of what nobody said.
+// Takes labels, size and picture from the model's file, unless the user has given them.
 Status take_exported(const Metadata& metadata, ConvertOptions* options, Report* report) {
   options->exported = read_exported(metadata);
   if (!options->exported) return {};

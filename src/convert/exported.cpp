@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostNames = 65536, kLongestName = 256;
 
-// Reads what Python's repr() writes of numbers, texts, and dictionaries and lists of these.
+// Reads the output of Python's repr() for numbers, strings, and dictionaries and lists of them.
 class PythonReader {
  public:
   explicit PythonReader(const std::string& text) : at_(text.c_str()) {}
@@ -26,7 +26,7 @@ class PythonReader {
 
   bool take_number(long* number) {
     skip_spaces();
-    const char quote = *at_ == '\'' || *at_ == '"' ? *at_ : '\0';  // JSON's keys are texts
+    const char quote = *at_ == '\'' || *at_ == '"' ? *at_ : '\0';  // keys are quoted in JSON
     if (quote != '\0') ++at_;
     if (!std::isdigit(static_cast<unsigned char>(*at_))) return false;
     char* end = nullptr;
@@ -58,7 +58,7 @@ std::string value_of(const Metadata& metadata, const char* key) {
   return it == metadata.end() ? "" : it->second;
 }
 
-// [a, b] of small positive numbers.
+// Reads [a, b], two small positive numbers.
 bool read_pair(const std::string& text, int* first, int* second) {
   constexpr long kMost = 32768;
   PythonReader in(text);

@@ -26,7 +26,7 @@ const Exported* exported_of(const ConvertOptions& options) {
   return options.exported ? &*options.exported : nullptr;
 }
 
-// The decoder that fits the outputs, or else the last layer, where the user names none.
+// Chooses a decoder that fits the outputs, or else the last layer, if the user has named none.
 Status choose_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
   DVNN_ASSIGN(auto guess, guess_decoder(network::named_outputs(*model), input_size(*model),
                                         exported_of(options)));
@@ -40,7 +40,7 @@ Status choose_decoder(const ConvertOptions& options, network::Model* model, Repo
   }
   if (model->outputs.size() != 1) return {};
   const int output = model->outputs[0].tensor;
-  std::string type;  // of the CPU layer that makes it
+  std::string type;  // type of the CPU layer that makes the output
   for (const network::Step& step : model->steps) {
     if (step.outputs[0] == output && step.layer) type = layers::type_of(*step.layer);
   }
@@ -54,7 +54,8 @@ Status choose_decoder(const ConvertOptions& options, network::Model* model, Repo
   return {};
 }
 
-// A preset of a family whose outputs come in several forms: the parameters of the one that is here.
+// If the user's preset is of a family with several forms of outputs, uses the parameters of this
+// form.
 Status choose_form(const ConvertOptions& options, network::Model* model) {
   if (options.preset.empty()) return {};
   DVNN_ASSIGN(const Preset preset, find_preset(options.preset));
@@ -65,7 +66,7 @@ Status choose_form(const ConvertOptions& options, network::Model* model) {
   return {};
 }
 
-// How many outputs the parameters name parts for; -1: it is another kind of decoder.
+// Returns how many outputs the parameters' parts refer to, or -1 for other kinds of decoders.
 int outputs_read(const Json& params) {
   const auto count = [&](const char* name) {
     return params.contains(name) && params.at(name).is_array()
@@ -77,7 +78,7 @@ int outputs_read(const Json& params) {
   return parts * std::max(strides, 1) + (params.contains("mask_count") ? 1 : 0);
 }
 
-// A decoder that does not fit must be refused now, not when the network is used.
+// Refuses a decoder that does not fit now, rather than when the network is used.
 Status check_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
   const auto decoder = network::create_decoder(*model, options.decoder_library.get());
   if (!decoder.ok()) return decoder.error();
@@ -107,7 +108,8 @@ Status check_decoder(const ConvertOptions& options, network::Model* model, Repor
   return {};
 }
 
-// One channel is gray without being told; an input that is no picture has no order of channels.
+// Sets one channel to gray unless the user gave an order, and checks the order against the
+// channels.
 Status fit_picture(const Shape& input, bool order_given, InputSpec* picture) {
   const int channels = plan::is_picture(input) ? input.c() : 0;
   if (!order_given && channels == 1) picture->order = ChannelOrder::kGray;

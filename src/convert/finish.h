@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finishes every imported graph, whatever framework it came from.
+// The last steps of every conversion, whatever framework the graph is from.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace dvnn::convert {
 
-/// A name as it may travel into a network file and onto terminals: printable, and no longer than a
+/// Returns a name that is fit for a network file and terminals: printable, and no longer than a
 /// file's name may be.
 std::string clean_name(const std::string& name);
 
-/// Plans what was imported of the file `path`, and finds its decoder. `kind` is the framework, for
-/// the network's source. Errors name the file. `report` may be null.
+/// Plans the graph that was imported from the file `path`, and chooses its decoder. `kind` names
+/// the framework in the network's source. Errors name the file. `report` may be null.
 Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind,
                               const std::string& path, const ConvertOptions& options,
                               Report* report);

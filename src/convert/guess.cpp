@@ -83,11 +83,11 @@ std::optional<Match> blazeface(const Look& look) {
   return Match{"blazeface", "BlazeFace"};
 }
 
-// One output: rows for all cells of strides 8, 16 and 32, or for three anchors of each.
+// One output: a row for each cell of strides 8, 16 and 32, or for each of its three anchors.
 std::optional<Match> yolo(const Look& look) {
   int64_t a = 0, b = 0;
   const int64_t cells = look.cells({8, 16, 32});
-  constexpr int64_t kLeast = 6, kMost = 1024;  // numbers of a row: a box, objectness, a class
+  constexpr int64_t kLeast = 6, kMost = 1024;  // numbers of a row: box, objectness, classes
   constexpr int64_t kPose = 4 + 1 + 3 * 17;
   if (!look.single(&a, &b)) return {};
   if (a == cells && b >= kLeast && b <= kMost) return Match{"yolox", "YOLOX"};
@@ -101,7 +101,7 @@ std::optional<Match> yolo(const Look& look) {
   return {};
 }
 
-// Rows with coefficients, and prototypes a quarter of the input's size.
+// Rows with coefficients, and prototypes of a quarter of the input's size.
 std::optional<Match> yolo_masks(const Look& look) {
   if (look.count() != 2) return {};
   constexpr int kMasks = 32;
@@ -126,7 +126,8 @@ std::optional<Match> yolo_raw(const Look& look) {
 constexpr std::optional<Match> (*kMatches[])(const Look&) = {
     yunet, scrfd, nanodet, retinaface, blazeface, yolo, yolo_masks, yolo_raw};
 
-// The preset with what the match adds, if a decoder takes it.
+// Returns the match's preset with its additional parameters, or nothing if the decoder refuses
+// them.
 Result<std::optional<Guess>> made_of(const Match& match, Span<const NamedOutput> outputs,
                                      const image::Size& input) {
   DVNN_ASSIGN(Preset preset, find_preset(match.preset));
@@ -161,12 +162,12 @@ Result<std::string> doubt_preset(Span<const decode::NamedOutput> outputs, const 
                                  const std::string& preset, const Json& params,
                                  const Exported* exported) {
   DVNN_ASSIGN(const auto guess, guess_decoder(outputs, input, exported));
-  // Kinds of a family, like yolov8-obb, are not told by shapes.
+  // Shapes do not distinguish variants of a family, such as yolov8-obb.
   if (!guess || preset.rfind(guess->preset, 0) == 0) return std::string();
   const auto entry = [](const Json& from, const char* name) {
     return from.contains(name) ? from.at(name) : Json();
   };
-  // Families that differ in neither are read alike.
+  // Families that agree in both are decoded alike.
   const bool alike = entry(guess->params, "parts") == entry(params, "parts") &&
                      entry(guess->params, "box") == entry(params, "box");
   if (alike) return std::string();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guesses which decoder the outputs of a network want, where their names and shapes leave no doubt.
+// Guesses the decoder of a network from the names and shapes of its outputs, if they leave no
+// doubt.
 #pragma once
 
 #include <optional>
@@ -19,14 +20,15 @@ struct Guess {
   std::string family;  // for people: "YOLOX"
 };
 
-/// `input` is the size of the network's input in pixels, `exported` what the model's file says, if
-/// it does. Shapes that several families share are no certainty, and give nothing.
+/// Returns the decoder that fits the outputs, or nothing if it is uncertain, as several families
+/// share the shapes. `input` is the size of the input in pixels; `exported` is the file's metadata,
+/// or null.
 Result<std::optional<Guess>> guess_decoder(Span<const decode::NamedOutput> outputs,
                                            const image::Size& input,
                                            const Exported* exported = nullptr);
 
-/// Tells people what speaks against the preset that they named, although its decoder, with
-/// `params`, takes the outputs: that these are another family's. Empty if nothing does.
+/// Returns a warning if the outputs look like those of another family than the preset that the user
+/// named, although its decoder takes them with `params`. Empty: no doubt.
 Result<std::string> doubt_preset(Span<const decode::NamedOutput> outputs, const image::Size& input,
                                  const std::string& preset, const Json& params,
                                  const Exported* exported = nullptr);

@@ -24,7 +24,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Removes a comment, which begins with # or ; at a line's start or after a blank.
+// Removes a comment: it begins with # or ; at the start of a line or after a blank.
 std::string without_comment(const std::string& line) {
   for (size_t i = 0; i < line.size(); ++i) {
     const bool starts = i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t';
@@ -91,7 +91,7 @@ class Reader {
   std::string resolved(const std::string& file) const {
     return file.empty() || file[0] == '/' ? file : folder_ + file;
   }
-  /// Options that nothing has asked for.
+  /// Returns the options that were not read.
   std::vector<std::string> unknown() const {
     std::vector<std::string> names;
     for (const auto& option : options_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The .ini files of the dv-sdk converter: which model, how, and where to.
+// Reads the .ini files of the dv-sdk converter: which model to convert, how, and where to.
 #pragma once
 
 #include <string>
@@ -12,18 +12,19 @@ namespace dvnn::convert {
 struct IniFile {
   std::string name;              // of the network
   bool keras = false;            // else Caffe
-  std::string definition, data;  // paths; of Keras models, `data` alone is read
-  int width = 0, height = 0;     // of the input instead of the model's own; 0: the model's
-  std::string output_folder;     // where the folder `name` is made
+  std::string definition, data;  // paths; Keras models need `data` only
+  int width = 0, height = 0;     // replace the size of the model's input; 0: keep it
+  std::string output_folder;     // where the folder `name` is created
   bool quantise = true;
-  bool hwc = true;  // the device's buffers are rows of pixels (kHwc8)
+  bool hwc = true;  // the device's buffers are in rows of pixels (kHwc8)
   bool generates_source = false, generates_dot = false, verbose = false;
-  std::string custom_layer;        // a Python file; its layer types must be declared otherwise
-  std::vector<std::string> notes;  // options without effect here, and defaults worth saying
+  std::string
+      custom_layer;  // a Python file, which is not run; --layer-types must declare its types
+  std::vector<std::string> notes;  // ignored options, and defaults worth mentioning
 };
 
 /// Reads a file of at most 1 MiB. Paths are relative to its folder. kMalformed names the line or
-/// the option; options that ask for what cannot be done are refused by name.
+/// option; options that cannot be followed are refused by name.
 Result<IniFile> read_ini(const std::string& path);
 
 }  // namespace dvnn::convert

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts that guesses of decoders go by. Private to src/convert.
+// Facts about outputs from which decoders are guessed. Private to src/convert.
 #pragma once
 
 #include <cmath>
@@ -13,13 +13,13 @@
 
 namespace dvnn::convert {
 
-/// A family that the outputs are of.
+/// A family whose outputs these are.
 struct Match {
   const char *preset, *family;
-  Json more = nullptr;  // parameters beside the preset's, or in their place
+  Json more = nullptr;  // parameters that are added to the preset's, or replace them
 };
 
-/// Shapes without the ones in front, and how many cells grids have.
+/// The outputs of a network, with questions about their names and shapes.
 class Look {
  public:
   Look(Span<const decode::NamedOutput> outputs, const image::Size& input)
@@ -39,10 +39,10 @@ class Look {
     return cells<std::initializer_list<int>>(strides);
   }
 
-  /// Returns whether there is an output of rows x columns, in front of which there is at most a 1.
+  /// Whether there is an output of rows x columns. Dimensions in front of these must be 1.
   bool has(int64_t rows, int64_t columns) const;
   bool has_name(const char* name) const;
-  /// The one output of 1xAxB.
+  /// Whether there is a single output, of 1 x A x B.
   bool single(int64_t* a, int64_t* b) const;
   const decode::NamedOutput& output(size_t i) const { return outputs_[i]; }
   const Shape& shape(size_t i) const { return outputs_[i].desc.shape; }
@@ -52,11 +52,11 @@ class Look {
   image::Size input_;
 };
 
-/// Heads of YOLO v8 to v12 and 26 before their boxes are decoded: an output or several for each
-/// stride, in any order. Without facts of the file only shapes that leave no doubt.
+/// Matches heads of YOLO v8 to v12 and 26 whose boxes are not decoded yet: one or more outputs per
+/// stride, in any order. Without metadata, only shapes that leave no doubt match.
 std::optional<Match> raw_yolo(const Look& look, const Exported* exported);
 
-/// What the file says, where the outputs are as it says.
+/// Matches the task in the file's metadata, if the outputs agree with it.
 std::optional<Match> exported_yolo(const Look& look, const Exported& exported);
 
 }  // namespace dvnn::convert

@@ -12,7 +12,7 @@
 namespace dvnn::convert {
 namespace {
 
-// A value, or the entry of `named` that it is the name of.
+// Returns a value itself, or the entry of `named` whose name it is.
 Result<const Json*> resolved(const Json& value, const Json& named, const std::string& what) {
   if (!value.is_string()) return &value;
   const auto found = named.find(value.get<std::string>());
@@ -21,7 +21,7 @@ Result<const Json*> resolved(const Json& value, const Json& named, const std::st
                "presets: no " + what + " '" + value.get<std::string>() + "'"};
 }
 
-// One number stands for all channels.
+// Reads three numbers, or one for all channels.
 void take_triple(JsonReader* in, const char* name, std::array<float, 3>* to) {
   const std::vector<float> numbers = in->numbers(name, 3);
   for (size_t i = 0; i < 3 && !numbers.empty(); ++i) {
@@ -70,11 +70,10 @@ Result<Preset> read_preset(const std::string& name, const Json& value, const Jso
   return preset;
 }
 
-// A name with more wrong letters is another name.
+// Most edits between a mistyped name and the preset that an error suggests.
 constexpr size_t kMostSlips = 2;
 
-// Counts the letters that must be put in, taken out or exchanged to make one of the other
-// (Levenshtein).
+// Returns the Levenshtein distance of two names.
 size_t slips_between(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});

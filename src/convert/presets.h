@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presets say what families of models want: how their picture is made, which decoder understands
-// their outputs, what their classes are called. Presets are data: presets.json.
+// Presets of model families: how their picture is made, which decoder takes their outputs, and
+// their labels. They are data, in presets.json.
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ struct Preset {
   Json params;
 };
 
-/// The preset that is called so; an error lists the known ones.
+/// Returns the preset of this name. The error lists the known ones.
 Result<Preset> find_preset(const std::string& name);
 
-/// All of them, in the order of their names.
+/// Returns all presets, ordered by name.
 Result<std::vector<Preset>> all_presets();
 
 }  // namespace dvnn::convert

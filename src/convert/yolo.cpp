@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// YOLO v8 to v12 and 26 as their exporter writes them, and their heads before boxes are decoded.
+// YOLO v8 to v12 and 26 as their exporter writes them, and their heads whose boxes are not decoded
+// yet.
 #include <algorithm>
 
 #include "convert/look.h"
@@ -10,13 +11,13 @@ namespace {
 constexpr int64_t kBox = 4, kBins = 16, kMasks = 32, kMostNumbers = 4096;
 constexpr int64_t kPosePoints = 17, kPosePointSize = 3;
 
-// Numbers of an object beside its box and classes.
+// Values of an object beside its box and classes.
 struct Extra {
   const char* part;  // null: none
   int64_t count;
 };
 
-// The prototypes of masks: 1xCxHxW, a quarter of the input's size.
+// Returns the number of mask prototypes, 1xCxHxW at a quarter of the input's size, or 0.
 int64_t prototypes_of(const Look& look) {
   for (size_t i = 0; i < look.count(); ++i) {
     const Shape& s = look.shape(i);
@@ -35,7 +36,7 @@ Extra extra_of(const Look& look, const Exported& exported) {
   return {nullptr, 0};
 }
 
-// Parameters of what objects have beside their boxes.
+// Adds the parameters of values beside boxes.
 void add_extra(const Extra& extra, const Exported* exported, Json* params) {
   if (!extra.part) return;
   const std::string part = extra.part;
@@ -48,7 +49,7 @@ void add_extra(const Extra& extra, const Exported* exported, Json* params) {
   (*params)["skeleton"] = persons ? Json("coco-17") : Json(nullptr);
 }
 
-// A list of numbers, 1xAxB.
+// A list of rows of numbers, 1xAxB.
 struct Rows {
   int64_t count, numbers;
 };
@@ -62,8 +63,8 @@ bool is_list(const Shape& s) {
 using Strides = std::vector<int>;
 const Strides kStrides[] = {{8, 16, 32}, {4, 8, 16, 32}, {8, 16, 32, 64}, {16, 32}};
 
-// The numbers of the cells of each stride's outputs, if every output but prototypes is of a
-// stride's; the strides must agree.
+// Returns the numbers per cell of each stride's outputs, if every output except prototypes belongs
+// to a stride and the strides agree; else nothing.
 std::vector<int64_t> numbers_by_stride(const Look& look, const Strides& strides,
                                        bool has_prototypes) {
   std::vector<std::vector<int64_t>> all(strides.size());
@@ -89,7 +90,7 @@ std::vector<int64_t> numbers_by_stride(const Look& look, const Strides& strides,
   return all[0];
 }
 
-// Takes one `number` out of the list.
+// Removes one `number` from the list. Returns false if it is not there.
 bool take(int64_t number, std::vector<int64_t>* numbers) {
   const auto it = std::find(numbers->begin(), numbers->end(), number);
   if (it == numbers->end()) return false;
@@ -104,7 +105,7 @@ struct RawHead {
   bool distribution = true;
 };
 
-// Whether the numbers are boxes', classes' and, beside them, those of `extra`.
+// Whether the numbers are those of boxes, classes and `extra`.
 bool is_head(std::vector<int64_t> numbers, int64_t box, int64_t classes, const Extra& extra,
              RawHead* head) {
   head->extra = extra;
@@ -123,7 +124,7 @@ bool is_head(std::vector<int64_t> numbers, int64_t box, int64_t classes, const E
   return head->classes > 0 && (classes == 0 || head->classes == classes);
 }
 
-// Without facts: 64 numbers of a box beside what has another number, or the 144 of COCO's.
+// Without metadata: 64 numbers of a box beside another number, or the 144 of COCO's classes.
 bool is_certain_head(const Look& look, const std::vector<int64_t>& numbers, RawHead* head) {
   constexpr int64_t kCoco = 80;
   if (numbers.size() == 1) return is_head(numbers, kBox * kBins, kCoco, {nullptr, 0}, head);
@@ -154,10 +155,10 @@ std::optional<Match> raw_yolo(const Look& look, const Exported* exported) {
     if (!head.distribution) more["box"] = "distances";
     const std::string beside = head.extra.part ? head.extra.part : "";
     if (beside == "points") more["point_score"] = "sigmoid";
-    // YOLO26, whose boxes are no distributions, counts points from a cell's centre and has angles
+    // YOLO26, whose boxes are not distributions, has points relative to a cell's centre and angles
     // in radians.
     if (beside == "points" && head.distribution) {
-      // x = (2 * number + column) * stride: the cell's corner, not its centre.
+      // The others have them relative to the corner: x = (2 * number + column) * stride.
       more["point_scale"] = 2;
       more["point_offset"] = 0;
     }
@@ -183,8 +184,8 @@ std::optional<Match> exported_yolo(const Look& look, const Exported& exported) {
     const Shape& s = look.shape(i);
     if (!is_list(s)) continue;
     const int64_t whole = kBox + classes + extra.count, row = kBox + 2 + extra.count;
-    // A list of six numbers is both, of a model of two classes: there are more cells than rows
-    // that a suppression leaves.
+    // With two classes, six numbers fit both forms. Then the count decides, as there are more cells
+    // than rows that a suppression leaves.
     constexpr int64_t kMostRows = 1000;
     const bool ambiguous = whole == row;
     const int64_t count = s[1] == whole || s[1] == row ? s[2] : s[1];

@@ -34,8 +34,8 @@ std::string identifier(const std::string& name) {
   return out.empty() ? "network" : out;
 }
 
-// A name in a comment, which it must not leave: letters, digits and harmless marks. A backslash or
-// the trigraph of one would take the next line into the comment.
+// Makes a name safe within a comment: letters, digits and harmless marks. A backslash, or its
+// trigraph, would continue the comment on the next line.
 std::string remark(const std::string& name) {
   std::string out;
   for (char c : name) {
@@ -45,7 +45,7 @@ std::string remark(const std::string& name) {
   return out;
 }
 
-// An ASCII literal that is the string byte for byte. Octal escapes end after three digits.
+// Returns an ASCII literal of exactly the string's bytes. Octal escapes end after three digits.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
@@ -63,14 +63,15 @@ std::string quoted(const std::string& text) {
 
 std::string raw_string(const Json& json) {
   const std::string text = json_text(json, -1, true);
-  constexpr size_t kLongestMark = 16;  // C++ has no longer ones
+  constexpr size_t kLongestMark = 16;  // the limit of C++
   std::string mark = "json";
   while (text.find(")" + mark + "\"") != std::string::npos) mark += '_';
   if (mark.size() > kLongestMark) return quoted(text);
   return "R\"" + mark + "(" + text + ")" + mark + "\"";
 }
 
-// Dimensions as the runtime has them: width, height, channels of a picture, else one number.
+// Returns dimensions as the runtime has them: width, height and channels of a picture, else one
+// number.
 std::vector<int> dims_of(const TensorDesc& desc) {
   const Shape& s = desc.shape;
   const bool picture = s.rank == 4 && s.n() == 1 && desc.layout != Layout::kNchw;
@@ -102,7 +103,7 @@ class Emitter {
     return !step.inputs.empty() && step.inputs[0] == model_.input.tensor;
   }
 
-  // The last step that writes each output: with the same bytes as its result.
+  // Finds the last step that writes each output.
   Status find_outputs() {
     for (const auto& output : model_.outputs) {
       const TensorInfo& info = tensor(output.tensor);
@@ -216,7 +217,7 @@ class Emitter {
     return Error{ErrorCode::kUnsupported, shown(value) + " has no C++ type"};
   }
 
-  // The members of a type's struct; each layer of the type must have the same.
+  // Returns the members of a custom layer's struct, in which all layers of the type must agree.
   static Result<std::string> members_of(const Json& params) {
     std::string members;
     std::set<std::string> names;
@@ -233,7 +234,7 @@ class Emitter {
     return members;
   }
 
-  // Accepts only numbers and booleans: a string in a list would reach C++ as it is.
+  // Accepts only numbers and booleans, because strings in a list would reach C++ unquoted.
   static Result<std::string> initializer_of(const Json& params) {
     std::string text;
     for (const auto& [name, value] : params.items()) {
@@ -248,7 +249,8 @@ class Emitter {
     return "{" + text + "}";
   }
 
-  // The runtime gives a callback binary16 as floats, and takes floats, or what the device reads.
+  // The runtime gives callbacks binary16 input as floats. It takes floats, or what the device
+  // reads.
   Status put_custom(const Step& step, const TensorInfo& in, const TensorInfo& out,
                     bool from_device) {
     const auto& custom = *step.layer->as<layers::CustomAttributes>();
@@ -279,7 +281,7 @@ class Emitter {
     return {};
   }
 
-  // Over all elements of a binary16 vector: what the vendor's runtime does, too.
+  // Whether softmax runs over all elements of a binary16 vector, as the vendor's runtime does.
   bool is_plain_softmax(const Step& step) const {
     const auto* softmax = step.layer ? step.layer->as<layers::SoftmaxAttributes>() : nullptr;
     if (!softmax || step.inputs.empty()) return false;
@@ -307,7 +309,7 @@ class Emitter {
             {"outputs", list(step.outputs)}};
   }
 
-  // Concatenations in memory have no step of their own.
+  // Adds outputs that are concatenations in memory, which have no step of their own.
   void add_joined_outputs() {
     for (size_t k = 0; k < makers_.size(); ++k) {
       if (makers_[k] >= 0) continue;
@@ -441,9 +443,9 @@ class Emitter {
 
   const Model& model_;
   std::string name_;
-  std::vector<std::string> bodies_;            // Layer_N(), N its index
-  std::map<std::string, std::string> custom_;  // members of a custom layer's struct, by type
-  std::vector<int> makers_;                    // by output: the step that makes it, or -1
+  std::vector<std::string> bodies_;            // code of each layer's function
+  std::map<std::string, std::string> custom_;  // members of custom layers' structs, by type
+  std::vector<int> makers_;                    // step that makes each output, or -1
 };
 
 }  // namespace

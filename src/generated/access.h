@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of a generated network that dvinfer needs beyond the public interface. libdmp_network
-// exports it, because all generated code meets there, but under a private symbol version of this
-// release (dmp_network.map.in), because our own classes pass through it.
+// Functions of a generated network that dvinfer needs beyond its public interface. libdmp_network
+// exports them, as all generated code is linked to it, but under a private symbol version of this
+// release (dmp_network.map.in), as our own classes are passed through them.
 #pragma once
 
 #include "generated/runtime.h"
@@ -9,7 +9,7 @@
 namespace dvnn::generated {
 
 struct __attribute__((visibility("default"))) Access {
-  /// Initialises `network` on an open device; `weights` are those of another instance, or null.
+  /// Initialises `network` on an open device. `weights` are those of another instance, or null.
   static Status initialize(CDMP_Network* network, std::shared_ptr<device::Device> device,
                            std::shared_ptr<device::Memory> weights);
   /// Does the work of Commit().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of our CPU layers in a generated network (LT_CPU), made from its description.
+// A CPU layer of ours in a generated network (LT_CPU), created from its description.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ class CpuStep {
   /// `description` is JSON: "type" and "params" of the layer, its "inputs" and "outputs", each with
   /// "type", "layout", "shape", "storage" (io or constant) and "offset" in bytes.
   static Result<CpuStep> parse(const std::string& description);
-  /// Bytes of constant memory that it reaches.
+  /// Returns how many bytes of constant memory it accesses.
   size_t constant_bytes() const;
-  /// Returns whether it computes constants, so that it needs to run only once.
+  /// Whether it computes constants, and so needs to run only once.
   bool makes_constants() const { return outputs_[0].constant; }
-  /// Makes the layer over these memories, which stay where they are.
+  /// Binds the layer to memory, which must outlive it and not move.
   Status bind(uint8_t* io, size_t io_bytes, uint8_t* constants);
   Status run() { return layer_.run(); }
 
@@ -34,7 +34,7 @@ class CpuStep {
   };
   static Status read_tensors(const Json* list, std::vector<Tensor>* tensors);
 
-  layers::LayerPtr attributes_;  // until it is bound
+  layers::LayerPtr attributes_;  // until bind()
   std::vector<Tensor> inputs_, outputs_;
   layers::BoundLayer layer_;
 };

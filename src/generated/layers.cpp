@@ -14,8 +14,8 @@
 namespace dvnn::generated {
 namespace {
 
-// The I/O buffer and the problem of the custom layer that this thread runs: callbacks of the older
-// shape are not given the one, and none can return the other.
+// State of the custom layer that this thread runs. Callbacks of the older kind do not get the I/O
+// buffer as a parameter, and no callback can return an error.
 thread_local uint8_t* current_io = nullptr;
 thread_local std::string current_problem;
 
@@ -23,12 +23,12 @@ struct Picture {
   int w, h, c;
 };
 
-// One-dimensional data are the channels of one pixel.
+// One-dimensional data are channels of a single pixel.
 Picture picture_of(const int (&dims)[3], int count) {
   return count == 3 ? Picture{dims[0], dims[1], dims[2]} : Picture{1, 1, dims[0]};
 }
 
-// Calls visit with the device's position of element (y, x, c), for the elements in plain order.
+// Calls visit(plain, device) with the two positions of each element, in plain order (y, x, c).
 template <typename Visit>
 void for_each_element(const Picture& p, bool row_major, Visit visit) {
   const Layout layout = row_major ? Layout::kHwc8 : Layout::kWhc8;
@@ -51,7 +51,7 @@ half_t* halves(uint8_t* io, size_t offset) {
   return reinterpret_cast<half_t*>(io + offset);
 }
 
-// The layer's input in plain order, binary16.
+// Returns the layer's input as binary16 in plain order.
 std::vector<half_t> plain_input(const fpga_layer& layer, const uint8_t* io) {
   const size_t count = static_cast<size_t>(elements_of(layer.input_dim, layer.input_dim_size));
   const half_t* from = halves(io, layer.input_offs);
@@ -91,7 +91,7 @@ void softmax(const fpga_layer& layer, uint8_t* io) {
   store(values, layer.is_f32_output, io + layer.output_offs);
 }
 
-// Joins pictures along channels; both sides lie in the device's chunks.
+// Joins pictures along channels. All of them are in the device's layout.
 void copy_concat(const fpga_layer& layer, uint8_t* io) {
   const Picture out = picture_of(layer.output_dim, layer.output_dim_size);
   const size_t pixels = grid_size(out.w, out.h);
@@ -224,7 +224,7 @@ Status run_cpu_layer(fpga_layer* layer, uint8_t* io) {
     case LT_CUSTOM:
       return custom(layer, io);
     default:
-      return {};  // nothing to do: the data already lie where they belong
+      return {};  // nothing to do, as the data are already in place
   }
 }
 

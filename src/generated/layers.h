@@ -7,7 +7,8 @@
 
 namespace dvnn::generated {
 
-/// Elements of `dims`, or -1 where a dimension is not positive or the product exceeds 2^28.
+/// Returns the number of elements of `dims`, or -1 if a dimension is not positive or it exceeds
+/// 2^28.
 inline int64_t elements_of(const int (&dims)[3], int count) {
   constexpr int64_t kMost = int64_t{1} << 28;
   if (count < 1 || count > 3) return -1;
@@ -18,12 +19,12 @@ inline int64_t elements_of(const int (&dims)[3], int count) {
   return elements;
 }
 
-/// Checks what run_cpu_layer() relies on; the I/O buffer that the offsets refer to has `io_size`
-/// bytes.
+/// Checks everything that run_cpu_layer() relies on. The layer's offsets are into an I/O buffer of
+/// `io_size` bytes.
 Status check_cpu_layer(const fpga_layer& layer, size_t io_size);
 
-/// Runs a layer on the CPU. An exception in a custom layer is an error, and so is a result that
-/// does not fit.
+/// Runs a layer on the CPU. Returns an error if a custom layer throws or its result has the wrong
+/// size.
 Status run_cpu_layer(fpga_layer* layer, uint8_t* io);
 
 }  // namespace dvnn::generated

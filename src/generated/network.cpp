@@ -53,8 +53,8 @@ CDMP_Network::CDMP_Network()
       want_layer_outputs_(false),
       runtime_(std::make_unique<Runtime>()) {}
 
-// Generated code keeps the addresses of a copying layer's inputs in a static list, which the first
-// instance fills for all that will follow: its layers must outlive it.
+// Generated code keeps the addresses of copying layers' inputs in a static list, which the first
+// instance fills for all later ones, so its layers must outlive it.
 CDMP_Network::~CDMP_Network() {
   if (!is_referred_to_) return;
   static std::mutex mutex;

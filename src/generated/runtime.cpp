@@ -15,7 +15,7 @@ bool is_device_layer(const fpga_layer& layer) {
   return layer.type == LT_CONV || layer.type == LT_FC;
 }
 
-// Both structures begin with the header that says which one it is.
+// Both structures begin with the header that tells which one it is.
 const dmp_dv_cmdraw& command_of(const fpga_layer& layer) {
   return layer.type == LT_FC ? layer.fc_conf.header : layer.conv_conf.header;
 }

@@ -15,17 +15,17 @@
 
 namespace dvnn::generated {
 
-/// Microseconds that one run spent in each place.
+/// Microseconds that one run spent in each block.
 struct Times {
   int64_t conv_us = 0, fc_us = 0, cpu_us = 0;
 };
 
 class Runtime {
  public:
-  /// A program's own: opens a device itself and complains on stderr.
+  /// For a program: opens a device and prints errors to stderr.
   Runtime() = default;
-  /// For dvinfer: runs on an open device, with weights that another instance has loaded (null for
-  /// the first instance). error() keeps problems.
+  /// For dvinfer: uses an open device and the weights that another instance has loaded, or null in
+  /// the first instance. Errors are kept for error().
   Runtime(std::shared_ptr<device::Device> device, std::shared_ptr<device::Memory> weights)
       : device_(std::move(device)),
         weights_(std::move(weights)),
@@ -34,9 +34,9 @@ class Runtime {
 
   Status reserve(size_t weights_size, size_t io_size);
   Status load_weights(const uint8_t* data, size_t size);
-  /// Layer `index` is one of our CPU layers.
+  /// Adds one of our CPU layers as layer `index`.
   Status add_cpu_step(int index, const char* description);
-  /// Checks the layers and makes command lists of them.
+  /// Checks the layers and creates their command lists.
   Status commit(std::vector<fpga_layer>* layers, bool want_outputs);
   Status run(std::vector<fpga_layer>* layers, bool want_outputs, int verbosity, Times* times);
 
@@ -44,21 +44,22 @@ class Runtime {
   const std::shared_ptr<device::Memory>& weights() const { return weights_; }
   const device::Memory& io() const { return io_; }
   size_t weights_size() const { return weights_size_; }
-  /// Gives `status` as a bool: false after keeping or printing the error.
+  /// Returns whether `status` is success; keeps or prints an error.
   bool succeeded(const Status& status) noexcept;
-  /// The same of what `work` returns, a Status; an exception is an error that begins with `what`.
+  /// Runs `work` and returns whether its Status is success. An exception becomes an error that
+  /// begins with `what`.
   template <typename Work>
   bool attempt(const char* what, Work&& work) noexcept {
     return succeeded(guarded(what, std::forward<Work>(work)));
   }
-  /// The first thing that went wrong.
+  /// Returns the first error.
   const Status& error() const { return error_; }
 
  private:
-  // Layers that one command list runs, or one layer of the CPU.
+  // Layers of one command list, or a single CPU layer.
   struct Stage {
     size_t first = 0, count = 1;
-    device::CommandList commands;  // none: the CPU's
+    device::CommandList commands;  // empty: a CPU layer
   };
 
   Status bind_cpu_steps();
@@ -69,7 +70,7 @@ class Runtime {
   std::shared_ptr<device::Memory> weights_;
   device::Memory io_;
   size_t weights_size_ = 0;
-  std::map<size_t, CpuStep> cpu_steps_;  // by layer
+  std::map<size_t, CpuStep> cpu_steps_;  // by index of the layer
   std::vector<uint8_t> constants_;
   layers::Workspace workspace_;
   std::vector<Stage> stages_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors that begin on a cache line, so that no vector register's load or store straddles two.
+// Vectors that begin on a cache line, so that no load or store of a vector register straddles two
+// lines.
 #pragma once
 
 #include <cstddef>

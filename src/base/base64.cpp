@@ -47,7 +47,7 @@ std::optional<std::string> from_base64(const std::string& text) {
     const uint8_t value = values[static_cast<unsigned char>(text[i])];
     if (value == kNoDigit) return std::nullopt;
     group = group << 6 | value;
-    // Each digit after the first of four ends a byte.
+    // Each digit of four except the first completes a byte.
     if (i % 4 != 0) out.push_back(static_cast<char>(group >> (6 - 2 * (i % 4)) & 255));
   }
   return out;

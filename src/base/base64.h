@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes as text (RFC 4648).
+// Converts between bytes and text (RFC 4648).
 #pragma once
 
 #include <optional>
@@ -9,7 +9,8 @@
 namespace dvnn {
 
 std::string base64(std::string_view bytes);
-/// The bytes of such a text; nothing if it is none, as whole groups of four with their padding.
+/// Returns the bytes of a text. It must consist of whole groups of four, with padding; else returns
+/// nothing.
 std::optional<std::string> from_base64(const std::string& text);
 
 }  // namespace dvnn

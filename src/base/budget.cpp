@@ -16,10 +16,10 @@ struct Entry {
   enum Unit { kBytes, kCount } unit;
 };
 
-// One entry per Budget, in the order of the enumeration. Each default is more than ten times what
-// our largest reference network needs, and enough for the largest YOLO of 640 x 640 pixels, yet so
-// small that a network just within all of them takes neither two gigabytes nor a minute.
-// docs/limits.md has the measurements.
+// One entry per Budget, in the enumeration's order. Each default is more than ten times the need of
+// our largest reference network, and enough for the largest YOLO of 640 x 640 pixels. A network
+// just within all of them still takes less than two gigabytes and a minute. docs/limits.md has the
+// measurements.
 constexpr Entry kBudgets[] = {
     {"DVNN_MAX_IO_BYTES", uint64_t{512} << 20, Entry::kBytes},
     {"DVNN_MAX_CONSTANT_BYTES", uint64_t{128} << 20, Entry::kBytes},
@@ -40,7 +40,7 @@ std::string told(uint64_t value, Entry::Unit unit) {
   return std::to_string(value);
 }
 
-// What is over the budget, as a sentence; empty if nothing is.
+// Returns a sentence that tells what is over the budget; empty if nothing is.
 std::string excess(Budget budget, uint64_t value, const std::string& what) {
   const uint64_t limit = limit_of(budget);
   if (value <= limit) return "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets one thread end another thread's long work. The caller that asks for the work keeps the
-// Cancellation; the work checks it for every node, step or slot, so it ends within a moment.
+// Lets one thread end another thread's long work. The caller of the work owns the Cancellation; the
+// work checks it at every node, step or slot, so that it ends within a moment.
 #pragma once
 
 #include <atomic>

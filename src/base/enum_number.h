@@ -6,8 +6,8 @@
 
 namespace dvnn {
 
-/// Returns the number in a field of a C enumeration. Anybody may have written the field, and
-/// reading a value that is no enumerator as an Enum is undefined.
+/// Returns the number in a field of a C enumeration. The field may have any value, and reading one
+/// that is not an enumerator as an Enum is undefined behaviour.
 template <typename Enum>
 std::underlying_type_t<Enum> enum_number(const Enum& field) {
   std::underlying_type_t<Enum> number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way to environment variables.
+// The one place that reads environment variables.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace dvnn {
 
-/// A variable's value; null if it is not set, is empty, or the program has more rights than its
-/// caller, who must not steer it then (secure_getenv()).
+/// Returns a variable's value. Null if it is not set or empty, or if the program has more rights
+/// than its caller, who must not control it then (secure_getenv()).
 const char* environment(const char* name);
 
-/// The same as a whole number; nothing if it is anything else.
+/// Returns a variable's value as a whole number, or nothing if it is none.
 std::optional<uint64_t> environment_number(const char* name);
 
 }  // namespace dvnn

@@ -14,9 +14,9 @@
 namespace dvnn {
 namespace {
 
-// O_NONBLOCK: opening a named pipe returns at once; it changes nothing for regular files.
+// O_NONBLOCK makes opening a named pipe return at once; it changes nothing for regular files.
 constexpr int kCareful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-constexpr mode_t kFileMode = 0666, kOwnFileMode = 0640;  // less what the umask takes
+constexpr mode_t kFileMode = 0666, kOwnFileMode = 0640;  // reduced by the umask
 
 Error failed(const std::string& path) {
   const int code = errno;
@@ -64,13 +64,13 @@ Result<File> open_file(const std::string& path, uint64_t most_bytes) {
 
 Result<std::string> read_file(const std::string& path, uint64_t most_bytes) {
   DVNN_ASSIGN(const File file, open_file(path, most_bytes));
-  constexpr uint64_t kChunk = 65536;  // at least: files of /proc have no size, others grow
+  constexpr uint64_t kChunk = 65536;  // read at least this: files of /proc have size 0, others grow
   const uint64_t size = size_of(file);
   std::string bytes;
   for (;;) {
     const uint64_t had = bytes.size();
     const uint64_t rest = std::max(size > had ? size - had : 0, kChunk);
-    // One byte more than is allowed tells that there is more.
+    // One byte more than allowed shows that the file is too large.
     bytes.resize(static_cast<size_t>(had + std::min(rest, most_bytes - had) + 1));
     const ssize_t got = read(file.fd(), &bytes[static_cast<size_t>(had)], bytes.size() - had);
     if (got < 0 && errno != EINTR) return io_error("cannot be read").within("'" + path + "'");
@@ -107,7 +107,7 @@ Status write_all(int fd, const void* from, size_t size) {
 }
 
 Result<File> create_file(const std::string& path) {
-  // What is there is emptied only once it is known to be a regular file.
+  // The file is truncated only once it is known to be regular.
   File file(open(path.c_str(), O_WRONLY | O_CREAT | kCareful, kFileMode));
   if (!file) return failed(path);
   if (!is_regular(file)) return not_regular(path);

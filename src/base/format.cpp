@@ -21,7 +21,7 @@ std::string format(const char* fmt, ...) {
 
 namespace {
 
-// Length of the UTF-8 sequence at `at`, or 0 if there is none (RFC 3629).
+// Returns the length of the UTF-8 sequence at `at`, or 0 if there is none (RFC 3629).
 size_t sequence_length(const std::string& text, size_t at) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   auto follows = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -29,7 +29,7 @@ size_t sequence_length(const std::string& text, size_t at) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead <= 0xdf) return follows(at + 1) ? 2 : 0;
   if (lead >= 0xe0 && lead <= 0xef) {
-    // The sequence must not be longer than needed, nor encode half of a surrogate pair.
+    // Refuses sequences longer than necessary, and halves of surrogate pairs.
     if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)) return 0;
     return follows(at + 1) && follows(at + 2) ? 3 : 0;
   }
@@ -40,8 +40,8 @@ size_t sequence_length(const std::string& text, size_t at) {
   return 0;
 }
 
-// Returns whether a valid sequence is a control character that terminals obey, or a mark that makes
-// a line read in another order than it is stored.
+// Whether a valid sequence is a control character that terminals obey, or a mark that changes the
+// order in which a line is displayed.
 bool is_control(const std::string& text, size_t at, size_t length) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
   if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
@@ -98,13 +98,13 @@ bool is_printable(const std::string& text) {
 std::string short_text(const std::string& text, size_t most) {
   if (text.size() <= most) return printable(text);
   size_t end = most > 3 ? most - 3 : 0;
-  // The cut must not fall within a character, whose later bytes begin with the bits 10.
+  // Do not cut within a character: its bytes after the first begin with the bits 10.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return printable(text.substr(0, end)) + "...";
 }
 
 std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);  // without a slash, npos + 1: from the beginning
+  return path.substr(path.rfind('/') + 1);  // without a slash npos + 1 is 0
 }
 
 std::string folder_name(const std::string& path) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids that lie row by row, as masks, maps and pictures do, by numbers that are signed, as places
-// in pictures are. Products are of size_t: a picture may have more pixels than an int counts.
+// Sizes and indices of grids that are stored row by row, such as masks and pictures. Coordinates
+// are signed; products are size_t, because a picture may have more pixels than an int can count.
 #pragma once
 
 #include <cstddef>
 
 namespace dvnn {
 
-/// The number of cells. Neither number is negative.
+/// Returns the number of cells. Arguments must not be negative.
 constexpr size_t grid_size(int columns, int rows) {
   return static_cast<size_t>(columns) * static_cast<size_t>(rows);
 }
 
-/// The index of a cell of a grid of so many columns. No number is negative.
+/// Returns the index of a cell in a grid of `columns` columns. Arguments must not be negative.
 constexpr size_t grid_index(int column, int row, int columns) {
   return static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column);
 }

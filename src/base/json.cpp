@@ -18,7 +18,7 @@ namespace dvnn {
 
 namespace {
 
-// Counts without parsing; the parser finds invalid JSON later.
+// Counts values without parsing; invalid JSON is left to the parser.
 Status check_extent(const std::string& text) {
   constexpr size_t kMaxGroups = size_t{6}
                                 << 20;  // lists, objects and strings: a hundred bytes each
@@ -52,7 +52,7 @@ Status check_extent(const std::string& text) {
   return {};
 }
 
-// A string that ends early once its reader is to stop.
+// Gives a string to the parser in blocks, and ends early when cancelled.
 class CancellableText : public std::streambuf {
  public:
   CancellableText(const std::string& text, const Cancellation* cancellation)
@@ -99,8 +99,9 @@ Result<Json> parse_json(const std::string& text, const std::string& what,
 
 namespace {
 
-// JSON is shown on terminals, too: what printable() (format.h) takes away is escaped, which readers
-// of JSON do not notice. Within ASCII, JSON itself escapes all but DEL.
+// Appends JSON so that it is safe on terminals: characters that printable() (format.h) would
+// replace are escaped, which makes no difference to readers of JSON. Within ASCII, JSON escapes all
+// of them but DEL.
 void append_harmless(std::string_view json, std::string* to) {
   for (size_t i = 0; i < json.size();) {
     const auto byte = [&](size_t at) { return static_cast<uint32_t>(json[i + at]) & 0xffU; };
@@ -139,7 +140,7 @@ std::string json_text(const OrderedJson& value, int indent, bool ascii) {
   return harmless_text(value, indent, ascii);
 }
 
-// Most strings need no escape at all.
+// Most strings need no escapes.
 void append_json(std::string_view text, std::string* to) {
   const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
   if (std::all_of(text.begin(), text.end(), plain)) {
@@ -150,8 +151,8 @@ void append_json(std::string_view text, std::string* to) {
 }
 
 void append_json(double number, std::string* to) {
-  // Numbers of documents are rounded, and a whole value takes many times as long: these are written
-  // as nlohmann's writes them, with no more decimals than they were rounded to.
+  // Numbers in documents are rounded, and formatting a double takes many times as long. Those with
+  // at most four decimals are formatted here, with the same result as nlohmann's.
   constexpr double kScale = 1e4, kMost = 1e9;
   if (!(std::fabs(number) < kMost) || std::round(number * kScale) / kScale != number) {
     *to += Json(number).dump();
@@ -175,7 +176,7 @@ void let_go(Json* value) noexcept {
 
 std::string shown(const Json& value) {
   constexpr size_t kMost = 40;
-  // Lists and objects are shown by their kind only, because their text may be of any length.
+  // Lists and objects are represented by their kind, because their text may be very long.
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
   return short_text(json_text(value), kMost);
 }
@@ -236,7 +237,7 @@ double JsonReader::number(const char* name, double fallback) {
   const Json* value = member(name);
   if (!value) return fallback;
   const double number = value->is_number() ? value->get<double>() : NAN;
-  // Readers store numbers as floats, so the value must be finite as a float.
+  // Callers store numbers as floats, so the value must be finite as a float.
   if (!std::isfinite(static_cast<float>(number))) {
     fail(name, shown(*value) + " is not a finite number");
     return fallback;
@@ -283,7 +284,7 @@ std::vector<float> JsonReader::unpacked(const char* name, const Json& text, size
     return {};
   }
   std::vector<float> out(bytes->size() / sizeof(float));
-  // An empty vector's data may be null, which memcpy() does not take.
+  // memcpy() must not be given null, which an empty vector's data may be.
   if (!out.empty()) std::memcpy(out.data(), bytes->data(), bytes->size());
   const auto is_finite = [](float number) { return std::isfinite(number); };
   if (std::all_of(out.begin(), out.end(), is_finite)) return out;

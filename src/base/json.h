@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON: nlohmann's values, and reading what may be hostile: every access is checked, every error
-// names the field. A value throws where it is asked for what it is not; what comes from outside is
-// asked for its kind first, by JsonReader or is_...(). A constant value has no check in its [], so
-// at() is what reads.
+// JSON: nlohmann's values, and checked reading of untrusted ones, in which every error names the
+// field. A value throws if it is used as another type, so untrusted values are read by JsonReader
+// or checked by is_...() first. operator[] of a constant value checks nothing; at() does.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +20,31 @@ extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace dvnn {
 
-/// The only way from a string to JSON. Deeper nesting than kMaxJsonDepth is an error, and so are so
-/// many lists, objects and values that they would take far more memory than the string. The reason:
-/// copies and strings of nested values recurse, and a deep one would end the process.
-/// `what` names the string in errors.
+/// Parses a string; no other function does. Refuses nesting deeper than kMaxJsonDepth, because
+/// copies and strings of nested values recurse and a deep one would overflow the stack, and more
+/// lists, objects and values than its limits of memory. `what` names the string in errors.
 Result<Json> parse_json(const std::string& text, const std::string& what,
                         const Cancellation* cancellation = nullptr);
 constexpr int kMaxJsonDepth = 64;
 
-/// Checks that parse_json() would accept a string of this size and depth; for code that writes one.
+/// Checks that parse_json() would accept a string's size and depth; for code that writes JSON.
 Status check_json_extent(const std::string& text, const std::string& what);
 
-/// A value as text, on one line, or with `indent` spaces a level. What is no UTF-8 is replaced, and
-/// what terminals obey is escaped; with `ascii` all that is not ASCII. Numbers become the shortest
-/// text from which they can be read again.
+/// Returns a value as text, on one line or indented by `indent` spaces per level. Invalid UTF-8 is
+/// replaced. Characters that terminals obey are escaped; with `ascii`, all that are not ASCII.
+/// Numbers have the shortest form that reads back the same.
 std::string json_text(const Json& value, int indent = -1, bool ascii = false);
 std::string json_text(const OrderedJson& value, int indent = -1, bool ascii = false);
 
-/// Appends a string or a number as json_text() writes it.
+/// Appends a string or number in the form of json_text().
 void append_json(std::string_view text, std::string* to);
 void append_json(double number, std::string* to);
 
-/// Empties a value without taking memory: for that, a value that ends takes some, and where there
-/// is none the process ends. So what a running pipeline lets go of is emptied first. As deep as
-/// parse_json() reads.
+/// Empties a value without allocating. The destructor of a nested value allocates, and terminates
+/// the process if it cannot, so a running pipeline empties values first. Recurses as deep as
+/// parse_json() allows.
 void let_go(Json* value) noexcept;
-/// Does so at the end of a block.
+/// Calls let_go() at the end of a scope.
 class JsonEnd {
  public:
   explicit JsonEnd(Json* value) : value_(value) {}
@@ -58,11 +56,11 @@ class JsonEnd {
   Json* const value_;
 };
 
-/// A value as a message shows it: short, and on one line.
+/// Returns a value as a message shows it: short, and on one line.
 std::string shown(const Json& value);
 
-/// Numbers as a member of an object: an array, or where they are many, base64 of them as
-/// little-endian binary32, which takes a quarter of the room and is read many times as fast.
+/// Returns numbers as a member of an object: an array, or for many numbers base64 of little-endian
+/// binary32, which needs a quarter of the space and is much faster to read.
 Json packed_numbers(const std::vector<float>& numbers);
 
 /// Reads the members of one JSON object. The first problem is kept; check status() once at the end:
@@ -83,14 +81,14 @@ class JsonReader {
   bool boolean(const char* name, bool fallback);
   std::string text(const char* name);
   std::string text(const char* name, const std::string& fallback);
-  /// An array of finite numbers with at most `max_count` entries, or what packed_numbers() makes of
-  /// them; absent: empty.
+  /// Returns an array of at most `max_count` finite numbers, also from the form of
+  /// packed_numbers(). Absent: empty.
   std::vector<float> numbers(const char* name, size_t max_count);
-  /// An array of integers in [min, max] with at most `max_count` entries; absent: empty.
+  /// Returns an array of at most `max_count` integers in [min, max]. Absent: empty.
   std::vector<int> integers(const char* name, int64_t min, int64_t max, size_t max_count);
-  /// A member of any type, or null if it is absent.
+  /// Returns a member of any type, or null if it is absent.
   const Json* member(const char* name);
-  /// Records a problem that the caller found: "field 'name' of what: problem".
+  /// Records a problem found by the caller: "field 'name' of what: problem".
   void fail(std::string_view name, std::string_view problem);
 
   bool ok() const { return error_.empty(); }

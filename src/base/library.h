@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared libraries that users bring.
+// Loads shared libraries that users provide.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,18 +10,18 @@
 
 namespace dvnn {
 
-/// An error for what dlopen() would wait for or cannot load: named pipes, devices, and files
-/// without bytes, as those of /proc, of which some wait for their next line. What is not there is
-/// none.
+/// Returns an error for paths on which dlopen() would block or fail: named pipes, devices and empty
+/// files (those of /proc have size 0, and some block until the next line). A missing file is not an
+/// error.
 Status check_library(const std::string& path);
 
-/// Loads the library at `path`, and never one of the system's of that name. kNotFound: no such file
-/// exists; kIo: the file cannot be loaded, and why.
+/// Loads the library at `path`, and never a system library of that name. Returns kNotFound if there
+/// is no such file, kIo with the reason if it cannot be loaded.
 Result<void*> open_library(const std::string& path);
 
-/// Loads the library at `path` and returns the list of its classes, that which the function called
-/// `symbol` gives; `header` declares it. Errors begin with `where`. The code stays loaded for the
-/// life of the process, because C++ libraries cannot be unloaded safely.
+/// Loads the library at `path` and returns the list of classes that its function `symbol` returns;
+/// `header` declares that function. Errors begin with `where`. The code stays loaded for the life
+/// of the process, because C++ libraries cannot be unloaded safely.
 template <typename Class>
 Result<const Class* const*> open_classes(const std::string& where, const std::string& path,
                                          const char* symbol, const char* header) {

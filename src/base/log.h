@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log of what happens inside, for somebody who looks for a cause. The libraries write it; what
-// uses them says where it goes: the plugins to GStreamer's debug log, `dvnet -v` to stderr. Without
-// a sink a line costs the comparison of a pointer.
+// A log of internal events for diagnosis. Libraries write it; programs decide where it goes: the
+// plugins to GStreamer's debug log, `dvnet -v` to stderr. Without a sink, a line costs one
+// comparison of a pointer.
 #pragma once
 
 namespace dvnn::log {
 
-/// One idea each; GStreamer's categories are called so.
+/// Subjects of lines, with the names of GStreamer's categories.
 enum class Topic { kDevice, kNetwork, kPublisher, kSpool };
 inline constexpr Topic kTopics[] = {Topic::kDevice, Topic::kNetwork, Topic::kPublisher,
                                     Topic::kSpool};
 
-/// How often such a line comes: of what may be wrong, of what happens rarely, of each change of
-/// state, of each message or run.
+/// How serious or frequent a line is: something may be wrong, a rare event, each change of state,
+/// each message or run.
 enum class Level { kWarning, kInfo, kDebug, kEach };
 
-/// The topic's name, as a category of GStreamer's has it: "dvdevice".
+/// Returns a topic's name, which is that of the GStreamer category: "dvdevice".
 const char* name_of(Topic topic);
-/// What the topic's lines are about, in a few words.
+/// Returns a short description of a topic.
 const char* subject_of(Topic topic);
 
-/// Where lines go. Both functions are called from any thread.
+/// Receiver of lines. Its functions are called from any thread.
 struct Sink {
   bool (*wants)(Topic topic, Level level);
   void (*write)(Topic topic, Level level, const char* file, int line, const char* text);
 };
 
-/// Connects the sink, which must last as long as the process; null: nobody reads the log.
+/// Sets the sink, which must exist until the process ends. Null: no log.
 void connect(const Sink* sink);
 
-/// Whether a line would be read; else it is not worth making.
+/// Whether a sink wants such lines. If not, they need not be formatted.
 bool is_wanted(Topic topic, Level level);
 
-/// Writes a line. DVNN_LOG asks first whether somebody reads it.
+/// Writes a line. DVNN_LOG calls this only if is_wanted().
 void write(Topic topic, Level level, const char* file, int line, const char* text, ...)
     __attribute__((format(printf, 5, 6)));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enumerations as strings: one table per enum, of names or of rows that have a name, looked up both
-// ways.
+// Converts enumerations to and from strings: each enum has one table of names, or of rows with a
+// name.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace dvnn {
 
-/// Names in memory, each `step` bytes behind the one before.
+/// An array of names in memory, `step` bytes apart.
 struct Names {
   const char* const* first;
   size_t count, step;
@@ -29,12 +29,12 @@ Names names_of(const Row (&table)[N]) {
   return {&table[0].name, N, sizeof table[0]};
 }
 
-/// The place of a name that is `text`. An unknown name is an error that says what kind of name it
-/// is (`what`) and lists the known ones.
+/// Returns the index of the name `text`. The error tells the kind of name (`what`) and lists the
+/// known ones.
 Result<size_t> find_name(std::string_view text, const Names& known, const char* what);
 
-/// The value whose name is `text`, in a table in the order of the enum (from 0); else find_name()'s
-/// error.
+/// Returns the value whose name is `text`, in a table in the order of the enum from 0. Errors are
+/// those of find_name().
 template <typename Enum, typename Row, size_t N>
 Result<Enum> parse_name(std::string_view text, const Row (&table)[N], const char* what) {
   DVNN_ASSIGN(const size_t place, find_name(text, names_of(table), what));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in users' texts, whose point is a point in every locale: sscanf() wants a comma in some.
+// Parses numbers with a decimal point in every locale; sscanf() expects a comma in some.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,13 @@
 
 namespace dvnn {
 
-/// Takes spaces off the text's beginning.
+/// Removes spaces from the beginning of the text.
 inline void take_spaces(std::string_view* text) {
   text->remove_prefix(std::min(text->find_first_not_of(" \t\n\r"), text->size()));
 }
 
-/// Takes a finite number off the text's beginning, and spaces around it; false if there is none.
+/// Removes a finite number and the spaces around it from the beginning of the text. Returns false
+/// if there is none.
 inline bool take_real(std::string_view* text, double* value) {
   take_spaces(text);
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *value);

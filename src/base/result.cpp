@@ -19,8 +19,8 @@ Error Error::within(const std::string& context) const& {
 
 namespace {
 
-// What an Error becomes where there is no memory to keep it: what reports missing memory must not
-// need some for that.
+// The error that replaces one for which there is no memory. It is static, so that reporting a lack
+// of memory needs none.
 Error* no_memory() {
   static Error error(ErrorCode::kNoMemory, "no memory");
   return &error;

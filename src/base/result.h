@@ -12,7 +12,7 @@ enum class ErrorCode {
   kNotFound,         // a file, layer or library that was named does not exist
   kIo,               // reading or writing failed
   kMalformed,        // a file or description breaks its own format
-  kUnsupported,      // well formed, but beyond what we can do
+  kUnsupported,      // well formed, but not supported
   kInvalidArgument,  // the caller's value is out of range
   kLimit,            // larger than a limit that the message names
   kDevice,           // the device refused or was lost
@@ -35,12 +35,12 @@ struct Error {
   Error& operator=(Error&& other) noexcept;
   ~Error();
 
-  /// The same error with "context: " before its message.
+  /// Returns the error with "context: " in front of its message.
   Error within(const std::string& context) const&;
 };
 
-/// The Error of a Result that has one, apart from it: a Result is made, moved and dropped at every
-/// call, and there is hardly ever an error in it. What is done with one is compiled once.
+/// The error of a Result, or none. It is on the heap, because Results are passed at every call and
+/// rarely have an error; its code is compiled once, for all types of Result.
 class Failure {
  public:
   Failure() = default;
@@ -76,7 +76,7 @@ class [[nodiscard]] Result {
   T& value() { return *value_; }
   const T& value() const { return *value_; }
   const Error& error() const { return *failure_; }
-  /// Its error, which it no longer has then.
+  /// Moves the error out of the Result.
   Failure take_failure() { return std::move(failure_); }
 
  private:

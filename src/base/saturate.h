@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products of numbers that a hostile file chooses. They saturate instead of wrapping, so
-// that no sum of large costs looks small.
+// Sums and products of untrusted numbers. They saturate instead of wrapping, so that a sum of large
+// costs never looks small.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace dvnn {
 
-/// Larger than any sensible limit, yet the sum of two of them does not wrap.
+/// Larger than any sensible limit; the sum of two of them does not wrap.
 constexpr uint64_t kSaturated = UINT64_MAX / 4;
 
 inline uint64_t saturating_sum(uint64_t a, uint64_t b) {
@@ -19,7 +19,7 @@ inline uint64_t saturating_product(uint64_t a, uint64_t b) {
   return b != 0 && a > kSaturated / b ? kSaturated : a * b;
 }
 
-/// The product of several numbers; negative ones count as 0.
+/// Returns the product of several numbers; negative ones count as 0.
 template <typename... Numbers>
 uint64_t saturating_product_of(Numbers... numbers) {
   uint64_t result = 1;

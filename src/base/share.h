@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work that threads share: a slot's run lends the device's threads to the layers, and a layer
-// cuts its work in pieces without knowing whose threads do them.
+// splits its work without knowing which threads do it.
 #pragma once
 
 #include <type_traits>
 
 namespace dvnn {
 
-/// Calls call(work, i) for i in 0..count-1, each once, on any threads, and returns when all have
-/// returned.
+/// Calls call(work, i) once for each i in 0..count-1, on any threads, and returns when all calls
+/// have.
 using ShareFunction = void (*)(int count, void (*call)(void* work, int i), void* work);
 
-/// Lends `function` to this thread while it lives; null: this thread does its work alone.
+/// Lends `function` to this thread during its lifetime. Null: this thread works alone.
 class SharedThreads {
  public:
   explicit SharedThreads(ShareFunction function);
@@ -24,9 +24,9 @@ class SharedThreads {
   ShareFunction before_;
 };
 
-/// Calls f(i), which takes an int or a size_t, for i in 0..count-1, on the threads that are lent to
-/// this one. The pieces must not depend on one another nor on the number of threads, so that
-/// results do not, and throw nothing.
+/// Calls f(i), with an int or a size_t, for i in 0..count-1, on the threads lent to this one. Calls
+/// must not depend on each other nor on the number of threads, so that results do not, and must not
+/// throw.
 template <typename F>
 void share(int count, F&& f) {
   const ShareFunction shared = count > 1 ? SharedThreads::current() : nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view of contiguous elements: pointer and count (std::span is C++20).
+// A view of contiguous elements: pointer and size (std::span is C++20).
 #pragma once
 
 #include <cstddef>

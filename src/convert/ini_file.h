@@ -18,8 +18,7 @@ struct IniFile {
   bool quantise = true;
   bool hwc = true;  // the device's buffers are in rows of pixels (kHwc8)
   bool generates_source = false, generates_dot = false, verbose = false;
-  std::string
-      custom_layer;  // a Python file, which is not run; --layer-types must declare its types
+  std::string custom_layer;        // a Python file; not run, --layer-types replaces it
   std::vector<std::string> notes;  // ignored options, and defaults worth mentioning
 };
 

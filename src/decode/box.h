@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes as decoders have them (kernels/prior.h) and as objects do.
+// Converts boxes of decoders (kernels/prior.h) to those of objects.
 #pragma once
 
 #include "image/view.h"
@@ -10,7 +10,7 @@ namespace dvnn::decode {
 using kernels::Box;
 using kernels::ScoredBox;
 
-/// The box in double precision, as objects have it.
+/// Returns the box in double precision, for an object.
 inline image::Corners to_corners(const Box& box) {
   return {double{box.x0}, double{box.y0}, double{box.x1}, double{box.y1}};
 }

@@ -16,7 +16,7 @@
 namespace dvnn::decode {
 namespace {
 
-constexpr size_t kLongestName = 64;    // of a decoder
+constexpr size_t kLongestName = 64;    // of a decoder's name
 constexpr size_t kMaxFileBytes = 255;  // of a library's file name
 
 objects::Kind kind_of(const dvnn_decoder_class& type) {
@@ -87,7 +87,7 @@ class LibraryDecoder final : public Decoder {
   std::vector<const float*> in_;
 };
 
-// The folders in which libraries are that network files may name.
+// Returns the folders for libraries that network files may name.
 std::vector<std::string> folders() {
   const char* list = environment("DVNN_DECODER_PATH");
   std::vector<std::string> found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoders from a library that a user brings (include/dvnn_decoder.h). A network file may name the
-// library, but only by its file's name: files are not trusted, so what they name is looked for in
-// folders that the machine's owner has set aside for it, and nowhere else.
+// Decoders in libraries that users provide (include/dvnn_decoder.h). A network file may name a
+// library, but only by file name, because such files are not trusted: it must be in a folder that
+// the machine's owner has set aside for them.
 #pragma once
 
 #include <map>
@@ -22,15 +22,15 @@ class CustomDecoders {
   /// because C++ libraries cannot be unloaded safely.
   static Result<std::shared_ptr<const CustomDecoders>> open(const std::string& path);
 
-  /// Loads the library that a network file names: one of that name in a folder of
-  /// $DVNN_DECODER_PATH, or else in LIBDIR/gst-dvnn/decoders.
+  /// Loads the library that a network file names, from a folder of $DVNN_DECODER_PATH or else from
+  /// LIBDIR/gst-dvnn/decoders.
   static Result<std::shared_ptr<const CustomDecoders>> open_named(const std::string& name);
 
-  /// Makes the decoder of that name; null if the library has none.
+  /// Creates the decoder `name`, or returns null if the library has none of that name.
   Result<std::unique_ptr<Decoder>> create(const std::string& name, const Json& params,
                                           Span<const NamedOutput> outputs) const;
 
-  /// Their names, with commas between, for error messages.
+  /// Returns the decoders' names, separated by commas, for error messages.
   std::string names() const;
   const std::string& path() const { return path_; }
 

@@ -14,16 +14,16 @@
 namespace dvnn::decode {
 namespace {
 
-// Limits of one object, and of all objects of a call.
+// Limits per call and per object.
 constexpr size_t kMaxFound = 65536;
 constexpr size_t kMaxPoints = 4096, kMaxNumbers = 4096, kMaxEmbedding = 65536;
 constexpr size_t kMaxTextBytes = 4096, kMaxTitleBytes = 256;
 constexpr int32_t kMaxMaskSide = 8192, kMaxClass = 1 << 20;
 constexpr size_t kMaxBytes = size_t{64} << 20;
-// No network sees things so many inputs away.
+// Limit of coordinates, in inputs; no network sees farther.
 constexpr float kFarthest = 1000;
 
-// Reads no more than `most` bytes of a library's text.
+// Copies at most `most` bytes of a library's text.
 std::string text_of(const char* text, size_t most) {
   if (!text) return {};
   return short_text(std::string(text, strnlen(text, most + 1)), most);
@@ -38,7 +38,7 @@ bool is_place(float x0, float y0, float x1, float y1) {
          std::abs(y1) <= kFarthest && x1 > x0 && y1 > y0;
 }
 
-// A list that a library gives: a count needs memory, and has an end.
+// Checks a list from a library: with a count there must be memory, and the count is limited.
 template <typename T>
 Status check_list(const T* list, size_t count, size_t most, const char* what) {
   if (count == 0 || (list && count <= most)) return {};
@@ -63,7 +63,7 @@ Status check_mask(const dvnn_object& object) {
                                          width, height, kMaxMaskSide)};
 }
 
-// Points that are not numbers, or absurdly far away, were not seen.
+// Points with NaN or absurd coordinates count as not seen.
 objects::Point point_of(const dvnn_point& from) {
   objects::Point point{0, 0, 0};
   if (!(std::abs(from.x) <= kFarthest && std::abs(from.y) <= kFarthest)) return point;
@@ -92,7 +92,7 @@ void CustomObjects::begin(float threshold) {
   found_.clear();
 }
 
-// A C library calls this: nothing may be thrown through it.
+// Called by C libraries, through which no exception may pass.
 int CustomObjects::take(const dvnn_objects* self, const dvnn_object* object) noexcept {
   auto* own = const_cast<CustomObjects*>(static_cast<const CustomObjects*>(self));
   if (!own->mistake_.ok()) return 1;
@@ -128,7 +128,7 @@ Status CustomObjects::copy_lists(const dvnn_object& from, objects::Object* to) {
 }
 
 void CustomObjects::copy_mask(const dvnn_object& from, objects::Object* to) {
-  // A part of the input that is none is the network's doing: the object goes without its mask.
+  // A mask's place without an area comes from the network, so the object only loses its mask.
   if (!from.mask || !is_place(from.mask_x0, from.mask_y0, from.mask_x1, from.mask_y1)) return;
   to->mask.place = {double{from.mask_x0}, double{from.mask_y0}, double{from.mask_x1},
                     double{from.mask_y1}};
@@ -137,7 +137,7 @@ void CustomObjects::copy_mask(const dvnn_object& from, objects::Object* to) {
   std::copy_n(from.mask, cells_of(from), to->mask.cells.resize(cells_of(from)));
 }
 
-// Takes the object; returns false if it is left out.
+// Takes an object. Returns false if it is left out.
 Result<bool> CustomObjects::take(const dvnn_object& from) {
   if (from.class_id < 0 || from.class_id > kMaxClass) {
     return Error{ErrorCode::kMalformed,
@@ -152,7 +152,7 @@ Result<bool> CustomObjects::take(const dvnn_object& from) {
   return filled;
 }
 
-// Fills `to`; returns false if the object is of no use.
+// Fills `to`. Returns false if the object has no use.
 Result<bool> CustomObjects::fill(const dvnn_object& from, objects::Object* to) {
   objects::Object& object = *to;
   object.kind = kind_;
@@ -162,7 +162,7 @@ Result<bool> CustomObjects::fill(const dvnn_object& from, objects::Object* to) {
   object.box = image::Corners{0, 0, 1, 1};
   if (has_place(kind_))
     object.box = {double{from.x0}, double{from.y0}, double{from.x1}, double{from.y1}};
-  // Before it is copied.
+  // checked before copying
   const size_t cells = cells_of(from);
   DVNN_TRY(copy_lists(from, &object));
   if (from.n_embedding > 0 && !are_finite(from.embedding, from.n_embedding)) return false;
@@ -175,7 +175,7 @@ Result<bool> CustomObjects::fill(const dvnn_object& from, objects::Object* to) {
   return true;
 }
 
-// Leaves in order_ those that no better one of their class overlaps.
+// Leaves in order_ the objects that no better one of their class overlaps.
 void CustomObjects::suppress() {
   boxes_.clear();
   for (const objects::Object& object : found_) {

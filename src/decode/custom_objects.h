@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects of a user's decoder: checked, copied and suppressed as our own decoders' objects are.
+// Collects objects from users' decoders: checks, copies and suppresses them like those of our own
+// decoders.
 #pragma once
 
 #include <vector>
@@ -11,18 +12,18 @@
 
 namespace dvnn::decode {
 
-/// Takes objects from a library's code. Numbers that come from the network may be anything: objects
-/// with a NaN or without a size are left out. What only a mistake in the library gives (a count
-/// without memory, a size that makes no sense) is an error. For one thread at a time.
+/// Takes objects from a library. Values that come from the network may be anything, so objects with
+/// NaN or without a size are left out. Values that only a mistake in the library explains (a count
+/// without memory, an impossible size) are errors. Used by one thread at a time.
 class CustomObjects final : public dvnn_objects {
  public:
   CustomObjects(objects::Kind kind, bool suppresses, float nms_threshold);
   CustomObjects(const CustomObjects&) = delete;
   CustomObjects& operator=(const CustomObjects&) = delete;
 
-  /// Before each call of the library.
+  /// Call before each call of the library.
   void begin(float threshold);
-  /// Appends what was taken, best first; or the first mistake.
+  /// Appends the collected objects, best first, or returns the first error.
   Status finish(objects::Objects* out);
 
  private:
@@ -36,7 +37,7 @@ class CustomObjects final : public dvnn_objects {
   objects::Kind kind_;
   bool suppresses_;
   float nms_threshold_, threshold_ = 0;
-  size_t bytes_ = 0;  // of what objects hold, in this call
+  size_t bytes_ = 0;  // of the objects' data in this call
   Status mistake_;
   objects::Objects found_;
   std::vector<kernels::Box> boxes_;

@@ -22,8 +22,8 @@ struct Entry {
 constexpr Entry kDecoders[] = {DVNN_DECODERS(DVNN_ENTRY)};
 #undef DVNN_ENTRY
 
-// Wraps every decoder. It refuses outputs that the decoder was not made for, because a tensor's
-// description may come from another element or from an older network, and it lets no exception out.
+// Wraps every decoder. Refuses outputs for which the decoder was not created, because a tensor's
+// description may come from another element or an older network, and stops exceptions.
 class CheckedDecoder final : public Decoder {
  public:
   CheckedDecoder(std::unique_ptr<Decoder> decoder, Span<const NamedOutput> outputs)
@@ -57,7 +57,7 @@ class CheckedDecoder final : public Decoder {
   std::vector<NamedOutput> outputs_;
 };
 
-// A decoder that is not ours. `known` lists those that are.
+// Creates a decoder from a library. `known` lists our own decoders for the error.
 DecoderResult create_custom(const std::string& name, const Json& params,
                             Span<const NamedOutput> outputs, const CustomDecoders* library,
                             const std::string& known) {
@@ -131,7 +131,7 @@ Json* image_of_rule(Json* params) {
 
 void set_input_size(const std::string& name, const image::Size& input, Json* params) {
   if (!params->is_object()) return;
-  ImageOwner find_owner = own_image;  // of a library's decoder
+  ImageOwner find_owner = own_image;  // the default, for decoders of libraries
   for (const Entry& entry : kDecoders) {
     if (name == entry.name) find_owner = entry.image;
   }

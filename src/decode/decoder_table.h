@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoders, listed once: a row is a decoder's name in network files, the function that makes
-// it, which stands in the decoder's own file, and where its parameters have the size of the
-// network's input. docs/decoders.md has the parameters.
+// The table of decoders: each row has a name in network files, the function that creates the
+// decoder (in its own file), and where its parameters have the size of the network's input.
+// docs/decoders.md describes the parameters.
 #pragma once
 
 #include "decode/decoder.h"
@@ -26,15 +26,15 @@ namespace dvnn::decode {
 
 using DecoderResult = Result<std::unique_ptr<Decoder>>;
 
-/// Where among a decoder's parameters "image" belongs, [width, height] of the network's input in
-/// pixels; null where the decoder does not ask for it.
+/// Returns the object among a decoder's parameters that "image" belongs to, [width, height] of the
+/// network's input in pixels, or null if the decoder needs none.
 using ImageOwner = Json* (*)(Json* params);
 Json* no_image(Json* params);
 Json* own_image(Json* params);
-/// Of numbers in pixels, which "unit" says: pixels by default, and fractions by default.
+/// For numbers whose unit is the parameter "unit": pixels by default, or fractions by default.
 Json* image_of_pixels(Json* params);
 Json* image_if_pixels(Json* params);
-/// Of anchors that a rule makes.
+/// For anchors that a rule makes from the size.
 Json* image_of_rule(Json* params);
 
 #define DVNN_DECLARE(name, create, image) \

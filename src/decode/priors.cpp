@@ -16,7 +16,7 @@ using kernels::kMaxPriorGrid;
 using kernels::kMaxPriorList;
 using kernels::PriorBoxParams;
 
-constexpr int64_t kMaxPriors = 1 << 20;  // far above any detector's; bounds memory
+constexpr int64_t kMaxPriors = 1 << 20;  // far more than any detector has; bounds memory
 
 struct Size {
   float w, h;
@@ -32,7 +32,7 @@ std::vector<std::vector<float>> number_lists(JsonReader* in, const char* name) {
   }
   static const Json kNone = Json::array();
   for (const Json& item : *value) {
-    // json's own type checks are used instead of get<>(), which would throw.
+    // Checks types explicitly, because get<>() would throw.
     std::vector<float> list;
     for (const Json& n : item.is_array() && item.size() <= kMaxPriorList ? item : kNone) {
       const float v = n.is_number() ? n.get<float>() : 0.0f;
@@ -47,7 +47,7 @@ std::vector<std::vector<float>> number_lists(JsonReader* in, const char* name) {
   return lists;
 }
 
-// A grid of cells with the same centre-form anchors (relative to the picture) in each.
+// Adds a grid of cells with the same centre-form anchors (relative to the picture) in each.
 void add_grid(int cols, int rows, const std::vector<Size>& sizes, std::array<float, 4> variance,
               std::vector<Prior>* priors) {
   for (int y = 0; y < rows; ++y) {

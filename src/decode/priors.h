@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Priors by the rules of detectors whose anchors live outside the model.
+// Computes priors by the rules of detectors whose models do not contain them.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace dvnn::decode {
 
 using kernels::Prior;
 
-/// Anchors by rule, for detectors whose model gives raw deltas. `rule["rule"]` is one of
+/// Computes anchors for detectors whose model gives raw deltas. `rule["rule"]` is one of
 ///   "min-boxes": {"image": [w, h], "strides": [8, ...], "min_boxes": [[10, 16, 24], ...]}
 ///      one grid of ceil(image / stride) cells per stride; square anchors of the given pixel sizes;
 ///      centre-form values clamped to 1 (the ultra-light face detectors' rule), unless "clamp" is

@@ -17,8 +17,8 @@ namespace dvnn::image {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sums += weight * (samples >> shift), of bytes or 16-bit values, T, at any address: a GstVideoMeta
-// may say that rows are an odd number of bytes apart.
+// sums += weight * (samples >> shift), for samples of type T at any address: a GstVideoMeta may
+// have rows an odd number of bytes apart.
 template <typename T>
 void AddRowOf(const uint8_t* HWY_RESTRICT row, int shift, float weight, size_t count,
               float* HWY_RESTRICT sums) {

@@ -13,8 +13,8 @@ namespace dvnn::image {
 
 class AreaTable {
  public:
-  /// Does what LaneTable::prepare() does. `row_samples` counts the samples of all components in a
-  /// row of the plane.
+  /// Prepares the tables, like LaneTable::prepare(). `row_samples` counts the samples of all
+  /// components in a row of the plane.
   void prepare(const std::vector<Component>& components, const AxisMapping& x, const AxisMapping& y,
                int row_bytes);
 

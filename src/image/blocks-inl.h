@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers for files that Highway compiles once per target. Such a file includes this one the way it
-// includes Highway's own -inl.h files.
+// Helpers for files that Highway compiles once per target. Include this like Highway's own -inl.h
+// files.
 
 #if defined(DVNN_IMAGE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVNN_IMAGE_BLOCKS_INL_H_
@@ -16,14 +16,14 @@ namespace dvnn::image {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
-/// Returns whether vectors of that tag have at most 16 bytes. Highway's own macros for this are
-/// named differently in each version.
+/// Whether vectors of tag D have at most 16 bytes. Highway's macros for this have other names in
+/// each version.
 template <class D>
 constexpr bool IsOneBlock() {
   return hwy::HWY_NAMESPACE::MaxLanes(D()) * sizeof(hwy::HWY_NAMESPACE::TFromD<D>) <= 16;
 }
 
-/// Returns a vector whose b-th 16 bytes are those at from + base[b].
+/// Returns a vector whose b-th 16 bytes are loaded from from + base[b].
 template <class D, std::enable_if_t<IsOneBlock<D>()>* = nullptr>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT from,
                                                  const uint32_t* HWY_RESTRICT base) {

@@ -9,7 +9,7 @@ CellTurn turn_of(const Transform& change) {
   return {change.swap_xy, change.scale_x < 0, change.scale_y < 0};
 }
 
-// The scales belong to the axes of what apply() makes: on the way back these are swapped last.
+// Scales belong to the axes of apply()'s result, so for the inverse they are swapped last.
 CellTurn turn_back(const Transform& change) {
   const bool x = change.scale_x < 0, y = change.scale_y < 0;
   return change.swap_xy ? CellTurn{true, y, x} : CellTurn{false, x, y};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of a byte per cell, such as masks: how they turn with the frame that they lie on.
+// Turns pictures with one byte per cell, such as masks, together with their frame.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,19 @@
 
 namespace dvnn::image {
 
-/// The way in which cells change places: the axes are swapped first, then the result is mirrored.
+/// How cells change places: first the axes are swapped, then the result is mirrored.
 struct CellTurn {
   bool swap_xy = false, mirror_x = false, mirror_y = false;
 
   bool moves() const { return swap_xy || mirror_x || mirror_y; }
 };
 
-/// Returns what becomes of cells whose place goes through change.apply(), or through
-/// change.invert().
+/// Returns the turn of cells whose place is mapped by change.apply(), or by change.invert().
 CellTurn turn_of(const Transform& change);
 CellTurn turn_back(const Transform& change);
 
-/// Writes the turned cells to `to`, which holds as many and does not overlap. Rows are `width`
-/// cells, from the top; with `swap_xy` the result's rows are `height` cells.
+/// Writes the turned cells to `to`, which has the same size and does not overlap. Rows are `width`
+/// cells, from the top; with `swap_xy`, rows of the result are `height` cells.
 void turn_cells(const CellTurn& turn, const uint8_t* from, int width, int height, uint8_t* to);
 
 }  // namespace dvnn::image

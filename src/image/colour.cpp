@@ -15,7 +15,7 @@ using F32 = hn::ScalableTag<float>;
 using I32 = hn::RebindToSigned<F32>;
 using U8 = hn::Rebind<uint8_t, F32>;
 
-// Rounded and clamped to 0..255.
+// Rounds and clamps to 0..255.
 HWY_INLINE hn::Vec<I32> ToLevel(hn::Vec<F32> value) {
   const F32 d;
   return hn::NearestInt(hn::Min(hn::Max(value, hn::Zero(d)), hn::Set(d, 255.0f)));
@@ -25,7 +25,7 @@ HWY_INLINE void StoreGray(hn::Vec<I32> levels, uint8_t* gray) {
   hn::StoreU(hn::DemoteTo(U8(), levels), U8(), gray);
 }
 
-// A pixel is a lane.
+// Stores one pixel per lane.
 HWY_INLINE void StorePixels(hn::Vec<I32> r, hn::Vec<I32> g, hn::Vec<I32> b, uint8_t* pixels) {
   const auto packed = hn::Or(hn::Or(r, hn::ShiftLeft<8>(g)), hn::ShiftLeft<16>(b));
   hn::StoreU(packed, I32(), reinterpret_cast<int32_t*>(pixels));
@@ -75,7 +75,7 @@ void GrayToPixels(const uint8_t* HWY_RESTRICT gray, size_t count, uint8_t* HWY_R
   }
 }
 
-// Byte kIndex of each lane.
+// Returns byte kIndex of each lane.
 template <int kIndex>
 HWY_INLINE hn::Vec<F32> ByteOf(hn::Vec<I32> pixels) {
   const auto low = hn::And(hn::ShiftRight<8 * kIndex>(pixels), hn::Set(I32(), 255));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of work: for each row of the result, the source rows that it needs become one row of u8
-// samples, which the writer turns into tensor elements.
+// For each row of the result, the source rows that it needs become one row of u8 samples, which the
+// writer turns into tensor elements.
 #include "image/converter.h"
 
 #include <algorithm>
@@ -26,13 +26,14 @@ namespace {
 
 constexpr int kMaxExtent = 32768;
 
-// Source: ITU-R BT.601, BT.709, BT.2020: weights of red and blue in luma.
+// Weights of red and blue in luma. Source: ITU-R BT.601, BT.709, BT.2020.
 struct Luma {
   float red, blue;
 };
 constexpr Luma kLuma[] = {{0.299f, 0.114f}, {0.2126f, 0.0722f}, {0.2627f, 0.0593f}};
 
-// R = luma + 2 (1 - red) v and so on, with luma = (Y - offset) * gain; of samples times `unit`.
+// R = luma + 2 (1 - red) v and so on, with luma = (Y - offset) * gain. Samples are multiplied by
+// `unit`.
 YuvMatrix make_matrix(Matrix matrix, bool full_range, float unit) {
   const float chroma_zero = 128.0f * unit;
   const Luma luma = kLuma[static_cast<int>(matrix)];
@@ -52,17 +53,17 @@ YuvMatrix make_matrix(Matrix matrix, bool full_range, float unit) {
   return m;
 }
 
-// One plane's components, and the rows that they become.
+// Components of a plane, and the tables that resample their rows.
 struct Stream {
   int plane = 0;
   size_t row_bytes = 0;  // in the frame
   ExpandedRows expanded;
-  // Bilinear and nearest.
+  // For bilinear and nearest.
   LaneTable lanes;
   std::vector<Tap> y;
-  // Area.
+  // For area.
   AreaTable area;
-  AlignedVector<float> fine;  // the row at hand, where it is not rounded at once
+  AlignedVector<float> fine;  // the current row, if it is rounded later
 
   PlaneRows rows(const FrameView& frame) {
     return {nth(frame.planes, plane), nth(frame.strides, plane),
@@ -91,13 +92,14 @@ struct Converter::Impl {
   TensorWriter writer;
   std::vector<Stream> streams;  // RGB or gray: one; YUV: Y, then UV or U and V
   YuvMatrix matrix;
-  // A slant: what `upright` makes of the part of the frame that it touches is sampled again.
+  // For a slant, `upright` converts the part of the frame around it to pixels, which are then
+  // sampled through an affine map.
   std::unique_ptr<Impl> upright;
-  AlignedVector<uint8_t> part;  // of the frame: pixels, with one more on each side
+  AlignedVector<uint8_t> part;  // pixels of that part, with a border of one pixel
   WarpSource warp;
-  std::vector<int32_t> steps_x, steps_y;  // along a row
-  std::array<double, 6> places{};         // of the tensor's pixels in the part: x, then y
-  AlignedVector<uint8_t> other_levels;    // gray for a tensor of pixels, or pixels for a gray one
+  std::vector<int32_t> steps_x, steps_y;  // along a row of the tensor
+  std::array<double, 6> places{};         // places of the tensor's pixels in the part: x, then y
+  AlignedVector<uint8_t> other_levels;  // gray for a tensor of pixels, or pixels for a gray tensor
   int channels = 0;
   size_t bytes = 0;
 
@@ -117,8 +119,8 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
                                  const std::vector<Component>& components) {
   const Component& c = components[0];
   const Geometry& g = geometry;
-  // 4:2:0 and 4:2:2 chroma lies on every second luma column (MPEG-2 siting, what H.264 assumes),
-  // and in 4:2:0 between two luma rows.
+  // 4:2:0 and 4:2:2 chroma is sited on every second luma column (MPEG-2 siting, which H.264
+  // assumes), and in 4:2:0 between two luma rows.
   AxisMapping x, y;
   x.source_start = g.source.x, x.source_size = g.source.w, x.target_size = g.columns();
   y.source_start = g.source.y, y.source_size = g.source.h, y.target_size = g.rows();
@@ -133,7 +135,7 @@ void Converter::Impl::add_stream(const FrameFormat& frame,
   stream.plane = c.plane;
   stream.row_bytes = static_cast<size_t>(info.is_565 ? k565Bytes * frame.width : bytes);
   if (info.is_565) {
-    // No sample beside the source's part is read, where all planes are of full size.
+    // Limits reading to the source's part, if all planes are of full size.
     stream.expanded.prepare(frame.width, g.source.x, g.source.x + g.source.w);
   }
   size_t lanes = 0;
@@ -158,7 +160,7 @@ void Converter::Impl::plan_streams(const FrameFormat& frame) {
   } else {
     add_stream(frame, {c[0]});
     if (channels == 1) {
-      // A gray tensor needs no chroma.
+      // a gray tensor needs no chroma
     } else if (c[1].plane == c[2].plane) {
       add_stream(frame, {c[1], c[2]});
     } else {
@@ -168,7 +170,7 @@ void Converter::Impl::plan_streams(const FrameFormat& frame) {
   }
 }
 
-// Y, U and V are interpolated as they are and rounded when they are RGB.
+// Y, U and V are interpolated unrounded, and rounded as RGB.
 void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels) {
   for (Stream& stream : streams) {
     const PlaneRows rows = stream.rows(frame);
@@ -187,7 +189,7 @@ void Converter::Impl::sample_yuv(const FrameView& frame, int y, uint8_t* levels)
   yuv_to_pixels(row, matrix, columns, levels);
 }
 
-// RGB and gray are rounded to u8 before anything else happens to them, as in a resized image.
+// RGB and gray are rounded to u8 first, as in a resized image.
 void Converter::Impl::sample_levels(const FrameView& frame, int y, uint8_t* levels) {
   Stream& stream = streams[0];
   const PlaneRows rows = stream.rows(frame);
@@ -214,7 +216,7 @@ void Converter::Impl::make_row(const FrameView& frame, int y, uint8_t* levels) {
   }
 }
 
-// Downscaling skips rows, so hardware prefetchers do not help; prefetch explicitly.
+// Prefetches explicitly, because downscaling skips rows and so defeats hardware prefetchers.
 void Converter::Impl::prefetch(const FrameView& frame, int y) const {
   for (const Stream& stream : streams) {
     if (static_cast<size_t>(y) >= stream.y.size()) return;
@@ -227,8 +229,8 @@ void Converter::Impl::prefetch(const FrameView& frame, int y) const {
   }
 }
 
-// The part of the frame that the slant touches becomes pixels of its own size, among pixels of the
-// padding colour; these are sampled.
+// The part of the frame around the slant is converted to pixels of its own size, bordered by the
+// padding colour, and these are sampled.
 Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor& tensor,
                                    const Slant& slant) {
   DVNN_TRY(slant.check());
@@ -237,7 +239,7 @@ Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor
   const auto in_y = [&](double share) { return all.y + share * all.h; };
   const double x0 = in_x(slant.x0), y0 = in_y(slant.y0);
   const double w = tensor.width, h = tensor.height;
-  // These map the tensor's pixels to the frame's, edges at whole numbers.
+  // Maps from the tensor's pixels to the frame's, with pixel edges at integers.
   const double xx = (in_x(slant.x1) - x0) / w, xy = (in_x(slant.x2) - x0) / h;
   const double yx = (in_y(slant.y1) - y0) / w, yy = (in_y(slant.y2) - y0) / h;
   const double area = xx * yy - xy * yx;
@@ -252,13 +254,13 @@ Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor
                 std::min({y0, y0 + yx * w, y0 + yy * h, y0 + yx * w + yy * h}),
                 std::max({x0, x0 + xx * w, x0 + xy * h, x0 + xx * w + xy * h}),
                 std::max({y0, y0 + yx * w, y0 + yy * h, y0 + yx * w + yy * h})};
-  constexpr double kFarthest = 8 * kMaxExtent;  // so that places are 32-bit numbers
+  constexpr double kFarthest = 8 * kMaxExtent;  // keeps places within 32 bits
   for (const double edge : {shown.part.x0, shown.part.y0, shown.part.x1, shown.part.y1}) {
     if (!(std::abs(edge) <= kFarthest)) {
       return Error{ErrorCode::kInvalidArgument, "an oriented region lies far beyond the frame"};
     }
   }
-  // Samples reach a pixel beyond the outermost centres.
+  // Samples reach one pixel beyond the outermost centres.
   const auto first = [](double edge, int start, int size) {
     return std::clamp(static_cast<int>(std::floor(edge)) - 1, start, start + size - 1);
   };
@@ -285,11 +287,11 @@ Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor
   upright->plan_streams(frame);
   warp.width = rect.w;
   warp.height = rect.h;
-  // Rows are written a little beyond their end.
+  // Rows may be written slightly beyond their end.
   warp.pitch = rect.w + 2;
   const size_t pixels = static_cast<size_t>(warp.pitch) * (static_cast<size_t>(rect.h) + 2);
   part.resize(4 * pixels + kRowPadding);
-  // These map pixels' centres to pixels' centres.
+  // Maps from pixel centres to pixel centres.
   places = {xx, xy, x0 + 0.5 * xx + 0.5 * xy - 0.5 - rect.x,
             yx, yy, y0 + 0.5 * yx + 0.5 * yy - 0.5 - rect.y};
   constexpr double kUnit = 1 << kWarpBits;

@@ -30,7 +30,7 @@ using I32 = hn::RebindToSigned<F32>;
 struct ToHalf {
   using T = half_t;
   static HWY_INLINE void Store(hn::Vec<F32> value, const ElementRule&, T* out) {
-    // See tensor/convert_half.cpp: where conversions are instructions.
+    // Targets with instructions for the conversion; see tensor/convert_half.cpp.
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
     const hn::Rebind<hwy::float16_t, F32> d;
     hn::StoreU(hn::DemoteTo(d, value), d, reinterpret_cast<hwy::float16_t*>(out));
@@ -57,13 +57,13 @@ struct ToInteger {
     const F32 d;
     const hn::Rebind<Integer, I32> narrow;
     const auto steps = hn::MulAdd(value, hn::Set(d, rule.steps), hn::Set(d, rule.zero_point));
-    // The bounds keep values within an int16, because the conversion does not clamp.
+    // Keeps values within an int16, because the conversion does not clamp.
     const auto bounded = hn::Min(hn::Max(steps, hn::Set(d, -1024.0f)), hn::Set(d, 1024.0f));
     hn::StoreU(hn::DemoteTo(narrow, hn::NearestInt(bounded)), narrow, out);
   }
 };
 
-// Turns u8 samples, one per lane, into elements.
+// Converts u8 samples, one per lane, to elements.
 template <class Sink>
 HWY_INLINE void Put(hn::Vec<I32> levels, hn::Vec<F32> mean, hn::Vec<F32> scale,
                     const ElementRule& rule, typename Sink::T* out) {
@@ -74,8 +74,8 @@ HWY_INLINE void Put(hn::Vec<I32> levels, hn::Vec<F32> mean, hn::Vec<F32> scale,
 
 constexpr size_t kUnit = 16;
 
-// Table of where the samples of a unit's elements are, with three channels side by side. For every
-// four elements: a pixel at most 16 bytes away from them, and which of the 16 bytes they are.
+// Positions of the samples of a unit's elements, for three interleaved channels. For every four
+// elements: a pixel at most 16 bytes away from them, and which of the 16 bytes they are.
 struct TripleTable {
   explicit TripleTable(bool bgr) {
     for (size_t e = 0; e < 3 * kUnit; ++e) {
@@ -94,7 +94,7 @@ struct TripleTable {
   HWY_ALIGN uint8_t index[12 * kUnit];
 };
 
-// Loads the samples of the elements from `e` on.
+// Loads the samples of four elements from `e` on.
 HWY_INLINE hn::Vec<I32> LoadTriples(const uint8_t* HWY_RESTRICT pixels, const TripleTable& table,
                                     size_t e) {
 #if HWY_TARGET == HWY_SCALAR
@@ -123,12 +123,12 @@ HWY_INLINE void StoreTriples(const uint8_t* HWY_RESTRICT pixels, const TripleTab
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
-// 256 bytes to look up in.
+// A lookup table of 256 bytes.
 struct ByteTable {
   explicit ByteTable(const uint8_t* bytes) {
     for (int i = 0; i < 4; ++i) quarter[i] = _mm512_loadu_si512(bytes + 64 * i);
   }
-  // `upper`: which indices are 128 and more.
+  // `upper` marks the indices of 128 and more.
   HWY_INLINE __m512i Find(__m512i index, __mmask64 upper) const {
     return _mm512_mask_blend_epi8(upper, _mm512_permutex2var_epi8(quarter[0], index, quarter[1]),
                                   _mm512_permutex2var_epi8(quarter[2], index, quarter[3]));
@@ -136,8 +136,8 @@ struct ByteTable {
   __m512i quarter[4];
 };
 
-// Tells which bytes of a unit's pixels are its elements' samples. Interleaving takes the first 8
-// bytes of each 16 for one vector, and the others for the next.
+// Which bytes of a unit's pixels are its elements' samples. Interleaving takes the first 8 of each
+// 16 bytes for one vector, and the others for the next.
 struct HalfOrder {
   explicit HalfOrder(bool bgr) {
     for (size_t i = 0; i < 64; ++i) {
@@ -149,7 +149,7 @@ struct HalfOrder {
   HWY_ALIGN uint8_t index[64];
 };
 
-// If all channels share one rule, looking FP16 elements up is faster than computing them.
+// Looks up FP16 elements, which is faster than computing them if all channels have the same rule.
 class HalfTriples {
  public:
   explicit HalfTriples(const ElementRule& rule) : low_(rule.half_low), high_(rule.half_high) {
@@ -171,7 +171,7 @@ class HalfTriples {
 };
 #endif
 
-// Writes one channel of the pixels, the tensor's `channel`.
+// Writes the pixels' samples of the tensor's channel `channel`.
 template <class Sink>
 HWY_INLINE void StoreChannel(const uint8_t* HWY_RESTRICT pixels, int channel,
                              const ElementRule& rule, typename Sink::T* HWY_RESTRICT out) {
@@ -198,8 +198,8 @@ HWY_INLINE void StoreGray(const uint8_t* HWY_RESTRICT gray, const ElementRule& r
 
 // --- runs --------------------------------------------------------------------------------------
 
-// Calls store(samples, out) for every unit of every run. A last unit that is not whole is stored
-// aside first. `level_bytes` bytes of a pixel become `elements` elements, side by side.
+// Calls store(samples, out) for every unit of every run. An incomplete last unit is stored to a
+// buffer first. `level_bytes` bytes of a pixel become `elements` consecutive elements.
 template <typename T, class Store>
 HWY_INLINE void ForEachUnit(const uint8_t* levels, const Runs runs, size_t level_bytes,
                             size_t elements, T* out, Store store) {
@@ -218,7 +218,7 @@ HWY_INLINE void ForEachUnit(const uint8_t* levels, const Runs runs, size_t level
   }
 }
 
-// The same where pixels are not side by side: every unit is stored aside.
+// Writes pixels that are not consecutive: every unit is stored to a buffer first.
 template <typename T, class Store>
 HWY_INLINE void ScatterUnits(const uint8_t* levels, const Runs& runs, size_t channels, T* out,
                              Store store) {

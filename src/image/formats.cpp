@@ -11,14 +11,14 @@ constexpr FormatInfo packed_rgb(int step, int r, int g, int b) {
   return {false, 3, {{0, r, step, 1, 1}, {0, g, step, 1, 1}, {0, b, step, 1, 1}}};
 }
 
-// Which of the fields from the top is red, green and blue.
+// r, g and b are the indices of the fields, counted from the top.
 constexpr FormatInfo packed_565(int r, int g, int b) {
   FormatInfo info = packed_rgb(kExpandedBytes, r, g, b);
   info.is_565 = true;
   return info;
 }
 
-// Chroma in a second plane, U and V side by side.
+// Chroma in a second plane, with U and V interleaved.
 constexpr FormatInfo semi_planar(int u, int v, int sub_y) {
   return {true, 3, {{0, 0, 1, 1, 1}, {1, u, 2, 2, sub_y}, {1, v, 2, 2, sub_y}}};
 }
@@ -43,17 +43,17 @@ constexpr FormatInfo gray() {
   return {false, 1, {{0, 0, 1, 1, 1}, {}, {}}};
 }
 
-// The upper byte of each sample: as much as a network makes use of.
+// Uses the upper byte of each sample, which is precise enough for networks.
 constexpr FormatInfo gray_16() {
   return {false, 1, {{0, 1, 2, 1, 1}, {}, {}}};
 }
 
-// 10 bits at the top of 16.
+// 10 bits in the upper bits of 16.
 constexpr FormatInfo semi_planar_10() {
   return {true, 3, {{0, 0, 2, 1, 1, 10, 6}, {1, 0, 4, 2, 2, 10, 6}, {1, 2, 4, 2, 2, 10, 6}}};
 }
 
-// 10 bits at the bottom of 16.
+// 10 bits in the lower bits of 16.
 constexpr FormatInfo planar_10() {
   return {true, 3, {{0, 0, 2, 1, 1, 10}, {1, 0, 2, 2, 2, 10}, {2, 0, 2, 2, 2, 10}}};
 }

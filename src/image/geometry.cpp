@@ -12,7 +12,7 @@ int rounded(double value, int max) {
   return std::clamp(static_cast<int>(std::lround(value)), 1, max);
 }
 
-// The region of the image in whole pixels.
+// Returns the region in whole pixels of the frame.
 Rect picture_rect(const FrameFormat& frame, const RelativeRect& roi) {
   const Rect all = whole_picture(frame);
   auto cut = [](int start, int size, double from, double part, int* out_start, int* out_size) {
@@ -27,9 +27,9 @@ Rect picture_rect(const FrameFormat& frame, const RelativeRect& roi) {
   return rect;
 }
 
-// Centre of output sample i, in samples of the plane.
+// Returns the centre of output sample i, in samples of the plane.
 double sample_centre(const AxisMapping& axis, int i) {
-  // The quotient of the quotient, as OpenCV computes it: equal to the last bit.
+  // The reciprocal of the quotient, as OpenCV computes it: equal to the last bit.
   const double scale = 1.0 / (static_cast<double>(axis.target_size) / axis.source_size);
   return (i + 0.5) * scale - 0.5;
 }
@@ -38,8 +38,8 @@ Tap bilinear_tap(const AxisMapping& axis, int i) {
   constexpr int kOne = 1 << kWeightBits;
   float at = static_cast<float>(sample_centre(axis, i));
   if (axis.subsampling > 1) {
-    // Positions count from the visible part's first sample, so that a cropped frame gives the same
-    // result as its part alone.
+    // Positions are relative to the visible part, so that a cropped frame gives the same result as
+    // its visible part alone.
     const int start = axis.source_start - axis.plane_start * axis.subsampling;
     at = static_cast<float>((at + start - axis.siting) / axis.subsampling);
   }
@@ -47,8 +47,8 @@ Tap bilinear_tap(const AxisMapping& axis, int i) {
   float fraction = at - static_cast<float>(index);
   const int start = axis.subsampling > 1 ? axis.plane_start : axis.source_start;
   const int size = axis.subsampling > 1 ? axis.plane_end - axis.plane_start : axis.source_size;
-  // OpenCV gives one sample full weight at the edges of rows, and both weights to the same sample
-  // at the edges of columns.
+  // As in OpenCV, one sample has the whole weight at the ends of rows, and at the ends of columns
+  // both weights go to the same sample.
   if (axis.horizontal && index < 0) fraction = 0, index = 0;
   if (axis.horizontal && index >= size - 1) fraction = 0, index = size - 1;
   Tap tap;
@@ -75,7 +75,7 @@ Rect whole_picture(const FrameFormat& frame) {
 }
 
 Shown Geometry::shown() const {
-  // Along the source's axis: target = scale * source + offset.
+  // target = scale * source + offset, along the source's axis
   auto axis = [](int start, int size, int to, int to_size, bool flip, double* scale,
                  double* offset) {
     *scale = static_cast<double>(to_size) / size * (flip ? -1 : 1);
@@ -94,8 +94,8 @@ Shown Geometry::shown() const {
   return {t, {x, y, x + source.w, y + source.h}};
 }
 
-// Returns where in the tensor a region is shown that is not cropped, given its size as it is
-// displayed.
+// Returns the part of the tensor that shows a region which is not cropped, given its displayed
+// size.
 static Rect fitted(double shown_w, double shown_h, int tensor_w, int tensor_h, ResizeRule rule) {
   Rect target = {0, 0, tensor_w, tensor_h};
   if (rule == ResizeRule::kStretch) return target;
@@ -109,13 +109,13 @@ static Rect fitted(double shown_w, double shown_h, int tensor_w, int tensor_h, R
   return target;
 }
 
-// A span along one axis of a frame, or of a tensor.
+// A span along an axis of a frame or a tensor.
 struct AxisSpan {
   double start = 0, size = 0;
 };
 
-// Leaves of a source's axis, in pixels, what lies within the frame, and of the target's axis what
-// shows that; where the source runs backwards along the target, from its end.
+// Reduces a source's span to the part within the frame, and the target's span to the part that
+// shows it. If `flip`, that part is at the other end of the target.
 static void keep_within(const AxisSpan& wanted, int first, int count, bool flip, int* start,
                         int* size, int* to, int* to_size) {
   const double low = std::max(wanted.start, static_cast<double>(first)),
@@ -135,8 +135,8 @@ static void keep_within(const AxisSpan& wanted, int first, int count, bool flip,
   *to_size = std::clamp(end - begin, 1, last - begin);
 }
 
-// A region that reaches beyond the frame: the whole of it is fitted into the tensor, and what there
-// is of it goes where it then lies.
+// Plans a region that reaches beyond the frame: all of it is fitted into the tensor, and the part
+// within the frame is placed accordingly.
 static Geometry plan_beyond(const FrameFormat& frame, int tensor_w, int tensor_h,
                             const InputSpec& input, const View& view, Geometry g) {
   const Rect all = whole_picture(frame);
@@ -180,7 +180,7 @@ Geometry plan_geometry(const FrameFormat& frame, int tensor_w, int tensor_h, con
   g.owned = view.alone ? all : whole_picture(frame);
   g.target = {0, 0, tensor_w, tensor_h};
   const double par = static_cast<double>(frame.par_n) / frame.par_d;
-  // Sizes of the region as it is displayed, after turning.
+  // Sizes of the region as displayed, after turning.
   double shown_w = all.w * par, shown_h = all.h;
   if (g.swap_xy) std::swap(shown_w, shown_h);
   if (input.resize != ResizeRule::kCrop) {
@@ -227,7 +227,7 @@ AreaTaps make_area_taps(const AxisMapping& axis) {
     return area;
   }
   const double scale = static_cast<double>(axis.source_size) / axis.target_size;
-  // Edges of output samples, in samples of the plane; those of luma sample k are k and k + 1.
+  // Edges of output samples, in samples of the plane; luma sample k is between k and k + 1.
   auto edge = [&](int i) {
     const double luma = axis.source_start + i * scale;
     const double at = (luma - axis.siting - 0.5) / axis.subsampling + 0.5;
@@ -238,7 +238,7 @@ AreaTaps make_area_taps(const AxisMapping& axis) {
   for (int k = 0; k < axis.target_size; ++k) {
     const int i = axis.flip ? axis.target_size - 1 - k : k;
     const double from = edge(i), to = edge(i + 1);
-    // Less than this of a sample is a rounding error of the edges.
+    // Smaller parts of a sample are rounding errors of the edges.
     constexpr double kLeast = 1e-6;
     const int first = std::min(static_cast<int>(std::floor(from + kLeast)), axis.plane_end - 1);
     const int last = std::max(first, static_cast<int>(std::ceil(to - kLeast)) - 1);

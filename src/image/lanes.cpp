@@ -24,18 +24,18 @@ void PickTable::prepare(std::vector<uint32_t> source, size_t row_bytes) {
   parts_ = 1;
   near_ = split(source, row_bytes, pick_unit().block);
   if (near_) return;
-  // A part of one byte is within reach wherever it comes from.
+  // ends, as a part of one byte is always within reach
   for (; !split(source, row_bytes, pick_unit().reach); parts_ *= 2) continue;
 }
 
-// False if a part of a block does not lie within `reach` bytes of the row.
+// Returns false if a part of a block needs bytes more than `reach` apart.
 bool PickTable::split(const std::vector<uint32_t>& source, size_t row_bytes, size_t reach) {
   const size_t block = pick_unit().block, part_bytes = block / parts_;
   base_.assign(parts_ * blocks_, 0);
   pick_.assign(source.size(), kZero);
   for (size_t start = 0; start < source.size(); start += part_bytes) {
     const uint32_t* part = &source[start];
-    const uint32_t low = *std::min_element(part, part + part_bytes);  // kNothing is the greatest
+    const uint32_t low = *std::min_element(part, part + part_bytes);  // kNothing is largest
     if (low == kNothing) continue;
     const uint32_t base = std::min(low, static_cast<uint32_t>(row_bytes - reach));
     base_[start % block / part_bytes * blocks_ + start / block] = base;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plane's part of a frame, resampled into rows of lanes. The components of a pixel that share
-// the plane lie side by side.
+// Resamples a plane's part of a frame into rows of lanes. Components of a pixel in the same plane
+// are interleaved.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,8 @@ class PickTable {
  public:
   static constexpr uint32_t kNothing = ~uint32_t{0};
 
-  /// `source`: for each byte to make, the byte of the row that it is, or kNothing for zero. Rows
-  /// hold at least `row_bytes` >= pick_unit().reach bytes. As many more zeros are made as fill a
-  /// vector.
+  /// `source` has for each output byte the index of the row's byte, or kNothing for zero. Rows have
+  /// at least `row_bytes` >= pick_unit().reach bytes. Zeros are added until vectors are full.
   void prepare(std::vector<uint32_t> source, size_t row_bytes);
   /// Prepares the bilinear interpolation of 8-bit samples.
   void prepare_bilinear() { image::prepare_bilinear(picks(), pick_.data()); }
@@ -38,14 +37,14 @@ class PickTable {
 class LaneTable {
  public:
   /// `components`: 1, 2, or 3 of one plane (3 with a fourth lane of zeros), equally subsampled, in
-  /// the order of the lanes. `taps`: one per output pixel. `row_bytes`: the bytes of a row of the
+  /// the order of the lanes. `taps`: one per output pixel. `row_bytes`: bytes of a row of the
   /// plane.
   void prepare(const std::vector<Component>& components, const std::vector<Tap>& taps,
                int row_bytes);
 
   size_t lanes() const { return lanes_; }
-  /// Interpolates a row of lanes() values from two rows of the plane: rounded to u8 (8-bit
-  /// samples), or 0..255 times kFineUnit without rounding.
+  /// Interpolates a row of lanes() values from two rows of the plane: levels() rounds to u8 (8-bit
+  /// samples), fine() gives 0..255 times kFineUnit without rounding.
   void levels(RowPair rows, uint8_t* out);
   void fine(RowPair rows, float* out);
 
@@ -54,7 +53,7 @@ class LaneTable {
 
   size_t lanes_ = 0, row_bytes_ = 0;
   int bits_ = 8, shift_ = 0;
-  bool only_copies_ = false;  // every output sample is a source sample of 8 bits
+  bool only_copies_ = false;  // every output sample is an 8-bit source sample
   PickTable copies_, pairs_;
   AlignedVector<int16_t> weights_;
   std::vector<uint8_t> short_rows_;  // copies of rows that are shorter than one read

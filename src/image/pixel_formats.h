@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pixel formats, listed once: enumerators, the table of where samples lie, caps and error
-// messages are made from this list. A row is
-//   ROW(enumerator, name, DRM's code, where its samples lie: a function of formats.cpp)
-//   ALIAS(enumerator, name, DRM's code)  a format whose samples lie as those of another
-// Names are GStreamer's. Codes are strings for a list of caps: after a comma, or empty where DRM
-// has none. The first row has a macro of its own, because no comma stands before it.
+// The list of pixel formats, from which enumerators, the table of samples, caps and error messages
+// are made. A row is
+//   ROW(enumerator, name, DRM's code, layout of samples: a function of formats.cpp)
+//   ALIAS(enumerator, name, DRM's code)  a format with the layout of another one
+// Names are GStreamer's. Codes are strings for a list of caps: after a comma, or empty if DRM has
+// none. The first row has its own macro, because no comma precedes it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a plane, with every sample in bytes of its own.
+// Rows of a plane in which every sample has bytes of its own.
 #pragma once
 
 #include <array>
@@ -10,17 +10,17 @@
 
 namespace dvnn::image {
 
-/// The last two rows of pixels of 5, 6 and 5 bits that were asked for, expanded. As many are read
-/// at once, and enlarging a picture reads each of them again and again.
+/// The two most recently used rows of 16-bit pixels, expanded. Resampling reads two rows at once,
+/// and each of them repeatedly when it enlarges.
 class ExpandedRows {
  public:
-  /// `width`: pixels of a row, of which those from `first` to before `end` are wanted.
+  /// `width`: pixels of a row, of which those from `first` to before `end` are needed.
   void prepare(int width, int first, int end);
   bool is_used() const { return !rows_[0].bytes.empty(); }
-  /// Another frame follows.
+  /// Call before another frame.
   void forget();
-  /// Pixels of row `y` of the plane as expand_565() makes them; valid until two other rows have
-  /// been asked for.
+  /// Returns row `y` of the plane as expand_565() makes it; valid until two other rows were
+  /// requested.
   const uint8_t* row(const uint8_t* plane, ptrdiff_t stride, int y);
 
  private:
@@ -33,7 +33,7 @@ class ExpandedRows {
   int first_ = 0, end_ = 0;
 };
 
-/// A plane of a frame. `expanded` is null where samples are bytes already.
+/// A plane of a frame. `expanded` is null if samples are bytes already.
 struct PlaneRows {
   const uint8_t* first = nullptr;
   ptrdiff_t stride = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks Highway for AVX-512 VBMI, too, which looks bytes up in 64 bytes instead of 16.
+// Also enables Highway's target AVX-512 VBMI, which looks up bytes in 64 bytes instead of 16.
 #define HWY_WANT_AVX3_DL
 
 #include "image/resample.h"
@@ -17,7 +17,7 @@ namespace dvnn::image {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR  // no vectors to look up in: the definitions, byte by byte
+#if HWY_TARGET == HWY_SCALAR  // no vectors for lookups: the definitions, byte by byte
 constexpr size_t kBlock = 16, kReach = 16;
 
 uint8_t Picked(const uint8_t* row, const Picks& picks, size_t byte) {
@@ -30,7 +30,7 @@ void CopyPicked(const uint8_t* row, const Picks& picks, uint8_t* out) {
   for (size_t i = 0; i < picks.blocks * kBlock; ++i) out[i] = Picked(row, picks, i);
 }
 
-// A lane of a row along x: value times 2048.
+// Returns a lane of a row, interpolated along x, times 2048.
 uint32_t AlongX(const uint8_t* row, const Bilinear& bilinear, size_t lane) {
   auto sample = [&](size_t side) {
     const size_t byte = 4 * lane + 2 * side;
@@ -70,14 +70,14 @@ using U16 = hn::Repartition<uint16_t, U8>;
 using I32 = hn::Repartition<int32_t, U8>;
 using F32 = hn::Repartition<float, U8>;
 
-// The number of parts at compile time; 0 means any number.
+// Value of the template parameter kParts for Picks::near.
 constexpr size_t kNear = ~size_t{0};
 
 #if HWY_TARGET == HWY_AVX3_DL
 // Highway 1.0 has no lookup across a whole vector of bytes.
 constexpr size_t kBlock = 64, kReach = 128;
 
-// Tells which bytes of a block each part provides, out of those in `wanted`.
+// Masks of the bytes of a block that each part provides, among those in `wanted`.
 class Parts {
  public:
   explicit Parts(size_t parts, uint64_t wanted = ~uint64_t{0}) {
@@ -99,7 +99,7 @@ class Parts {
   __mmask64 mask_[kMostParts];
 };
 
-// Samples of 8 bits of two rows where all are near.
+// Loads 8-bit samples of two rows, if all are near.
 HWY_INLINE void PickNearPairs(const uint8_t* HWY_RESTRICT above, const uint8_t* HWY_RESTRICT below,
                               const uint8_t* HWY_RESTRICT pick, hn::Vec<U16>& wide_above,
                               hn::Vec<U16>& wide_below) {
@@ -128,7 +128,7 @@ class Parts {
 };
 #endif
 
-// Bytes of a row for a vector of blocks from block `i` on; `kParts` parts, or any if it is 0.
+// Loads bytes of a row for a vector of blocks from block `i` on, in `kParts` parts (0: any number).
 template <size_t kParts>
 HWY_INLINE hn::Vec<U8> PickRow(const uint8_t* HWY_RESTRICT row, const Picks& picks,
                                const Parts& parts, size_t i) {
@@ -182,7 +182,7 @@ void CopyPicked(const uint8_t* row, const Picks& picks, uint8_t* out) {
   WithParts(picks, [=](auto count) HWY_ATTR { CopyPickedOf<count.value>(row, picks, out); });
 }
 
-// Samples and weights, pair by pair: value times 2048.
+// Returns samples times weights, added up in pairs: values times 2048.
 HWY_INLINE hn::Vec<I32> MulPairs(hn::Vec<U16> samples, hn::Vec<I16> weights) {
   const I16 d16;
   const I32 d32;
@@ -192,7 +192,7 @@ HWY_INLINE hn::Vec<I32> MulPairs(hn::Vec<U16> samples, hn::Vec<I16> weights) {
   return hn::RearrangeToOddPlusEven(even, odd);
 }
 
-// The samples of both rows, in 16 bits.
+// Loads the samples of both rows as 16 bits.
 template <size_t kParts, int kBits>
 HWY_INLINE void PickPairs(const RowPair& rows, const Bilinear& bilinear, const Parts& parts,
                           size_t i, hn::Vec<U16>& above, hn::Vec<U16>& below) {
@@ -214,7 +214,7 @@ HWY_INLINE void PickPairs(const RowPair& rows, const Bilinear& bilinear, const P
   below = hn::ShiftRightSame(below, bilinear.shift);
 }
 
-// Both rows along x: value times 2048.
+// Interpolates both rows along x: values times 2048.
 template <size_t kParts, int kBits>
 HWY_INLINE void AlongX(const RowPair& rows, const Bilinear& bilinear, const Parts& parts, size_t i,
                        hn::Vec<I32>& above, hn::Vec<I32>& below) {
@@ -225,12 +225,12 @@ HWY_INLINE void AlongX(const RowPair& rows, const Bilinear& bilinear, const Part
   below = MulPairs(samples_below, weights);
 }
 
-// Samples of 8 bits have no upper bytes.
+// 8-bit samples have no upper bytes.
 HWY_INLINE Parts PartsOf(const Bilinear& bilinear) {
   return Parts(bilinear.picks.parts, bilinear.bits == 8 ? 0x5555555555555555 : ~uint64_t{0});
 }
 
-// Rows are rounded down to 1/128, then their parts to 1/4, as OpenCV does it.
+// As in OpenCV, rows are rounded down to 1/128, and their weighted parts to 1/4.
 template <size_t kParts>
 HWY_INLINE void InterpolateLevelsOf(const RowPair rows, const Bilinear bilinear,
                                     uint8_t* HWY_RESTRICT out) {
@@ -238,12 +238,12 @@ HWY_INLINE void InterpolateLevelsOf(const RowPair rows, const Bilinear bilinear,
   const U16 d16;
   const hn::Rebind<uint8_t, I32> d8;
   const Parts parts = PartsOf(bilinear);
-  // Side by side in each lane.
+  // both weights in each lane
   const auto weights = hn::BitCast(d16, hn::Set(d32, rows.above_weight | rows.below_weight << 16));
   for (size_t i = 0; i < bilinear.picks.blocks; i += BlocksAtOnce()) {
     auto above = hn::Zero(d32), below = above;
     AlongX<kParts, 8>(rows, bilinear, parts, i, above, below);
-    // 16 - 4 bits to the left: what comes into the low half goes.
+    // 16 - 4 bits to the left; the lower half is masked out
     const auto high = hn::AndNot(hn::Set(d32, 0xffff), hn::ShiftLeft<12>(below));
     const auto pair = hn::BitCast(d16, hn::Or(hn::ShiftRight<4>(above), high));
     const auto sum = MulPairs(hn::MulHigh(pair, weights), hn::Set(I16(), 1));
@@ -286,7 +286,7 @@ void InterpolateFine(const RowPair& rows, const Bilinear& bilinear, float* out) 
 void PrepareBilinear(const Picks& picks, uint8_t* pick) {
 #if HWY_TARGET == HWY_AVX3_DL
   if (!picks.near) return;
-  // The upper byte takes the same sample of the row below.
+  // The upper byte is the same sample of the row below.
   for (size_t i = 0; i < picks.blocks * kBlock; i += 2) {
     pick[i + 1] = static_cast<uint8_t>(pick[i] | kBlock);
   }

@@ -15,7 +15,7 @@ StridedTensor strided(const TensorDesc& tensor) {
   const Shape& s = tensor.shape;
   StridedTensor p = {tensor.type, s.w(), s.h(), s.c(), 0, 0, {}, s.count(), false};
   int64_t stride_c = 1;
-  switch (tensor.layout) {  // at most 3 channels: chunked layouts are the plain ones
+  switch (tensor.layout) {  // with at most 3 channels, chunked layouts equal the plain ones
     case Layout::kNchw:
       p.stride_x = 1, p.stride_y = s.w(), stride_c = int64_t{s.h()} * s.w();
       break;
@@ -63,7 +63,7 @@ void TensorWriter::prepare(const StridedTensor& tensor, const InputSpec& picture
   turned_.assign(kBlockColumns * kBlockRows * pixel_bytes_ + kRunPadding, 0);
 }
 
-// The address of the sample at a column and a row.
+// Returns the address of the sample at a column and a row.
 uint8_t* TensorWriter::at(uint8_t* out, int column, int row) const {
   const int64_t origin = target_.x * tensor_.stride_x + target_.y * tensor_.stride_y;
   return out + (origin + column * along_ + row * across_) * static_cast<int64_t>(size_);
@@ -77,8 +77,8 @@ void TensorWriter::store_row(int y, uint8_t* out) {
   store_runs(row(y), runs, rule_, at(out, 0, y));
 }
 
-// Stores `rows` rows of samples, the first of which is row `y`. Padding rows up to a whole unit are
-// transposed but never stored.
+// Stores `rows` rows of samples from row `y` on. Padding rows up to a whole unit are transposed but
+// not stored.
 void TensorWriter::store_columns(const uint8_t* levels, int y, int rows, uint8_t* out) {
   const size_t units = static_cast<size_t>((rows + kUnitRows - 1) / kUnitRows);
   Runs runs = {};
@@ -98,7 +98,7 @@ void TensorWriter::take(int y, uint8_t* out) {
   if (along_ <= across_) return store_row(y, out);
   const int rows = y % kBlockRows + 1;
   if (rows < kBlockRows && y != rows_ - 1) return;
-  // The last block takes some rows of the one before again, to be whole units.
+  // The last block repeats some rows of the one before, to have whole units.
   const int again = y < kBlockRows ? 0 : (kUnitRows - rows % kUnitRows) % kUnitRows;
   const size_t bytes = static_cast<size_t>(again) * pitch_;
   uint8_t* first = row(0) - bytes;

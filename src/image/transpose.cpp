@@ -28,7 +28,7 @@ void TransposeOf(const T* from, size_t pitch, size_t rows, size_t columns, T* to
 }
 #else
 
-// Stores each 16 bytes of a vector in its own column, `step` elements apart.
+// Stores each 16 bytes of a vector to its own column, `step` elements apart.
 template <class D, typename T, std::enable_if_t<IsOneBlock<D>()>* = nullptr>
 HWY_INLINE void StoreColumns(D d, hn::Vec<D> v, T* to, size_t) {
   hn::StoreU(v, d, to);
@@ -43,9 +43,9 @@ HWY_INLINE void StoreColumns(D, hn::Vec<D> v, T* to, size_t step) {
 template <typename T>
 using Tag = hn::ScalableTag<T>;
 
-// Transposes 16 / sizeof(T) rows of a vector of columns: each 16 bytes of v[c] become the rows of
-// one column, and the next 16 bytes belong to the column that many further on. log2(rows)
-// interleaves of the two halves transpose the block.
+// Transposes 16 / sizeof(T) rows of a vector of columns. Each 16 bytes of v[c] become the rows of
+// one column, and the next 16 bytes those of the column that many further on. log2(rows)
+// interleavings of the two halves transpose the block.
 template <typename T>
 HWY_INLINE void TransposeColumns(const T* HWY_RESTRICT from, size_t pitch,
                                  hn::Vec<Tag<T> > (&v)[16 / sizeof(T)]) {
@@ -62,7 +62,7 @@ HWY_INLINE void TransposeColumns(const T* HWY_RESTRICT from, size_t pitch,
   }
 }
 
-// Rows of a block.
+// Number of rows of a block.
 template <typename T>
 constexpr size_t kBlockRows = HWY_TARGET <= HWY_AVX3 && sizeof(T) == 4 ? 16 : 16 / sizeof(T);
 
@@ -71,7 +71,7 @@ HWY_INLINE void TransposeBlock(const T* HWY_RESTRICT from, size_t pitch, T* HWY_
                                size_t stride) {
 #if HWY_TARGET <= HWY_AVX3
   if constexpr (sizeof(T) == 4) {
-    // Highway has no names for what moves 16 bytes between vectors of 64.
+    // Highway has no functions that move 16 bytes between vectors of 64.
     hn::Vec<Tag<T> > v[4][4];
     for (size_t group = 0; group < 4; ++group) {
       TransposeColumns(from + 4 * group * pitch, pitch, v[group]);
@@ -97,7 +97,7 @@ HWY_INLINE void TransposeBlock(const T* HWY_RESTRICT from, size_t pitch, T* HWY_
   }
 }
 
-// The remainder at each end is transposed again together with its neighbours.
+// The remainder at each end is transposed together with neighbours that were done already.
 template <typename T>
 void TransposeOf(const T* from, size_t pitch, size_t rows, size_t columns, T* to, size_t stride) {
   const size_t lanes = hn::Lanes(Tag<T>());

@@ -3,7 +3,7 @@
 
 namespace dvnn::image {
 
-/// Name of the vector instructions that this folder's code uses here, as Highway calls them:
+/// Returns Highway's name of the vector instructions that this folder's code uses on this CPU:
 /// "AVX2".
 const char* vector_target();
 

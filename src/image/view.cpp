@@ -32,7 +32,7 @@ Orientation orientation_of(const AxisFlips& flips) {
 
 bool RelativeRect::is_within() const {
   constexpr double kRounding = 1e-9;
-  // The comparison also refuses NaN.
+  // false for NaN, too
   return x >= 0 && y >= 0 && width > 0 && height > 0 && x + width <= 1 + kRounding &&
          y + height <= 1 + kRounding;
 }
@@ -110,7 +110,7 @@ static Corners in_order(Corners c) {
   return c;
 }
 
-// The box around the four corners, each of which `move` moves.
+// Returns the box around the four corners of `c`, after each was moved by `move`.
 template <typename Move>
 static Corners box_around(const Corners& c, Move move) {
   std::array<double, 4> x = {c.x0, c.x1, c.x1, c.x0}, y = {c.y0, c.y0, c.y1, c.y1};
@@ -136,7 +136,7 @@ Corners Transform::invert(const Corners& to) const {
   return in_order(c);
 }
 
-// Finds the transform by where three points of the new frame come to lie.
+// Computes the transform from where it maps three points of the new frame.
 static Transform sheared_after(const Transform& to_tensor, const Transform& change) {
   const auto at = [&](double x, double y) {
     change.invert(&x, &y);
@@ -156,7 +156,7 @@ static Transform sheared_after(const Transform& to_tensor, const Transform& chan
 
 Transform Transform::after(const Transform& change) const {
   if (is_sheared() || change.is_sheared()) return sheared_after(*this, change);
-  // Along the old frame's axis: new = scale * old + offset, so old = (new - offset) / scale.
+  // new = scale * old + offset along the old frame's axis, so old = (new - offset) / scale
   struct Axis {
     double scale, offset;
   };
@@ -192,7 +192,7 @@ InputSpec View::apply(const InputSpec& input) const {
   return spec;
 }
 
-// The orientation as a transform of directions, without offsets.
+// Returns the orientation as a transform of directions, without offsets.
 static Transform directions(Orientation orientation) {
   const AxisFlips f = axis_flips(orientation);
   Transform t;
@@ -221,12 +221,12 @@ bool View::follow(const Transform& change, const Size& from, const Size& to) {
                        (region.x + region.width) * from.width,
                        (region.y + region.height) * from.height};
   Corners now = change.apply(old);
-  // One that reached beyond the old frame may reach beyond the new one.
+  // A region that reached beyond the old frame may reach beyond the new one.
   if (region.is_within()) {
     now = {std::clamp(now.x0, 0.0, to.width), std::clamp(now.y0, 0.0, to.height),
            std::clamp(now.x1, 0.0, to.width), std::clamp(now.y1, 0.0, to.height)};
   }
-  // A view of the whole frame stays a view of the whole frame, whatever was cut off or added.
+  // A view of the whole frame stays one, whatever was cropped or added.
   region = whole ? RelativeRect{}
                  : RelativeRect{now.x0 / to.width, now.y0 / to.height, (now.x1 - now.x0) / to.width,
                                 (now.y1 - now.y0) / to.height};

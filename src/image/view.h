@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view of a frame: which part of it the network looks at, and where that part lies in the tensor.
+// A view of a frame: which part of it the network looks at, and where that part is in the tensor.
 // All arithmetic of boxes and points between frames and tensors is here, in both directions, and so
-// is what becomes of a view when the frame is scaled, cropped or turned.
+// is the update of a view when the frame is scaled, cropped or turned.
 #pragma once
 
 #include <cmath>
@@ -13,40 +13,42 @@
 
 namespace dvnn::image {
 
-/// Turns and flips, named as GStreamer's video orientations are; numbers are clockwise degrees.
+/// Turns and flips, with the names of GStreamer's video orientations; numbers are clockwise
+/// degrees.
 enum class Orientation : uint8_t { kIdentity, k90, k180, k270, kFlipX, kFlipY, kTranspose, kAnti };
 
-/// An orientation as a map of axes and directions: with `swap_xy`, tensor rows run along the
-/// frame's y. The flips are of the frame's axes.
+/// An orientation as a map of axes: with `swap_xy`, the tensor's rows run along the frame's y. The
+/// flips are of the frame's axes.
 struct AxisFlips {
   bool swap_xy = false, flip_x = false, flip_y = false;
 };
 AxisFlips axis_flips(Orientation orientation);
 Orientation orientation_of(const AxisFlips& flips);
 
-/// A part of a frame, in fractions of its width and height. A view's may reach beyond the frame.
+/// A part of a frame, in fractions of its width and height. That of a view may reach beyond the
+/// frame.
 struct RelativeRect {
   double x = 0, y = 0, width = 1, height = 1;
 
-  /// Returns whether it has an area, all of which lies within 0..1.
+  /// Whether it has an area and is within 0..1.
   bool is_within() const;
-  /// kInvalidArgument if it is not within 0..1.
+  /// Returns kInvalidArgument if it is not within 0..1.
   Status check() const;
-  /// kInvalidArgument if none of it lies within 0..1, or some far beyond.
+  /// Returns kInvalidArgument if no part is within 0..1, or if it reaches very far beyond.
   Status check_reach() const;
 };
 bool operator==(const RelativeRect& a, const RelativeRect& b);
 
-/// A rectangle by its corners.
+/// A rectangle given by its edges.
 struct Corners {
   double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
 };
 bool operator==(const Corners& a, const Corners& b);
-/// Returns whether a box is wider and higher than nothing; one with NaN is not.
+/// Whether a box has an area; false for NaN.
 inline bool has_area(const Corners& box) {
   return box.x1 > box.x0 && box.y1 > box.y0;
 }
-/// Returns whether a box tells a place: it has an area, and is of finite numbers.
+/// Whether a box is a place: finite and with an area.
 inline bool is_place(const Corners& box) {
   return std::isfinite(box.x0) && std::isfinite(box.y0) && std::isfinite(box.x1) &&
          std::isfinite(box.y1) && has_area(box);
@@ -62,18 +64,16 @@ struct Size {
 struct Transform {
   double scale_x = 1, offset_x = 0, scale_y = 1, offset_y = 0;
   bool swap_xy = false;
-  // The share that the other axis adds: to_x += shear_x * from_y, to_y += shear_y * from_x. Not
-  // with swap_xy.
+  // Shear: to_x += shear_x * from_y, to_y += shear_y * from_x. Not combined with swap_xy.
   double shear_x = 0, shear_y = 0;
 
   bool is_sheared() const { return shear_x != 0 || shear_y != 0; }
-  /// The box around where the corners come to lie. Corners stay in order: x0 <= x1 and y0 <= y1 if
-  /// they were so.
+  /// Returns the box around the mapped corners, in order (x0 <= x1, y0 <= y1) if `from` is.
   Corners apply(const Corners& from) const;
   Corners invert(const Corners& to) const;
   void apply(double* x, double* y) const;
   void invert(double* x, double* y) const;
-  /// The transform from a frame that `change` made of this one's.
+  /// Returns the transform from the frame that `change` made of this one's frame.
   Transform after(const Transform& change) const;
 };
 
@@ -83,35 +83,35 @@ struct Shown {
   Corners part;         // of the frame, in pixels
 };
 
-/// A parallelogram by three of its corners, in fractions of a frame's width and height: what the
-/// tensor's upper left, upper right and lower left corner show. It may reach beyond the frame.
+/// A parallelogram given by three corners, in fractions of a frame's width and height: the places
+/// that the tensor's upper left, upper right and lower left corners show. It may reach beyond the
+/// frame.
 struct Slant {
   double x0 = 0, y0 = 0, x1 = 1, y1 = 0, x2 = 0, y2 = 1;
 
-  /// kInvalidArgument if it has no area, or reaches far beyond the frame.
+  /// Returns kInvalidArgument if it has no area or reaches very far beyond the frame.
   Status check() const;
 };
 bool operator==(const Slant& a, const Slant& b);
 
-/// A view: which part of a frame is looked at, and how. Members that are not set follow the
-/// network.
+/// A view: which part of a frame is looked at, and how. Unset members follow the network.
 struct View {
-  RelativeRect region;  // what is beyond the frame has the padding colour
-  Orientation orientation = Orientation::kIdentity;  // of the region before it is resized
+  RelativeRect region;  // its part beyond the frame has the padding colour
+  Orientation orientation = Orientation::kIdentity;  // applied to the region before resizing
   std::optional<ResizeRule> resize;
   std::optional<ResizeMethod> method;
   std::optional<uint32_t> pad_color;  // 0xRRGGBB
-  // The region is taken as a frame of its own: no pixel beside it is looked at. Else chroma at its
-  // edges is interpolated with that beside it.
+  // Treats the region as a frame of its own: no pixel outside is read. Otherwise chroma at its
+  // edges is interpolated with that outside.
   bool alone = false;
-  // The parallelogram that is looked at instead of the region, bilinearly: it fills the tensor,
-  // whatever `resize` and `orientation` say, and what is beyond the frame has the padding colour.
+  // Parallelogram that is looked at instead of the region, bilinearly. It fills the tensor,
+  // regardless of `resize` and `orientation`; its part beyond the frame has the padding colour.
   std::optional<Slant> slant;
 
-  /// `input` with what this view says otherwise.
+  /// Returns `input` with the settings of this view.
   InputSpec apply(const InputSpec& input) const;
-  /// The view that looks at the same in a frame that `change` made: false if nothing of the region
-  /// is left. Sizes are the frames'.
+  /// Changes the view to look at the same part in a frame that `change` made. Returns false if
+  /// nothing of the region is left. Sizes are the frames'.
   bool follow(const Transform& change, const Size& from, const Size& to);
 };
 bool operator==(const View& a, const View& b);

@@ -14,17 +14,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 using I32 = hn::ScalableTag<int32_t>;
 using V = hn::Vec<I32>;
 
-constexpr int kFractionBits = 5;  // positions are rounded to 1/32
+constexpr int kFractionBits = 5;  // positions are rounded to 1/32 of a pixel
 constexpr int kFractions = 1 << kFractionBits;
 
-// Both samples of an axis: the places in a source with its frame, and the second one's weight.
+// The two samples along an axis, as places in the bordered source, and the weight of the second
+// one.
 struct Places {
   V first, second, weight;
 };
 
 HWY_INLINE V Place(V sample, int size) {
   const I32 d;
-  // Samples beyond the frame repeat its edge.
+  // Samples beyond the border repeat it.
   const V inside = hn::Min(hn::Max(sample, hn::Set(d, -1)), hn::Set(d, size));
   return hn::Add(inside, hn::Set(d, 1));
 }
@@ -44,7 +45,7 @@ HWY_INLINE V Channel(V pixel) {
   return hn::And(hn::ShiftRight<8 * kIndex>(pixel), hn::Set(I32(), 255));
 }
 
-// A channel between four pixels, rounded once, at its place in the result.
+// Interpolates a channel between four pixels, rounds once, and puts it at its byte of the result.
 template <int kIndex>
 HWY_INLINE V Blend(V a, V b, V c, V d, V wa, V wb, V wc, V wd) {
   const I32 tag;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector code of sampling through an affine map: a row of pixels R, G, B, 0 of a picture that
-// lies there turned, sheared or shrunk. The very arithmetic of OpenCV's warpAffine (INTER_LINEAR,
-// 8 bits): positions in 1/32 of a pixel.
+// Vector code that samples a picture through an affine map, to rows of pixels R, G, B, 0: the
+// picture may be turned, sheared or shrunk. Exactly the arithmetic of OpenCV's warpAffine
+// (INTER_LINEAR, 8 bits), with positions in 1/32 of a pixel.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,19 @@
 
 namespace dvnn::image {
 
-/// Steps of a pixel that positions are computed in.
+/// Bits of a pixel's fraction in computed positions.
 constexpr int kWarpBits = 10;
 
-/// A picture with a frame around it, one pixel wide, which stands for all that is beyond its edges.
+/// A picture with a border of one pixel, which stands for everything beyond its edges.
 struct WarpSource {
-  const uint8_t* pixels = nullptr;  // of the frame's upper left corner; 4 bytes each
-  int pitch = 0;                    // pixels from row to row
-  int width = 0, height = 0;        // without the frame
+  const uint8_t* pixels = nullptr;  // upper left corner of the border; 4 bytes per pixel
+  int pitch = 0;                    // pixels between rows
+  int width = 0, height = 0;        // without the border
 };
 
-/// Places of a row's pixels in the source, in 1 / 2^kWarpBits of a pixel, pixels' centres at whole
-/// numbers: pixel i at x + dx[i], y + dy[i]. The lists, and `out`, may be read and written up to
-/// kRowPadding bytes beyond their end; those bytes of the lists must be places, too.
+/// Places of a row's pixels in the source, in 1 / 2^kWarpBits of a pixel with pixel centres at
+/// integers: pixel i is at x + dx[i], y + dy[i]. The lists and `out` may be read and written up to
+/// kRowPadding bytes beyond their end; those bytes of the lists must be valid places, too.
 struct WarpRow {
   int32_t x = 0, y = 0;
   const int32_t *dx = nullptr, *dy = nullptr;

@@ -12,8 +12,8 @@ namespace dvnn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Highway emulates the conversion where the CPU has no instruction for it, but does not round ties
-// to even. Those targets use the scalar code.
+// Without an instruction for the conversion, Highway emulates it, but does not round ties to even.
+// Those targets use the scalar code.
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 #define DVNN_VECTOR_HALF 1
 #else
@@ -29,7 +29,7 @@ void FromFloat(const float* HWY_RESTRICT from, half_t* HWY_RESTRICT to, size_t c
     hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + i)), dh,
                reinterpret_cast<hwy::float16_t*>(to + i));
   }
-  if (i < count && count >= hn::Lanes(df)) {  // the last vector again, a little earlier
+  if (i < count && count >= hn::Lanes(df)) {  // a last vector that overlaps the one before
     i = count - hn::Lanes(df);
     hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + i)), dh,
                reinterpret_cast<hwy::float16_t*>(to + i));

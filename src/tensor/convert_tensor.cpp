@@ -20,8 +20,8 @@ void convert_floats(ElementType from_type, const uint8_t* from, ElementType to_t
   }
 }
 
-// Transposes `slow` lines of `fast` pixels of kBytes bytes (0: of `bytes`). It works block by
-// block, so that sources and targets stay in the cache.
+// Transposes `slow` lines of `fast` pixels, each of kBytes bytes (0: of `bytes`). It works in
+// blocks, so that sources and targets stay in the cache.
 template <size_t kBytes>
 void transpose(const uint8_t* from, uint8_t* to, size_t slow, size_t fast, size_t bytes) {
   constexpr size_t kBlock = 32;
@@ -51,7 +51,7 @@ void transpose_pixels(const uint8_t* from, uint8_t* to, size_t slow, size_t fast
   }
 }
 
-// Rows of pixels to columns, or the other way round.
+// Turns rows of pixels into columns, or columns into rows.
 void turn_pixels(const ConstTensorView& from, const TensorView& to, std::vector<float>* scratch) {
   const Shape& s = from.desc.shape;
   const size_t count = s.count();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts tensors from one type and layout to another: streams have their own, and so has the
+// Converts tensors from one type and layout to another, because streams use other ones than the
 // device.
 #pragma once
 
@@ -9,12 +9,13 @@
 
 namespace dvnn {
 
-/// The plainest name of a layout: with a single chunk, kWhc8 and kHwc8 are kNwhc and kNhwc.
+/// Returns the simplest layout with the same order: kNwhc or kNhwc for kWhc8 or kHwc8 of a single
+/// chunk.
 Layout plain_layout(const TensorDesc& desc);
 
-/// Writes `from` as `to`, a tensor of the same shape, with the values that write_nchw() would
-/// write. Fast for floats in rows or columns of pixels. `scratch` grows to the size that is needed,
-/// so a caller that keeps it allocates once.
+/// Converts `from` to `to`, a tensor of the same shape, with the values of write_nchw(). Fast for
+/// floats in rows or columns of pixels. `scratch` grows as needed; a caller that keeps it allocates
+/// only once.
 void convert_tensor(const ConstTensorView& from, const TensorView& to, std::vector<float>* scratch);
 
 }  // namespace dvnn

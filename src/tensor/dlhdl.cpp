@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostAtOnce = 32;
 
-// Calls visit(row-major index, index in the buffer).
+// Calls visit(row-major index, index in the buffer) for every element.
 template <typename Visit>
 void for_each(const DlhdlLayout& layout, const Shape& shape, Visit visit) {
   int64_t linear = 0;

@@ -36,7 +36,7 @@ inline half_t float_to_half(float value) {
   return static_cast<half_t>(sign | ((rebased + 0xfffu + ((rebased >> 13) & 1)) >> 13));
 }
 
-/// The value of `h`, exactly.
+/// Returns the exact value of `h`.
 inline float half_to_float(half_t h) {
   const uint32_t sign = (h & 0x8000u) << 16;
   const uint32_t exponent = (h >> 10) & 0x1f;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes how a network wants its input tensor made. Networks state it and src/image does it; an
-// image::View says which part of a frame is used.
+// Describes how a frame is converted to a network's input tensor. Networks specify it and src/image
+// does it; an image::View says which part of a frame is used.
 #pragma once
 
 #include <array>
@@ -23,19 +23,19 @@ enum class ResizeRule : uint8_t {
 enum class ResizeMethod : uint8_t {
   kBilinear,  // as OpenCV's INTER_LINEAR: two samples per axis, whatever the scale
   kNearest,   // as OpenCV's INTER_NEAREST
-  kArea,  // samples weighted by the area that an output pixel covers; enlarged axes are bilinear
+  kArea,      // samples weighted by area; axes that grow are bilinear
 };
 
-/// Tensor value = (pixel - mean[c]) * scale[c], where pixel is 0..255 and c counts in `order`.
+/// Value of the tensor = (pixel - mean[c]) * scale[c], where pixel is 0..255 and c is in `order`.
 /// Integer tensors hold value / quant_scale + zero_point, rounded to nearest and clamped.
 struct InputSpec {
   ChannelOrder order = ChannelOrder::kRgb;
   std::array<float, 3> mean{{0, 0, 0}};
   std::array<float, 3> scale{{1, 1, 1}};
   ResizeRule resize = ResizeRule::kStretch;
-  std::array<uint8_t, 3> pad_value{{0, 0, 0}};  // in `order`; fills the rest
+  std::array<uint8_t, 3> pad_value{{0, 0, 0}};  // in `order`; fills the part without a picture
   ResizeMethod method = ResizeMethod::kBilinear;
-  bool transposed = false;  // the picture's rows go along the tensor's columns
+  bool transposed = false;  // the picture's rows become the tensor's columns
   float quant_scale = 1;
   int zero_point = 0;
 };

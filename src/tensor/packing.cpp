@@ -10,7 +10,7 @@
 namespace dvnn {
 namespace {
 
-// A block is 12 rows of 6 cells, whatever the kernel's size.
+// Every block has 12 rows of 6 cells, for all sizes of kernels.
 constexpr int kBlockCells = 72;
 constexpr int kBlockColumns = 6;
 constexpr size_t kTableBytes = 256 * sizeof(half_t);
@@ -24,7 +24,7 @@ int padded_kernel(const PackedGeometry& g) {
   return std::max(g.kx, g.ky) | 1;
 }
 
-// Input channels per block, and per group of blocks (the stream's order of channels).
+// Returns the input channels per block, and per group of blocks (the stream's order of channels).
 size_t channels_per_block(int p) {
   return p == 1 ? 64 : p == 3 ? 8 : p == 5 ? 2 : 1;
 }
@@ -32,7 +32,7 @@ size_t channels_per_group(int p) {
   return p == 1 ? 64 : 8;
 }
 
-// The cell of kernel element (row j, column i) of channel c, in a p x p kernel.
+// Returns the cell of kernel element (row j, column i) of channel c, in a p x p kernel.
 int cell(int p, int c, int j, int i) {
   switch (p) {
     case 1: {
@@ -52,23 +52,23 @@ int cell(int p, int c, int j, int i) {
   }
 }
 
-// Weights that share a block: `count` of them. The k-th is number first + k * step of the source
-// (m, c, ky, kx) and lies in cell cells[k] of the block at `offset`.
+// `count` weights of a block. Weight k is number first + k * step in the source (m, c, ky, kx) and
+// is stored in cell cells[k] of the block at `offset`.
 struct Block {
   size_t first, step, count;
   const uint8_t* cells;
   size_t offset;
 };
 
-// The cells of a block's weights in the source's order (c, j, i), for kernels of ky rows and kx
-// columns in a p x p grid: rows sit at the bottom, columns at the left.
+// Returns the cells of a block's weights in the source's order (c, j, i), for kernels of ky rows
+// and kx columns in a p x p grid: rows are at the bottom of it, columns at the left.
 std::array<uint8_t, kBlockCells> block_cells(int p, int ky, int kx) {
   std::array<uint8_t, kBlockCells> cells{};
   size_t k = 0;
   const auto channels = static_cast<int>(channels_per_block(p));
   for (int c = 0; c < channels; ++c) {
     for (int j = p - ky; j < p; ++j) {
-      // Kernels beyond 7 x 7 are refused long before; they must still not write past the table.
+      // Kernels beyond 7 x 7 are refused much earlier, but must still not write past the table.
       for (int i = 0; i < kx && k < cells.size(); ++i)
         cells[k++] = static_cast<uint8_t>(cell(p, c, j, i));
     }
@@ -76,8 +76,8 @@ std::array<uint8_t, kBlockCells> block_cells(int p, int ky, int kx) {
   return cells;
 }
 
-// The parameters of one pass over a stream: kernels of ky x kx weights in a p x p grid. `stride` is
-// the number of source weights from channel to channel; the first weight is number `first`.
+// Parameters of one pass over a stream: kernels of ky x kx weights in a p x p grid. `stride` is the
+// number of source weights between channels; `first` is the number of the first weight.
 struct Pass {
   size_t m, c;
   int p;
@@ -87,7 +87,7 @@ struct Pass {
   bool prelu;
 };
 
-// One pass over a stream in the order in which it lies: calls
+// Walks through one pass in the order of the stream. Calls
 //   group(m0, m1, offset of 8 biases), slopes(m0, m1, offset of 8 slopes), block(Block)
 // and returns the stream's length.
 template <typename Group, typename Slopes, typename OnBlock>
@@ -119,8 +119,8 @@ size_t walk(const Pass& pass, const uint8_t* cells, size_t start, Group group, S
   return align16(at);
 }
 
-// Walks the whole stream: one pass, or one per kernel tap if it is dilated. `real` marks the pass
-// whose biases and slopes are not zero.
+// Walks through the whole stream: one pass, or one per kernel tap if it is dilated. `real` marks
+// the pass whose biases and slopes are not zero.
 template <typename Group, typename Slopes, typename OnBlock>
 size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, OnBlock block) {
   const size_t plane = g.taps();
@@ -139,7 +139,7 @@ size_t walk_stream(const PackedGeometry& g, Group group, Slopes slopes, OnBlock 
   pass.taps = 1;
   const auto cells = block_cells(1, 1, 1);
   for (pass.first = 0; pass.first < plane; ++pass.first) {
-    real = pass.first == plane - 1;  // biases stand in the last pass only
+    real = pass.first == plane - 1;  // only the last pass has biases
     at = walk(pass, cells.data(), at, on_group, on_slopes, block);
   }
   return at;
@@ -240,7 +240,7 @@ void pack_fc(const FcGeometry& g, const WeightSource& source, uint8_t* out) {
   if (g.quantised) std::memcpy(out, source.table, kTableBytes);
   uint8_t* weights = out + (g.quantised ? kTableBytes : 0);
   const auto* from = static_cast<const uint8_t*>(source.weights);
-  // Calls visit(position in the tensor's buffer) in the order (c, h, w) of the source.
+  // Calls visit(position in the tensor's buffer) in the source's order (c, h, w).
   auto each = [](const Shape& s, auto visit) {
     for (int c = 0; c < s.c(); ++c) {
       for (int h = 0; h < s.h(); ++h) {
@@ -250,7 +250,7 @@ void pack_fc(const FcGeometry& g, const WeightSource& source, uint8_t* out) {
       }
     }
   };
-  // Outputs come as (co, ho, wo), inputs as (ci, hi, wi).
+  // Outputs are in the order (co, ho, wo), inputs in (ci, hi, wi).
   each(result, [&](size_t o) {
     each(in, [&](size_t i) {
       std::memcpy(weights + (o * inputs + i) * element, from, element);

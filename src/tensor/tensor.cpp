@@ -55,8 +55,8 @@ void store(ElementType type, uint8_t* data, int64_t i, float value) {
   }
 }
 
-// Calls visit(nchw_index, memory_index) for every element. The innermost loop walks channels, which
-// is how device buffers lie, so that long copies stay in step with memory.
+// Calls visit(nchw_index, memory_index) for every element. The innermost loop is over channels, as
+// in the device's buffers, so that long copies are sequential in memory.
 template <typename Visit>
 void for_each_element(const TensorDesc& desc, Visit visit) {
   const Shape& s = desc.shape;
@@ -80,19 +80,19 @@ bool is_device_buffer(const TensorDesc& desc) {
   return desc.type == ElementType::kFloat16 && lies_in_chunks(desc.layout);
 }
 
-// Every frame converts the device's buffers, so they are converted tile by tile: a tile stays in
-// the cache while rows become columns. A line consists of pixels that lie side by side in memory.
+// The device's buffers are converted for every frame, so this is done in tiles, which stay in the
+// cache while rows become columns. A line consists of pixels that are consecutive in memory.
 constexpr int kTileLines = 16, kTilePixels = 32;
 
-// A part of a chunk of channels: where its first element lies, in memory and in row-major order.
+// A part of a chunk of channels, with the offsets of its first element in memory and in row-major
+// order.
 struct Tile {
   int64_t at, linear;
   int lines, pixels, channels;
   size_t line() const { return static_cast<size_t>(pixels * channels); }
 };
 
-// The distances between neighbours: lines of a chunk in row-major order, pixels of a line there,
-// and planes.
+// Row-major distances between lines of a chunk, between pixels of a line, and between planes.
 struct Steps {
   int64_t line, pixel, plane;
 };
@@ -123,7 +123,7 @@ void for_each_tile(const TensorDesc& desc, const Steps& steps, Visit visit) {
   }
 }
 
-// Calls visit(index in the tile's floats, row-major index) for a tile's elements, in row-major
+// Calls visit(index in the tile's floats, row-major index) for a tile's elements in row-major
 // order. Lines of a tile are slightly longer than a power of two, so that they do not share cache
 // sets.
 constexpr int kTileLine = kTilePixels * 8 + 16;
@@ -297,7 +297,7 @@ void write_nchw(const float* from, const TensorView& to) {
       desc, [&](int64_t linear, int64_t at) { store(desc.type, to.data, at, from[linear]); });
 }
 
-// Infinities and NaN have all bits of the exponent.
+// In infinities and NaN, all bits of the exponent are set.
 template <typename Word>
 static bool has_full_exponent(const ConstTensorView& tensor, Word exponent) {
   const size_t count = tensor.desc.bytes() / sizeof(Word);
@@ -310,7 +310,8 @@ static bool has_full_exponent(const ConstTensorView& tensor, Word exponent) {
   return found != 0;
 }
 
-// All bytes first, padding included, because that takes no look at the layout and no memory.
+// First checks all bytes, including padding, because that needs no knowledge of the layout and no
+// memory.
 bool all_finite(const ConstTensorView& tensor) {
   const TensorDesc& desc = tensor.desc;
   if (!is_float(desc.type)) return true;

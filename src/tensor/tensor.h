@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor's description: element type, shape and layout (where an element lies in memory).
+// A tensor's description: element type, shape and layout (the order of elements in memory).
 //
 // Shapes are written in the model frameworks' order. A 4-D tensor is {n, c, h, w}; n also stands
 // for the device's depth d, which is outermost in all layouts. Tensors of other ranks are plain
@@ -18,8 +18,8 @@ namespace dvnn {
 
 enum class ElementType : uint8_t { kFloat16, kFloat32, kUint8, kInt8 };
 
-/// The layouts, each by the place of element (n, c, h, w) of a 4-D tensor {N, C, H, W}, counted in
-/// elements.
+/// The layouts, each defined by the offset of element (n, c, h, w) of a 4-D tensor {N, C, H, W}, in
+/// elements:
 ///   kNchw  ((n*C + c)*H + h)*W + w      row-major in the order of the shape; any rank
 ///   kNhwc  ((n*H + h)*W + w)*C + c      the device's "DHWC" with no channel chunks
 ///   kNwhc  ((n*W + w)*H + h)*C + c      the device's "DWHC": x is the slow spatial axis
@@ -29,7 +29,7 @@ enum class ElementType : uint8_t { kFloat16, kFloat32, kUint8, kInt8 };
 /// same as kNwhc and kNhwc. Source: dv-sdk wiki, "Network input output layout".
 enum class Layout : uint8_t { kNchw, kNhwc, kNwhc, kWhc8, kHwc8 };
 
-/// Whether channels lie in chunks of eight.
+/// Whether channels are stored in chunks of eight.
 inline bool lies_in_chunks(Layout layout) {
   return layout == Layout::kWhc8 || layout == Layout::kHwc8;
 }
@@ -44,15 +44,15 @@ struct Shape {
   Shape(std::initializer_list<int> list);
   int operator[](int i) const { return dims[i]; }
   int& operator[](int i) { return dims[i]; }
-  /// Product of all dimensions; 0 for rank 0.
+  /// Returns the product of all dimensions; 0 for rank 0.
   int64_t elements() const;
-  // The same, a dimension and the rank, none of them negative, as arrays count.
+  // elements(), a dimension and the rank as sizes of arrays; none of them may be negative.
   size_t count() const { return static_cast<size_t>(elements()); }
   size_t extent(int i) const { return static_cast<size_t>(dims[i]); }
   size_t axes() const { return static_cast<size_t>(rank); }
   bool operator==(const Shape& o) const;
   bool operator!=(const Shape& o) const { return !(*this == o); }
-  /// "1x3x300x300".
+  /// Returns a text like "1x3x300x300".
   std::string to_string() const;
   // The image dimensions of a 4-D shape.
   int n() const { return dims[0]; }
@@ -63,7 +63,7 @@ struct Shape {
   size_t pixels() const { return extent(2) * extent(3); }
 };
 
-/// A tensor's description. Only kNchw is valid for ranks other than 4.
+/// Describes a tensor. For ranks other than 4, only kNchw is valid.
 struct TensorDesc {
   ElementType type = ElementType::kFloat16;
   Layout layout = Layout::kNchw;
@@ -76,7 +76,7 @@ struct TensorDesc {
   bool operator!=(const TensorDesc& o) const { return !(*this == o); }
 };
 
-/// A tensor in memory that it does not own.
+/// A tensor in memory that the view does not own.
 template <typename Byte>
 struct BasicTensorView {
   TensorDesc desc;
@@ -92,15 +92,17 @@ const char* to_string(Layout layout);     // "nchw", "nhwc", "nwhc", "whc8", "hw
 Result<ElementType> parse_element_type(std::string_view text);
 Result<Layout> parse_layout(std::string_view text);
 
-/// The offset in elements of (n, c, h, w), by the formulas above; the only place that computes it.
+/// Returns the offset of (n, c, h, w) in elements, by the formulas above. No other code computes
+/// it.
 int64_t element_offset(Layout layout, const Shape& shape, int n, int c, int h, int w);
 
-/// Copies a tensor of any type and layout to row-major float, in the order of its shape.
+/// Copies a tensor of any type and layout to row-major float in the order of its shape.
 void read_nchw(const ConstTensorView& from, float* to);
-/// Writes row-major float to a tensor of any type and layout; integers round to nearest and clamp.
+/// Writes row-major float to a tensor of any type and layout; integers are rounded to nearest and
+/// clamped.
 void write_nchw(const float* from, const TensorView& to);
 
-/// Returns whether no element is an infinity or not a number; integers never are.
+/// Whether no element is infinite or NaN; true for integers.
 bool all_finite(const ConstTensorView& tensor);
 
 }  // namespace dvnn

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exchanges descriptions and messages with users' libraries of layers or decoders, in C
+// Passes descriptions and messages to and from users' libraries of layers or decoders, in C
 // (dvnn_layer.h).
 #pragma once
 
@@ -13,10 +13,10 @@ namespace dvnn {
 
 dvnn_shape shape_for_users(const TensorDesc& desc);
 
-/// Parameters as text. Bytes that are no UTF-8 do not throw.
+/// Returns parameters as text. Invalid UTF-8 does not throw.
 std::string text_for_users(const Json& params);
 
-/// The buffer that a library writes its message to, perhaps without a terminating zero.
+/// Buffer for a library's message, which may lack a terminating zero.
 struct UsersMessage {
   char text[512] = {};
   dvnn_message target = {text, sizeof text - 1};

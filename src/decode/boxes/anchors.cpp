@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectors with anchors in the cells of a grid per stride: YOLO v2 to v7, Yolo-FastestV2,
-// RetinaFace of the Caffe model, MTCNN's first stage.
+// Detectors with anchors in the cells of a grid per stride: YOLO v2 to v7, Yolo-FastestV2, the
+// Caffe model of RetinaFace, MTCNN's first stage.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -23,13 +23,14 @@ struct AnchorSize {
 
 struct AnchorRule {
   AnchorForm form = AnchorForm::kYolo;
-  std::vector<std::vector<AnchorSize>> sizes;  // of each level
-  bool activated = false;                      // the network has taken the sigmoids
-  std::vector<float> scale_xy;                 // YOLOv4: how far centres reach, of each level
-  // The network was shown columns for rows, but its numbers are the upright picture's.
+  std::vector<std::vector<AnchorSize>> sizes;  // by level
+  bool activated = false;                      // the network's outputs are sigmoids already
+  std::vector<float> scale_xy;                 // YOLOv4's reach of centres, by level
+  // The network's input has rows and columns exchanged, but its outputs are those of the upright
+  // picture.
   bool transposed = false;
-  float center = 0;     // of the first cell's anchors, in pixels
-  float inclusive = 0;  // pixels by which boxes end before their sizes say
+  float center = 0;     // of the anchors in the first cell, pixels
+  float inclusive = 0;  // subtracted from sizes, pixels: 1 if they count the last pixel
   float width = 1, height = 1;
 };
 
@@ -68,7 +69,7 @@ class AnchorGeometry final : public Geometry {
   void point(const Level& level, const Hit& hit, const Box&, float* x, float* y) const override {
     const Place p = place(level, hit);
     if (rule_.transposed) std::swap(*x, *y);
-    // MTCNN measures from the window's corner.
+    // MTCNN measures from the corner of its window.
     const float from = rule_.form == AnchorForm::kCorners ? 0.5f : 0;
     *x = (p.x + (*x - from) * p.size.w) / rule_.width;
     *y = (p.y + (*y - from) * p.size.h) / rule_.height;
@@ -90,7 +91,7 @@ class AnchorGeometry final : public Geometry {
   AnchorRule rule_;
 };
 
-// "anchors": for each stride, width and height of each anchor in turn, in pixels.
+// Reads "anchors": for each stride, widths and heights of its anchors in turn, in pixels.
 std::vector<std::vector<AnchorSize>> read_anchors(JsonReader* in, size_t levels) {
   constexpr size_t kMaxNumbers = 64;
   std::vector<std::vector<AnchorSize>> sizes;
@@ -146,7 +147,7 @@ DecoderResult create_anchors_decoder(const Json& params, Span<const NamedOutput>
   for (int stride : strides) {
     Level level = grid_level(rules.input, stride);
     level.anchors = static_cast<int>(rule.sizes[0].size());
-    if (window > 0) {  // without padding, fewer windows fit than there are cells
+    if (window > 0) {  // without padding, there are fewer windows than cells
       const auto fitting = [&](float size) {
         const float first = size - static_cast<float>(window - stride);
         return std::max(1, static_cast<int>(std::floor(first / level.stride_x)));

@@ -47,7 +47,7 @@ class PlainGeometry final : public Geometry {
   float width_, height_;
 };
 
-// The number of rows: what the axis of the boxes' numbers leaves.
+// Returns the number of rows: the size of the axis that does not hold a box's numbers.
 Result<size_t> count_rows(const NamedOutput& output, int64_t known, bool open) {
   std::vector<int64_t> dims;
   for (int i = 0; i < output.desc.shape.rank; ++i) {
@@ -58,7 +58,7 @@ Result<size_t> count_rows(const NamedOutput& output, int64_t known, bool open) {
     const int64_t a = dims[0], b = dims[1];
     if (!open && b == known) return static_cast<size_t>(a);
     if (!open && a == known) return static_cast<size_t>(b);
-    // A network has more boxes than classes.
+    // Networks have more boxes than classes.
     if (open && std::min(a, b) > known) return static_cast<size_t>(std::max(a, b));
   }
   return Error{ErrorCode::kMalformed,
@@ -82,7 +82,7 @@ RowsQuestion question_of(const std::string& group, const PartSizes& sizes) {
   return question;
 }
 
-// Looks for the output with the boxes: the named one, or the first that can be it.
+// Counts the rows of the output with the boxes: the named one, or the first that can have them.
 Result<size_t> find_rows(JsonReader* in, Span<const NamedOutput> outputs,
                          const std::vector<std::string>& parts, const PartSizes& sizes) {
   const Json* names = in->member("outputs");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectors whose heat map shows the centres of objects: CenterNet, CenterFace.
+// Detectors whose heat maps show the centres of objects: CenterNet, CenterFace.
 #include <algorithm>
 #include <cmath>
 
@@ -13,10 +13,10 @@ namespace {
 
 struct CentreRule {
   float width = 1, height = 1;
-  float offset = 0;          // added to each centre, in cells
+  float offset = 0;          // added to centres, cells
   bool logarithmic = false;  // sizes are logarithms
   bool rows_first = false;   // y before x, height before width
-  bool in_box = true;        // key points are parts of the box's size, else cells from the centre
+  bool in_box = true;  // key points are fractions of the box's size; else cells from the centre
 };
 
 class CentreGeometry final : public Geometry {
@@ -58,7 +58,7 @@ class CentreGeometry final : public Geometry {
 
 DecoderResult create_centres_decoder(const Json& params, Span<const NamedOutput> outputs) {
   JsonReader in(params, "the parameters");
-  // Peaks need no suppression unless it is asked for.
+  // Peaks need no suppression unless the parameters ask for it.
   DetectorRules rules = read_detector_rules(&in, 1);
   rules.local_peaks = in.boolean("peaks", true);
   rules.input = read_image(&in);

@@ -11,7 +11,7 @@
 namespace dvnn::decode {
 namespace {
 
-constexpr float kMaxClasses = 65536;  // what a file's list of labels may hold
+constexpr float kMaxClasses = 65536;  // most labels in a file
 constexpr int kRowLength = kernels::kDetectionRowLength;
 
 class DetectionOutputDecoder final : public Decoder {
@@ -25,7 +25,7 @@ class DetectionOutputDecoder final : public Decoder {
     const size_t first = out->size();
     for (size_t i = 0; i + kRowLength <= rows_.size(); i += kRowLength) {
       const float* row = &rows_[i];
-      // Written so that NaN, which no comparison holds for, drops the row.
+      // Written so that NaN drops the row.
       if (!(row[0] >= 0 && row[2] >= threshold && row[1] >= 0 && row[1] < kMaxClasses)) continue;
       const Box box = {row[3], row[4], row[5], row[6]};
       if (!std::isfinite(row[2]) || !is_finite(box)) continue;

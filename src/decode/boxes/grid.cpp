@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectors without anchors: each cell of a grid per stride says what is there and how far its box
-// reaches. YOLOX, FCOS, NanoDet, SCRFD, YuNet of 2023, FastestDet, raw YOLOv6 and YOLOv8.
+// Detectors without anchors: each cell of a grid per stride gives an object and the distances to
+// its box's sides. YOLOX, FCOS, NanoDet, SCRFD, YuNet of 2023, FastestDet, raw YOLOv6 and YOLOv8.
 #include <algorithm>
 #include <cmath>
 
@@ -23,8 +23,8 @@ constexpr const char* kAngleForms[] = {"radians", "sigmoid"};
 struct GridRule {
   BoxForm form = BoxForm::kCenterExp;
   AngleForm angle = AngleForm::kRadians;
-  float offset = 0;                         // of a cell's centre, in cells
-  float point_offset = 0, point_scale = 1;  // of the place from which points count, and of points
+  float offset = 0;                         // of cell centres, cells
+  float point_offset = 0, point_scale = 1;  // origin of key points, in cells; their factor
   bool in_cells = true;                     // lengths are in cells, else in pixels
   float width = 1, height = 1;
 };
@@ -55,7 +55,7 @@ class GridGeometry final : public Geometry {
     return {(cx - half_w) / w, (cy - half_h) / h, (cx + half_w) / w, (cy + half_h) / h};
   }
 
-  // Three quarters of the half turn are beyond upright. Source: YOLOv8's head of oriented boxes.
+  // The sigmoid covers half a turn, from -45 to 135 degrees. Source: YOLOv8's oriented boxes.
   float angle(float raw) const override {
     constexpr float kPi = 3.14159265f;
     return rule_.angle == AngleForm::kSigmoid ? (sigmoid_of(raw) - 0.25f) * kPi : raw;
@@ -81,8 +81,8 @@ class GridGeometry final : public Geometry {
 
   static int angle_at(const Level& level) { return level.boxes.count + level.offsets.count; }
 
-  // The sides of a box that is turned lie around the cell in the box's own directions, so its
-  // centre turns about the cell's.
+  // The sides are distances in the box's own directions, so the centre of a turned box is rotated
+  // about the cell's.
   Box around(const Level& level, const Cell& c, const float* sides, float turn) const {
     const float ux = rule_.in_cells ? level.stride_x : 1, uy = rule_.in_cells ? level.stride_y : 1;
     float x = c.x * level.stride_x, y = c.y * level.stride_y;
@@ -95,8 +95,8 @@ class GridGeometry final : public Geometry {
             (x + sides[2] * ux) / rule_.width, (y + sides[3] * uy) / rule_.height};
   }
 
-  // A side is the mean of a distribution over 0, 1, 2, ... Source: Li et al., "Generalized Focal
-  // Loss" (2020).
+  // Returns a side as the mean of a distribution over 0, 1, 2, ... Source: Li et al., "Generalized
+  // Focal Loss" (2020).
   static float expected(const float* raw, int bins, int side) {
     const float* numbers = raw + side * bins;
     float most = numbers[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw locations and confidences over priors, with key points where the network has them: SSD,
+// Raw locations and confidences over priors, with key points if the network has them: SSD,
 // RetinaFace, BlazeFace, YuNet of 2021, the ultra-light face detectors.
 #include "base/budget.h"
 #include "base/json.h"
@@ -38,7 +38,7 @@ class PriorGeometry final : public Geometry {
   std::vector<Prior> priors_;
 };
 
-// "loc" and "conf" name the outputs where "outputs" does not.
+// Reads the names of outputs from "loc" and "conf", if "outputs" is absent.
 GroupNames names_of(JsonReader* in) {
   if (in->member("parts") || !in->member("loc") || !in->member("conf")) return {};
   return {read_texts(in, "loc"), read_texts(in, "conf")};

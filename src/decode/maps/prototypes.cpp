@@ -18,7 +18,7 @@ class PrototypeMasks final : public MaskMaker {
 
   void bind(Span<const ConstTensorView> outputs) override { table_.bind(outputs); }
 
-  // Only the prototypes' cells within the box are looked at.
+  // Computes only the prototypes' cells within the box.
   void make(const Box& box, const float* coefficients, objects::Mask* mask) override {
     auto clipped = [](float part, int size, bool up) {
       const float at = std::clamp(part, 0.0f, 1.0f) * static_cast<float>(size);
@@ -54,8 +54,7 @@ class PrototypeMasks final : public MaskMaker {
 
 Result<std::unique_ptr<MaskMaker>> make_prototype_masks(Span<const NamedOutput> outputs,
                                                         const std::string& name, int count) {
-  // Heads by stride have outputs of as many channels, which are coefficients; the prototypes' map
-  // is the finest.
+  // Heads per stride have coefficients with as many channels; the prototypes are the finest map.
   std::optional<size_t> finest;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Shape& shape = outputs[i].desc.shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks of instances as sums of prototypes, which the network makes once for the picture. Source:
-// Bolya et al., "YOLACT" (2019); exported YOLOv5 and YOLOv8 have them, too.
+// Masks of instances as sums of prototypes, which the network computes once per picture. Source:
+// Bolya et al., "YOLACT" (2019); exported YOLOv5 and YOLOv8 use them, too.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 
 namespace dvnn::decode {
 
-/// Masks of the output `name`, 1xCOUNTxHxW; with no name, of the first output of that shape.
+/// Creates masks from the output `name`, 1xCOUNTxHxW; if the name is empty, from the first output
+/// of that shape.
 Result<std::unique_ptr<MaskMaker>> make_prototype_masks(Span<const NamedOutput> outputs,
                                                         const std::string& name, int count);
 

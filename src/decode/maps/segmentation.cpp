@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes which class each part of the picture is of.
+// Decodes the class of each part of the picture.
 #include <algorithm>
 
 #include "base/format.h"
@@ -13,7 +13,7 @@ namespace {
 
 class SegmentationDecoder final : public Decoder {
  public:
-  // `channel` is the one that is compared with the bound; -1: all are compared with each other.
+  // `channel` is compared with `bound`; -1: the channels are compared with each other.
   SegmentationDecoder(Table table, int width, int height, int channel, float bound, bool indices)
       : table_(std::move(table)),
         channel_(channel),
@@ -29,7 +29,7 @@ class SegmentationDecoder final : public Decoder {
     return static_cast<int>(table_.values());
   }
 
-  // A map is of the whole picture, so that no threshold leaves it out.
+  // A map covers the whole picture, so the threshold does not apply.
   Status decode(Span<const ConstTensorView> outputs, float, objects::Objects* out) override {
     table_.bind(outputs);
     objects::Object& object = out->add();
@@ -59,7 +59,7 @@ class SegmentationDecoder final : public Decoder {
  private:
   static constexpr size_t kMaxCells = 128;
 
-  // One number of each cell: that it is of class 1, or the class itself.
+  // Reads one number per cell: the value of class 1, or the class itself.
   void judge(size_t place, size_t count, uint8_t* classes) {
     const Table::Strip strip =
         table_.strip(static_cast<size_t>(channel_), 1, place, count, strip_.data());
@@ -71,7 +71,7 @@ class SegmentationDecoder final : public Decoder {
     }
   }
 
-  // The class with the largest number; of equal ones, the first. NaN is never the largest.
+  // Chooses the class with the largest number; of equal ones, the first. NaN is never the largest.
   void choose(size_t place, size_t count, uint8_t* classes) {
     float best[kMaxCells];
     std::fill(best, best + count, -std::numeric_limits<float>::infinity());
@@ -137,7 +137,7 @@ DecoderResult create_segmentation_decoder(const Json& params, Span<const NamedOu
                  format("output '%s' has %zu classes, at the most %d can be told",
                         outputs[index].name.c_str(), table.values(), kMaxClasses)};
   }
-  // One number is compared as the network gives it: the sigmoid rises with it.
+  // A single number is compared without its sigmoid, which is monotonic.
   constexpr float kEven = 0.5f;
   const bool logits = score == Activation::kSigmoid;
   const float bound = !logits              ? threshold

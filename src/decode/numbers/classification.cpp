@@ -15,7 +15,7 @@
 namespace dvnn::decode {
 namespace {
 
-// NaN is worse than all: sorting needs an order in which every value has a place.
+// Ranks NaN below all numbers, because sorting needs a total order.
 float rank_of(float logit) {
   return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;
 }
@@ -26,17 +26,17 @@ void add_class(size_t class_id, float score, float logit, objects::Objects* out)
   object.class_id = static_cast<int>(class_id);
   object.confidence = score;
   object.raw_score = logit;
-  object.box = {0, 0, 1, 1};  // all that the network was shown
+  object.box = {0, 0, 1, 1};  // the whole input
 }
 
 struct ClassRule {
   Activation score = Activation::kNone;
   size_t top_k = 5;
-  bool every_class = false;  // whatever is above the threshold, not the best of all
+  bool every_class = false;  // report all classes above the threshold, not only the best ones
 };
 
-// With several outputs, each is a head of its own: its best class is told, and its classes are
-// numbered after those of the heads before.
+// Several outputs are separate heads: the best class of each is reported, and classes are numbered
+// continuously over the heads.
 class ClassificationDecoder final : public Decoder {
  public:
   ClassificationDecoder(const ClassRule& rule, const std::vector<size_t>& heads)
@@ -71,7 +71,7 @@ class ClassificationDecoder final : public Decoder {
   }
 
  private:
-  // Puts the indices of the `count` best of a head's classes first.
+  // Moves the indices of a head's `count` best classes to the front.
   void rank(const ConstTensorView& output, size_t classes, size_t count) {
     read_nchw(output, logits_.data());
     std::copy(logits_.begin(), logits_.begin() + static_cast<std::ptrdiff_t>(classes),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoders of numbers that describe the whole picture (embeddings, ages and the like), and the
-// decoder that finds nothing at all.
+// decoder "none" that finds nothing.
 #include <algorithm>
 #include <cmath>
 
@@ -53,7 +53,7 @@ class EmbeddingDecoder final : public Decoder {
 struct NumberRule {
   std::vector<std::string> names;
   float scale = 1, offset = 0;
-  bool expectation = false;  // all numbers are the distribution of one
+  bool expectation = false;  // the numbers are a distribution, whose mean is the result
   bool softmax = false;
 };
 

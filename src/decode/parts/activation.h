@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a network's numbers into probabilities, and back: thresholds are compared with the numbers,
-// so that exponentials are taken of what is found only.
+// Converts a network's numbers to probabilities, and thresholds back to numbers, so that
+// exponentials are computed only for what is found.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@ namespace dvnn::decode {
 
 enum class Activation : uint8_t { kNone, kSigmoid, kSoftmax };
 
-/// Reads an optional name of a table (names.h: `what` is the kind of name); a wrong one is recorded
-/// with `in`, and gives the first.
+/// Reads an optional name of a table (names.h; `what` is the kind of name). A wrong one is recorded
+/// with `in` and gives the first value.
 template <typename Enum, size_t N>
 Enum read_choice(JsonReader* in, const char* field, const char* fallback,
                  const char* const (&names)[N], const char* what) {
@@ -34,13 +34,14 @@ inline float sigmoid_of(float x) {
   return 1.0f / (1.0f + std::exp(-x));
 }
 
-/// A number by itself: a softmax, which sees several, leaves it as it is.
+/// Activates a single number. A softmax needs several and leaves it unchanged.
 inline float activated(Activation activation, float number) {
   return activation == Activation::kSigmoid ? sigmoid_of(number) : number;
 }
 
-/// The number whose sigmoid is `probability`, and a little less: sigmoids are rounded, and a number
-/// at the threshold must not be lost. Minus infinity where every number is enough.
+/// Returns the number whose sigmoid is `probability`, minus a small slack, because sigmoids are
+/// rounded and a number at the threshold must not be lost. Minus infinity if every number is
+/// enough.
 inline float least_logit(float probability) {
   constexpr float kSlack = 1e-3f, kSure = 15;  // beyond kSure, sigmoids are 1 to six digits
   if (!(probability > 0)) return -std::numeric_limits<float>::infinity();
@@ -48,8 +49,8 @@ inline float least_logit(float probability) {
   return std::min(kSure, std::log(probability / (1 - probability)) - kSlack);
 }
 
-/// The least number that `activation` may make a probability of at least `probability` of, where it
-/// sees numbers one by one.
+/// Returns the least number whose activation may be at least `probability`, for activations of
+/// single numbers.
 inline float least_number(Activation activation, float probability) {
   if (activation == Activation::kSigmoid) return least_logit(probability);
   return probability;

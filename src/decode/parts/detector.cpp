@@ -16,7 +16,7 @@ DetectorRules read_detector_rules(JsonReader* in, double nms_threshold) {
   rules.nms.top_k = static_cast<int>(in->integer("nms_top_k", -1, kMany, -1));
   rules.nms.eta = static_cast<float>(in->number("nms_eta", 1.0));
   rules.keep_top_k = static_cast<int>(in->integer("keep_top_k", -1, kMany, -1));
-  // Whatever a class keeps beyond this number goes anyway, because its other boxes are better.
+  // Boxes of a class beyond this number are dropped anyway, as better ones are kept.
   rules.nms.max_kept =
       rules.keep_top_k >= 0 ? std::min(rules.keep_top_k, kernels::kMaxKept) : kernels::kMaxKept;
   rules.class_agnostic = in->boolean("class_agnostic", false);
@@ -54,7 +54,7 @@ Detector::Detector(DetectorRules rules, std::vector<Table> tables, std::vector<L
       masks_(std::move(masks)),
       finder_(rules_.score) {}
 
-// Among neighbours with the same score, the first in the order of cells remains.
+// Of neighbours with equal scores, the first in the order of cells is the peak.
 bool Detector::is_peak(const Hit& hit) const {
   const Level& level = levels_[hit.level];
   const Table& table = nth(tables_, level.scores.table);
@@ -81,7 +81,7 @@ void Detector::read(const Columns& columns, const Hit& hit, std::vector<float>* 
   read_columns(table, columns, hit.cell, hit.anchor, to->data() + at);
 }
 
-// Boxes of all hits; those that have no place are no longer hits.
+// Computes the boxes of all hits, and drops hits without a valid box.
 void Detector::place_hits() {
   boxes_.clear();
   size_t kept = 0;
@@ -93,7 +93,7 @@ void Detector::place_hits() {
     read(level.offsets, hit, &raw_);
     read(level.angle, hit, &raw_);
     const Box box = geometry_->box(level, hit, raw_.data());
-    // A box with a NaN would overlap none, and so be kept.
+    // A box with NaN overlaps nothing, so suppression would keep it.
     if (!is_finite(box)) continue;
     boxes_.push_back(box);
     Hit placed = hit;
@@ -112,7 +112,7 @@ void Detector::place_hits() {
   hits_.resize(kept);
 }
 
-// Oriented boxes as they lie in the input, where the angles are true.
+// Computes oriented boxes in the input's pixels, in which angles are true.
 void Detector::turn_boxes() {
   turned_.clear();
   if (!rules_.suppress || !levels_[0].angle.there()) return;
@@ -192,8 +192,8 @@ void Detector::add_points(const Level& level, const Hit& hit, const Box& box,
 
 namespace {
 
-// The corners of a box that is turned about its centre, clockwise in the picture. Angles are true
-// in pixels, not in fractions, so the sides of the input matter.
+// Adds the corners of a box that is rotated about its centre, clockwise in the picture. They are
+// computed in pixels of the input, because angles are not true in fractions.
 void add_outline(const image::Size& input, const Box& box, float angle, objects::Object* object) {
   const double width = input.width, height = input.height;
   const double cx = (box.x0 + box.x1) / 2, cy = (box.y0 + box.y1) / 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work that all detectors of boxes share: cells above the threshold, their boxes, suppression,
-// and then whatever belongs to those that are left.
+// The common part of all detectors of boxes: cells above the threshold, their boxes, suppression,
+// and then the details of the remaining ones.
 #pragma once
 
 #include <memory>
@@ -13,20 +13,21 @@
 
 namespace dvnn::decode {
 
-/// The way in which a family's numbers become places, in fractions of the network's input.
+/// How a family's numbers become places, in fractions of the network's input.
 class Geometry {
  public:
   virtual ~Geometry() = default;
-  /// The box of `raw`: the level's numbers for boxes, then those for offsets, then the angle's.
+  /// Returns the box of `raw`: the level's numbers for boxes, then those for offsets, then the
+  /// angle's.
   virtual Box box(const Level& level, const Hit& hit, const float* raw) const = 0;
-  /// How far a box is turned clockwise in the picture, in radians, from the network's number.
+  /// Returns the clockwise rotation of a box in the picture, in radians, from the network's number.
   virtual float angle(float raw) const { return raw; }
-  /// A key point, given as the network gives it.
+  /// Converts a key point from the network's numbers.
   virtual void point(const Level& level, const Hit& hit, const Box& box, float* x,
                      float* y) const = 0;
 };
 
-/// Makes the mask of an object from the network's coefficients for it.
+/// Computes the mask of an object from the network's coefficients.
 class MaskMaker {
  public:
   virtual ~MaskMaker() = default;
@@ -41,17 +42,17 @@ struct DetectorRules {
   int keep_top_k = -1;   // detections per picture; -1: all
   bool class_agnostic = false;
   float confidence_threshold = 0;
-  int point_size = 2;           // numbers of a key point; the third is its confidence
+  int point_size = 2;           // numbers per key point; the third is its confidence
   bool points_by_axis = false;  // all points' x, then all y
   Activation point_score = Activation::kNone;
   std::string skeleton;
-  bool local_peaks = false;    // only cells that are no less than the eight around them
-  image::Size input = {1, 1};  // in pixels; oriented boxes are turned in them
+  bool local_peaks = false;    // only cells that none of the eight neighbours exceeds
+  image::Size input = {1, 1};  // pixels; oriented boxes are rotated in these
 };
 
 /// Reads {nms_threshold, nms_top_k, keep_top_k, class_agnostic, confidence_threshold, multi_label,
 /// background_label_id, score, objectness_score, objectness_power, class_power, point_size,
-/// points_by_axis, point_score, skeleton}. What is wrong is recorded with `in`.
+/// points_by_axis, point_score, skeleton}. Errors are recorded with `in`.
 DetectorRules read_detector_rules(JsonReader* in, double nms_threshold);
 
 class Detector final : public Decoder {
@@ -82,7 +83,7 @@ class Detector final : public Decoder {
   ScoreFinder finder_;
   std::vector<Hit> hits_;
   std::vector<Box> boxes_;
-  std::vector<kernels::TurnedBox> turned_;  // in pixels; empty where boxes are not turned
+  std::vector<kernels::TurnedBox> turned_;  // in pixels; empty if boxes are not oriented
   std::vector<float> raw_, more_;
   std::vector<kernels::Candidate> candidates_, kept_;
   kernels::KeptBoxes kept_boxes_;

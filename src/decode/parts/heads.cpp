@@ -27,11 +27,11 @@ bool has(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// Parts that lie in one output, and where.
+// Parts in one output, and the output's names.
 struct Group {
   std::string text;
-  std::vector<std::string> parts, names;  // names of the outputs, empty: by shape
-  bool open = false;                      // has scores of an unknown number
+  std::vector<std::string> parts, names;  // names of outputs; empty: found by shape
+  bool open = false;                      // has scores, of an unknown number
 };
 
 class Finder {
@@ -63,7 +63,8 @@ class Finder {
   Heads take() { return std::move(heads_); }
 
  private:
-  // Numbers of a cell, of all anchors, that the group has beside its scores, and of the scores.
+  // Returns the group's known numbers per cell over all anchors, without scores if their number is
+  // open.
   int known(const Group& group, int anchors) const {
     int sum = 0;
     for (const std::string& part : group.parts) {
@@ -72,7 +73,7 @@ class Finder {
     return sum;
   }
 
-  // The number of classes that `values` of a cell leave, 0 if they do not fit.
+  // Returns the number of classes if a cell has `values` numbers, or 0 if they do not fit.
   int classes_of(const Group& group, int anchors, size_t values) const {
     const int left = static_cast<int>(values) - known(group, anchors);
     if (!group.open) return left == 0 ? std::max(1, sizes_.scores) : 0;
@@ -86,7 +87,7 @@ class Finder {
     return outputs_[output].name == group.names[group.names.size() == 1 ? 0 : level];
   }
 
-  // Makes the table if the output fits.
+  // Creates the table if the output fits.
   bool fits(const Group& group, size_t output, size_t cells, const Level& level, Table* table,
             int* classes) const {
     auto made = Table::make(outputs_[output], output, cells, static_cast<size_t>(level.anchors));
@@ -149,7 +150,7 @@ class Finder {
       const int own = sizes_.of(part);
       return own > 0 ? own : classes;
     };
-    int row = 0;  // numbers of one anchor, where they lie together
+    int row = 0;  // numbers of one anchor, if they are consecutive
     for (const std::string& part : group.parts) row += count_of(part);
     int first = 0;
     for (const std::string& part : group.parts) {
@@ -326,7 +327,7 @@ Result<Heads> find_heads(JsonReader* in, Span<const NamedOutput> outputs, std::v
   const std::vector<Group> groups = read_groups(in, parts, sizes, names);
   DVNN_TRY(in->status());
   Finder finder(outputs, std::move(levels), sizes, std::move(order));
-  // Parts whose size is known take their outputs first; scores take what is left.
+  // Parts of known sizes choose their outputs first; scores get the remaining ones.
   for (const bool open : {false, true}) {
     for (const Group& group : groups) {
       if (group.open == open) DVNN_TRY(finder.find(group));

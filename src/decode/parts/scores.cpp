@@ -12,9 +12,9 @@ namespace {
 
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
-// Raises best[i] to the largest of a cell's values, and says which one it is: `first` is the number
-// of the strip's first. kUnknown where it takes less time to look for it in the few cells that
-// count.
+// Raises best[i] to the largest of a cell's values and sets its index, where `first` is the index
+// of the strip's first value. kUnknown if it is faster to search it later in the few cells that
+// matter.
 constexpr int kUnknown = -1;
 
 void raise_all(const Table::Strip& strip, size_t length, size_t count, int first, float* best,
@@ -46,7 +46,7 @@ float powered(float value, float power) {
   return power == 1 ? value : std::pow(std::max(0.0f, value), power);
 }
 
-// The least value whose power is `least`.
+// Returns the least value whose power is at least `least`.
 float rooted(float least, float power) {
   return power == 1 || !(least > 0) ? least : std::pow(least, 1 / power);
 }
@@ -60,7 +60,7 @@ void read_columns(const Table& table, const Columns& columns, size_t cell, int a
   for (int k = 0; k < columns.count; ++k) to[k] = table.at(cell, columns.value(anchor, k));
 }
 
-// The largest of the columns in each cell, the background's left out.
+// Finds the largest of the columns in each cell, except the background.
 void ScoreFinder::find_best(const Table& table, const Columns& columns, int anchor, int background,
                             size_t place, size_t count) {
   std::fill(best_, best_ + count, kNothing);
@@ -80,7 +80,7 @@ void ScoreFinder::find_best(const Table& table, const Columns& columns, int anch
   }
 }
 
-// One class of a cell, exactly.
+// Adds a class of a cell if its exact score reaches the threshold.
 void ScoreFinder::report(const Place& at, int class_id, float number, float objectness,
                          float threshold, std::vector<Hit>* hits) {
   const float score = powered(activated(rule_.scores, number), rule_.class_power) * objectness;
@@ -89,12 +89,12 @@ void ScoreFinder::report(const Place& at, int class_id, float number, float obje
                    static_cast<uint16_t>(at.anchor), class_id});
 }
 
-// All classes of a cell.
+// Reads all classes of a cell and reports those that count.
 void ScoreFinder::judge(const Table& table, const Columns& columns, const Place& at,
                         float objectness, float threshold, std::vector<Hit>* hits) {
   row_.resize(columns.numbers());
   read_columns(table, columns, at.cell, at.anchor, row_.data());
-  // Probabilities of a softmax all depend on each other; the others are taken of what counts.
+  // A softmax needs all numbers; other activations are computed only for what is reported.
   if (rule_.scores == Activation::kSoftmax) kernels::softmax(row_.data(), 1, row_.size(), 1);
   int best = -1;
   for (int k = 0; k < columns.count; ++k) {
@@ -108,20 +108,20 @@ void ScoreFinder::judge(const Table& table, const Columns& columns, const Place&
   }
 }
 
-// Returns whether the largest number of a cell tells all: there is one class to report, and no
-// other number matters to it.
+// Whether the largest number of a cell is sufficient: one class is reported, and it depends on no
+// other number.
 bool ScoreFinder::largest_decides(const Columns& columns) const {
   const bool has_background = rule_.background >= 0 && rule_.background < columns.count;
   return rule_.scores != Activation::kSoftmax &&
          (!rule_.every_class || columns.count - (has_background ? 1 : 0) == 1);
 }
 
-// Without objectness: cells of which a class may be sure enough.
+// Without objectness: finds cells in which a class may reach the threshold.
 void ScoreFinder::find_classes(const Table& table, const Level& level, size_t number, int anchor,
                                float threshold, std::vector<Hit>* hits) {
   const bool softmax = rule_.scores == Activation::kSoftmax;
   float bound = least_number(rule_.scores, rooted(threshold, rule_.class_power));
-  // With a softmax, a class of probability p is ahead of each other class by logit(p) at least.
+  // With a softmax, a class of probability p exceeds each other class by at least logit(p).
   const bool has_rival = softmax && rule_.background >= 0;
   if (softmax) bound = has_rival ? least_logit(threshold) : kNothing;
   const bool decides = largest_decides(level.scores);
@@ -147,13 +147,14 @@ void ScoreFinder::find_classes(const Table& table, const Level& level, size_t nu
   }
 }
 
-// Classes are probabilities, so that no score is above the objectness's share of it.
+// With objectness: finds cells by it first, as classes are probabilities and cannot raise the
+// score.
 void ScoreFinder::find_objects(const Table& table, const Table& scores, const Level& level,
                                size_t number, int anchor, float threshold, std::vector<Hit>* hits) {
   constexpr float kSlack = 0.999f;
   const float bound =
       least_number(rule_.objectness, kSlack * rooted(threshold, rule_.objectness_power));
-  // Cells are looked at in groups of this many where their classes lie apart.
+  // If classes are not interleaved, cells are handled together from this many hits on.
   constexpr size_t kMany = 8;
   const bool together = &table == &scores && largest_decides(level.scores) &&
                         scores.run_of(level.scores.value(anchor, 0)) == 1;

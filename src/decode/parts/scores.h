@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the cells of a head's outputs that hold an object, of which class, and how surely.
+// Finds the cells of a head's outputs that contain an object, and its class and score.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,13 @@
 
 namespace dvnn::decode {
 
-/// Names the values of one meaning in a head: which table holds them, and which of its columns they
-/// are.
+/// The numbers of one meaning in a head: their table, and their columns in it.
 struct Columns {
   int table = -1;       // -1: the head has none
-  int first = 0;        // of the first anchor
-  int anchor_step = 0;  // from an anchor's to the next one's; 0: the anchors share them
-  int step = 1;         // from one to the next
-  int count = 0;        // numbers of an anchor
+  int first = 0;        // column of the first anchor's first number
+  int anchor_step = 0;  // columns between anchors; 0: all anchors share them
+  int step = 1;         // columns between numbers
+  int count = 0;        // numbers per anchor
   bool there() const { return table >= 0; }
   size_t numbers() const { return static_cast<size_t>(count); }
   size_t value(int anchor, int k) const {
@@ -24,28 +23,28 @@ struct Columns {
   }
 };
 
-/// Copies a cell's numbers of an anchor, columns.count of them.
+/// Copies the numbers of an anchor in a cell, columns.count of them.
 void read_columns(const Table& table, const Columns& columns, size_t cell, int anchor, float* to);
 
-/// A head: cells, as the outputs have them, and what is known of each.
+/// A head: its cells, and the columns of each meaning.
 struct Level {
   Columns scores, objectness, boxes, offsets, points, masks, angle, label;
-  size_t cells = 0, first_cell = 0;  // first_cell: cells of the levels before
+  size_t cells = 0, first_cell = 0;  // first_cell: number of cells in earlier levels
   int width = 0, height = 1;
   int anchors = 1;
-  float stride_x = 1, stride_y = 1;  // pixels from cell to cell
+  float stride_x = 1, stride_y = 1;  // pixels between cells
 };
 
-/// The way in which numbers become a score.
+/// How numbers become a score.
 struct ScoreRule {
   Activation scores = Activation::kNone, objectness = Activation::kNone;
   // score = objectness ^ objectness_power * class ^ class_power.
   float objectness_power = 1, class_power = 1;
-  int background = -1;       // the class that is no object; -1: there is none
-  bool every_class = false;  // a cell may be of several classes; else its best one counts
+  int background = -1;       // the class that is not an object; -1: none
+  bool every_class = false;  // a cell may have several classes, not only its best one
 };
 
-/// A cell that holds something.
+/// A cell with an object.
 struct Hit {
   float score;
   uint32_t cell;
@@ -57,7 +56,7 @@ class ScoreFinder {
  public:
   ScoreFinder() = default;
   explicit ScoreFinder(const ScoreRule& rule) : rule_(rule), strip_(Table::kStripFloats) {}
-  /// Appends what has a score of at least `threshold`.
+  /// Appends the cells with a score of at least `threshold`.
   void find(Span<const Table> tables, const Level& level, size_t number, float threshold,
             std::vector<Hit>* hits);
 
@@ -79,9 +78,9 @@ class ScoreFinder {
               std::vector<Hit>* hits);
 
   static constexpr size_t kBlockCells = Table::kMaxStripCells;
-  float best_[kBlockCells];     // of the block's cells: the largest number
-  int32_t which_[kBlockCells];  // and which one it is
-  uint32_t at_[kBlockCells];    // those that are large enough
+  float best_[kBlockCells];     // largest number of each cell in the block
+  int32_t which_[kBlockCells];  // its index, or kUnknown
+  uint32_t at_[kBlockCells];    // the cells whose number is large enough
   ScoreRule rule_;
   std::vector<float> strip_, row_;
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxValues = 1 << 16;
 
 struct Axes {
-  std::vector<size_t> dims;  // without the ones in front
+  std::vector<size_t> dims;  // without leading ones
 };
 
 Axes axes_of(const Shape& shape) {
@@ -23,7 +23,7 @@ Axes axes_of(const Shape& shape) {
   return axes;
 }
 
-// Returns whether there are last axes whose product is `wanted`.
+// Whether the product of some last axes is `wanted`.
 bool has_trailing(const std::vector<size_t>& dims, size_t wanted) {
   size_t product = 1;
   for (size_t k = dims.size(); k > 0; --k) {
@@ -33,7 +33,7 @@ bool has_trailing(const std::vector<size_t>& dims, size_t wanted) {
   return false;
 }
 
-// The number of first axes whose product is `wanted`, 0 if there is no such number.
+// Returns how many first axes have the product `wanted`, or 0.
 size_t leading(const std::vector<size_t>& dims, size_t wanted) {
   size_t product = 1;
   for (size_t k = 0; k < dims.size(); ++k) {
@@ -64,7 +64,7 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
   const Axes axes = axes_of(shape);
   const bool picture = shape.rank == 4 && shape.n() == 1 && shape.pixels() == cells;
   const bool row_major = desc.layout == Layout::kNchw;
-  // In a square table, rows are cells.
+  // In a square table, rows are the cells.
   const bool anchors_first =
       axes.dims.size() > 2 && axes.dims[0] == anchors && axes.dims.back() * anchors == values;
   const bool rows_first = axes.dims.size() <= 2 && leading(axes.dims, cells) > 0;
@@ -117,7 +117,7 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
   return table;
 }
 
-// A strip of so many cells fits the buffer whatever value it is of.
+// Also limits strips to a number of cells that fits the buffer for every value.
 void Table::find_runs() {
   run_.assign(values(), 1);
   int64_t longest = 1;
@@ -189,7 +189,7 @@ Table::Strip Table::strip(size_t value, size_t length, size_t place, size_t coun
   const int64_t at = base_[value] + static_cast<int64_t>(place) * step_[value];
   if (!half_) return {reinterpret_cast<const float*>(data_) + at, step};
   const half_t* from = reinterpret_cast<const half_t*>(data_) + at;
-  // Up to this many elements from cell to cell, all of them are converted at once.
+  // Up to this ratio of elements between cells to values, all elements are converted at once.
   constexpr size_t kDense = 4;
   if (step <= kDense * length) {
     half_to_float(from, buffer, (count - 1) * step + length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An output as a table: places in the picture (cells) that have values each. It is read where it
-// lies, whatever its type and its order, without a copy and without a transposition.
+// An output as a table of cells (places in the picture) with values. It is read in place for all
+// floating point types and layouts, without a copy or transposition.
 #pragma once
 
 #include <vector>
@@ -11,48 +11,48 @@ namespace dvnn::decode {
 
 class Table {
  public:
-  /// `output` as `cells` cells, which are a grid's, row by row, or a list. Values of a cell are the
-  /// rest of its axes, which may come before the cells (CxN, CxHxW), after them (NxC, HxWxC), or
-  /// on both sides (AxHxWxC); in front of the last axis each cell may have `anchors` rows. An error
-  /// says that the shape cannot be split so.
+  /// Describes `output` as `cells` cells of a grid, row by row, or of a list. The other axes are a
+  /// cell's values: before the cells (CxN, CxHxW), after them (NxC, HxWxC), or on both sides
+  /// (AxHxWxC). In front of the last axis, each cell may have `anchors` rows. Returns an error if
+  /// the shape does not allow this.
   static Result<Table> make(const NamedOutput& output, size_t index, size_t cells,
                             size_t anchors = 1);
 
   size_t output() const { return output_; }
   size_t cells() const { return cells_; }
   size_t values() const { return base_.size(); }
-  /// The grid's size where the output's shape tells it; 0 where it is a list of cells.
+  /// Returns the grid's size if the output's shape has one, or 0 for a list of cells.
   int width() const { return static_cast<int>(width_); }
   int height() const { return static_cast<int>(height_); }
 
-  /// The part of the table that consists of `count` cells from `first` on: the cells of one grid
-  /// where those of all grids lie in one output.
+  /// Returns the part with `count` cells from `first` on, for the cells of one grid in an output
+  /// with all grids.
   Result<Table> slice(size_t first, size_t count) const;
 
-  /// Reads from `views[output()]` from now on.
+  /// Sets the memory: reads from `views[output()]` from now on.
   void bind(Span<const ConstTensorView> views);
 
   float at(size_t cell, size_t value) const {
     return load(base_[value] + static_cast<int64_t>(place_of(cell)) * step_[value]);
   }
-  /// Copies values of a cell.
+  /// Copies `count` values of a cell from `first` on.
   void read(size_t cell, size_t first, size_t count, float* to) const;
 
-  // The members below serve scanning: cells are numbered in the order of the memory there.
+  // For scanning, the functions below number cells by their order in memory.
 
-  /// The cell that is the `place`-th in memory.
+  /// Returns the cell at position `place` in memory.
   size_t cell_of(size_t place) const;
-  /// Returns how many values from `value` on lie side by side, so that one span holds them all.
+  /// Returns how many values from `value` on are consecutive in memory.
   size_t run_of(size_t value) const { return run_[value]; }
-  /// Cells that one strip() may have, kMaxStripCells at the most.
+  /// Returns how many cells a strip() may have, at most kMaxStripCells.
   size_t strip_cells() const { return strip_cells_; }
-  /// A cell's values, from cell to cell `stride` floats on.
+  /// Values of consecutive cells, which are `stride` floats apart.
   struct Strip {
     const float* values;
     size_t stride;
   };
   static constexpr size_t kMaxRun = 2048, kStripFloats = 8192, kMaxStripCells = 128;
-  /// `length` values, at the most run_of(value), of `count` cells. `buffer` has kStripFloats.
+  /// Reads `length` values (at most run_of(value)) of `count` cells. `buffer` has kStripFloats.
   Strip strip(size_t value, size_t length, size_t place, size_t count, float* buffer) const;
 
  private:
@@ -62,10 +62,10 @@ class Table {
 
   size_t output_ = 0, cells_ = 0, strip_cells_ = 1;
   size_t width_ = 0, height_ = 0;
-  bool by_columns_ = false;           // cells lie column by column
-  std::vector<int64_t> base_, step_;  // of each value: its place in cell 0, and from cell to cell
+  bool by_columns_ = false;           // cells are stored column by column
+  std::vector<int64_t> base_, step_;  // by value: its offset in cell 0, and the step between cells
   std::vector<uint32_t> run_;
-  bool copied_ = false, half_ = false;  // copied: orders that are none of the above
+  bool copied_ = false, half_ = false;  // copied_: converted first, as type or layout is another
   std::vector<float> copy_;
   const uint8_t* data_ = nullptr;
 };

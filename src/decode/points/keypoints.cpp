@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key points of the one thing that the network is shown: coordinates, heat maps, or a line for each
-// axis (SimCC).
+// Key points of the one object that the network is shown: as coordinates, heat maps, or a
+// distribution per axis (SimCC).
 #include <algorithm>
 #include <cmath>
 
@@ -18,11 +18,11 @@ namespace {
 
 struct PointRule {
   std::string skeleton;
-  int size = 2;            // numbers of a point
-  bool confident = false;  // the third is its confidence
+  int size = 2;            // numbers per point
+  bool confident = false;  // the third number is the confidence
   float width = 1, height = 1, offset = 0;
   Activation score = Activation::kNone;
-  int score_output = -1;  // of the whole; -1: there is none
+  int score_output = -1;  // output with the score of the whole; -1: none
 };
 
 class PointsDecoder : public Decoder {
@@ -31,7 +31,7 @@ class PointsDecoder : public Decoder {
   objects::Kind kind() const override { return objects::Kind::kAttributes; }
 
  protected:
-  // The last object has its points. Those that are not numbers were not seen.
+  // Completes the last object, which has its points. Points with NaN count as not seen.
   void finish(float threshold, objects::Objects* out) const {
     objects::Object& object = out->back();
     float sum = 0;
@@ -102,8 +102,8 @@ class HeatmapsDecoder final : public PointsDecoder {
   }
 
  private:
-  // The peak's cell, and a quarter of a cell on towards the higher neighbour on either axis, as the
-  // networks of this kind were trained. Source: Newell et al., "Stacked Hourglass" (2016).
+  // Returns the peak's position, shifted by a quarter of a cell towards the higher neighbour on
+  // each axis, as these networks were trained. Source: Newell et al., "Stacked Hourglass" (2016).
   objects::Point peak(size_t k) {
     size_t at = 0;
     float best = -std::numeric_limits<float>::infinity();
@@ -135,7 +135,7 @@ class HeatmapsDecoder final : public PointsDecoder {
   std::vector<float> strip_;
 };
 
-// Source: Li et al., "SimCC" (2022): each point has a distribution over x and one over y.
+// Each point has a distribution over x and one over y. Source: Li et al., "SimCC" (2022).
 class SimccDecoder final : public PointsDecoder {
  public:
   SimccDecoder(PointRule rule, size_t x, size_t y, size_t count, size_t columns, size_t rows)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from a row of characters' scores (CTC): number plates, PaddleOCR's recognition. Source:
-// Graves et al., "Connectionist Temporal Classification" (2006), best path.
+// Text from a sequence of scores per character (CTC): number plates, PaddleOCR's recognition.
+// Source: Graves et al., "Connectionist Temporal Classification" (2006), best path.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,7 @@ class CtcDecoder final : public Decoder {
         row_(table_.values()) {}
   objects::Kind kind() const override { return objects::Kind::kAttributes; }
 
-  // The text's confidence is the mean of its characters'.
+  // The confidence is the mean of the characters' confidences.
   Status decode(Span<const ConstTensorView> outputs, float threshold,
                 objects::Objects* out) override {
     table_.bind(outputs);
@@ -50,14 +50,14 @@ class CtcDecoder final : public Decoder {
   }
 
  private:
-  std::vector<std::string> characters_;  // of each class; the blank's is empty
+  std::vector<std::string> characters_;  // by class; the blank's is empty
   size_t blank_;
   bool softmax_;
   Table table_;
   std::vector<float> row_;
 };
 
-// The characters of UTF-8 text: a byte that begins none belongs to the one before.
+// Splits UTF-8 text into characters; a byte that continues one belongs to the one before.
 std::vector<std::string> characters_of(const std::string& text) {
   std::vector<std::string> characters;
   for (char c : text) {
@@ -71,7 +71,7 @@ std::vector<std::string> characters_of(const std::string& text) {
   return characters;
 }
 
-// "alphabet": a text whose characters are the classes, or a list of texts.
+// Reads "alphabet": a string whose characters are the classes, or a list of strings.
 std::vector<std::string> read_alphabet(JsonReader* in) {
   constexpr size_t kMaxClasses = 65536;
   const Json* value = in->member("alphabet");

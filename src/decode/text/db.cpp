@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions of text from a map of how probable text is. Source: Liao et al., "Real-time Scene Text
+// Regions of text from a map of its probability. Source: Liao et al., "Real-time Scene Text
 // Detection with Differentiable Binarization" (2020), with PaddleOCR's boxes.
 #include <algorithm>
 #include <cmath>
@@ -17,9 +17,9 @@ namespace dvnn::decode {
 namespace {
 
 struct DbRule {
-  float bound = 0.3f;    // of a cell that may be text
-  float unclip = 1.5f;   // regions are shrunken text: how far they grow
-  float least_side = 3;  // cells
+  float bound = 0.3f;    // least probability of a cell of text
+  float unclip = 1.5f;   // factor by which regions grow, as the network shrinks text
+  float least_side = 3;  // shorter side of a region, cells
   int max_regions = 1000;
 };
 
@@ -64,8 +64,8 @@ class DbDecoder final : public Decoder {
     std::fill(seen_.begin(), seen_.end(), uint8_t{0});
   }
 
-  // Visits a region's cells, of which neighbours touch at an edge or a corner, and collects the
-  // ends of its rows: its hull is theirs.
+  // Visits the cells of a region, whose neighbours touch at an edge or a corner, and collects the
+  // ends of its rows, which have the same convex hull.
   void walk(size_t start) {
     spots_.clear();
     stack_.assign(1, static_cast<uint32_t>(start));
@@ -91,7 +91,7 @@ class DbDecoder final : public Decoder {
   }
   bool is_end(int x, int y) const { return !is_text(x - 1, y) || !is_text(x + 1, y); }
 
-  // The mean of the map within a rectangle.
+  // Returns the mean of the map within a rectangle.
   float score_of(const TurnedRect& rect) const {
     const std::array<Spot, 4> corners = corners_of(rect);
     float low_x = 1e9f, high_x = -1e9f, low_y = 1e9f, high_y = -1e9f;
@@ -105,7 +105,7 @@ class DbDecoder final : public Decoder {
     const int x1 = std::min(width_ - 1, static_cast<int>(std::ceil(high_x)));
     const int y0 = std::max(0, static_cast<int>(std::floor(low_y)));
     const int y1 = std::min(height_ - 1, static_cast<int>(std::ceil(high_y)));
-    constexpr float kEdge = 0.5f;  // cells on the edge are within
+    constexpr float kEdge = 0.5f;  // so that cells on the edge are included
     double sum = 0;
     int count = 0;
     for (int y = y0; y <= y1; ++y) {

@@ -14,7 +14,7 @@ float turn(const Spot& o, const Spot& a, const Spot& b) {
 
 }  // namespace
 
-// Andrew's monotone chain.
+// Andrew's monotone chain algorithm.
 void find_hull(std::vector<Spot>* spots, std::vector<Spot>* hull) {
   std::sort(spots->begin(), spots->end(),
             [](const Spot& a, const Spot& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
@@ -31,7 +31,7 @@ void find_hull(std::vector<Spot>* spots, std::vector<Spot>* hull) {
   if (hull->size() > 1) hull->pop_back();
 }
 
-// One side of the least rectangle lies on an edge of the hull.
+// One side of the smallest rectangle is on an edge of the hull.
 TurnedRect least_rectangle(const std::vector<Spot>& hull) {
   TurnedRect best;
   float least = std::numeric_limits<float>::infinity();
@@ -59,7 +59,7 @@ TurnedRect least_rectangle(const std::vector<Spot>& hull) {
 }
 
 std::array<Spot, 4> corners_of(const TurnedRect& rect) {
-  // Quarter turns until the first side points to the right.
+  // Turns by quarters until the first side points to the right.
   Spot u = rect.along;
   float w = rect.width, h = rect.height;
   while (!(u.x > std::abs(u.y) || (u.x > 0 && u.x == u.y))) {

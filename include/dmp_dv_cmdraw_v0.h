@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Version 0 of the raw commands of the DV700 driver interface.
- * A binary16 tensor of w x h pixels and c channels lies in chunks of 8 channels, and in a chunk
- * x-major, then y, then channel; the last chunk is tight.
+ * A binary16 tensor of w x h pixels and c channels is stored in chunks of 8 channels, and a chunk
+ * in the order x, y, channel, with channels innermost. The last chunk is not padded.
  */
 #ifndef _DMP_DV_CMDRAW_V0_H_
 #define _DMP_DV_CMDRAW_V0_H_
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* One run of a convolution command. Two values in one field: the low byte is named first. */
+/* One run of a convolution command. In fields with two values, the first is the low byte. */
 struct dmp_dv_cmdraw_conv_v0_run {
   struct dmp_dv_buf weight_buf; /* packed weights */
   uint32_t conv_pad;            /* left 6:0, right 15:8, top 22:16, bottom 31:24 */
@@ -28,7 +28,7 @@ struct dmp_dv_cmdraw_conv_v0_run {
   uint16_t conv_dilation;       /* x, y; 0 as 1 */
   uint16_t weight_fmt;          /* 1 binary16, 3 indices into a table of 256 binary16; 0 as 1 */
   uint16_t pool_enable;         /* 1 maximum, 2 average, 4 upsample by 2; 0 off */
-  uint16_t pool_avg_param;      /* binary16: what an average's sum is multiplied by */
+  uint16_t pool_avg_param;      /* binary16: factor of an average's sum */
   uint16_t pool_size;           /* w, h */
   uint16_t pool_stride;         /* x, y */
   uint16_t actfunc;       /* 0 off, 1 tanh, 2 leaky ReLU, 3 sigmoid, 4 PReLU, 5 ELU, 6 ReLU6 */
@@ -47,7 +47,7 @@ struct dmp_dv_cmdraw_conv_v0 {
   uint32_t topo;                  /* bit i: run i writes to memory, else to the unified buffer */
   uint16_t w, h, z, c;            /* input width, height, depth, channels */
   uint16_t input_circular_offset; /* 14:0 batch size (0 as 1), 15: y-major tensors */
-  uint16_t output_mode;           /* 0 outputs one after the other, 1 add eltwise_buf */
+  uint16_t output_mode;           /* 0: outputs are consecutive; 1: add eltwise_buf */
   struct dmp_dv_cmdraw_conv_v0_run run[32];
 };
 
@@ -64,20 +64,20 @@ struct dmp_dv_cmdraw_fc_v0 {
   uint16_t rsvd[3];
 };
 
-/* Picture formats of the image processing unit. */
+/* Pixel formats of the image processing unit. */
 #define DMP_DV_RGBA8888 0
 #define DMP_DV_RGB888 1
 #define DMP_DV_RGBFP16 2
 #define DMP_DV_LUT 7
 
-/* Its conversions to binary16: minus a value per channel, or divided by 255. */
+/* Its conversions to binary16: subtract a value per channel, or divide by 255. */
 #define DMP_DV_CNV_FP16_SUB 0
 #define DMP_DV_CNV_FP16_DIV_255 1
 
 /* Image processing: scale a texture, swizzle, blend over a picture, convert. */
 struct dmp_dv_cmdraw_ipu_v0 {
   struct dmp_dv_cmdraw header;
-  struct dmp_dv_buf tex, rd, wr; /* texture, picture below it, result */
+  struct dmp_dv_buf tex, rd, wr; /* texture, picture behind it, result */
   uint8_t fmt_tex, fmt_rd, fmt_wr, rsvd1;
   uint16_t tex_width, tex_height;
   uint16_t rect_width, rect_height;
@@ -95,7 +95,7 @@ struct dmp_dv_cmdraw_ipu_v0 {
   uint8_t rsvd2[5];
 };
 
-/* Arg-max over classes, per pixel: a byte each. */
+/* Arg-max over classes for each pixel, one byte each. */
 struct dmp_dv_cmdraw_maximizer_v0 {
   struct dmp_dv_cmdraw header;
   struct dmp_dv_buf input_buf;

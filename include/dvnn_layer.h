@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define DVNN_LAYER_MAX_RANK 6
-/* What a library exports that hides everything else. */
+/* Marks the exports of a library that hides its other symbols. */
 #define DVNN_LAYER_API __attribute__((visibility("default")))
 
 struct dvnn_shape {
@@ -23,28 +23,28 @@ struct dvnn_shape {
   int32_t dims[DVNN_LAYER_MAX_RANK];
 };
 
-/* Where to say, in words, what is wrong: a buffer of `size` bytes. */
+/* Where to write an error message: a buffer of `size` bytes. */
 struct dvnn_message {
   char* text;
   size_t size;
 };
 
-/* A type of layers. Every frame in flight has an object of its own, used by one thread at a time.
- */
+/* A type of layers. Each frame in flight has its own instance, which is used by one thread at a
+ * time. */
 struct dvnn_layer_class {
   uint32_t size;    /* of this structure: sizeof(struct dvnn_layer_class) */
-  const char* type; /* as the network names it */
-  /* Makes a layer; `params` is a JSON object. NULL, and a message, if it cannot be made. */
+  const char* type; /* the type in the network */
+  /* Creates a layer; `params` is a JSON object. On failure, returns NULL and writes a message. */
   void* (*create)(const char* params, const struct dvnn_shape* inputs, size_t n_inputs,
                   const struct dvnn_shape* outputs, size_t n_outputs,
                   const struct dvnn_message* message);
-  /* Reads the inputs and fills the outputs. Not 0, and a message, on failure. */
+  /* Reads the inputs and fills the outputs. On failure, returns not 0 and writes a message. */
   int (*run)(void* layer, const float* const* inputs, float* const* outputs,
              const struct dvnn_message* message);
   void (*destroy)(void* layer);
 };
 
-/* What such a library exports: its types, and NULL after the last one. */
+/* Exported by such a library: returns its types, followed by NULL. */
 DVNN_LAYER_API const struct dvnn_layer_class* const* dvnn_layer_classes_v1(void);
 
 #ifdef __cplusplus

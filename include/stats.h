@@ -7,8 +7,8 @@
 #include <sys/time.h>
 #include <time.h>
 
-/// Reads what the process has taken so far: most memory in kB, seconds of user and system time. Not
-/// 0 if that cannot be told.
+/// Reads the process's resources so far: peak memory in kB, seconds of user and system time.
+/// Returns not 0 on failure.
 static inline int get_exec_stats(long* max_mem_kb, double* utime, double* stime) {
   struct rusage usage;
   memset(&usage, 0, sizeof usage);
@@ -19,7 +19,7 @@ static inline int get_exec_stats(long* max_mem_kb, double* utime, double* stime)
   return status;
 }
 
-/// Seconds since some moment in the past.
+/// Returns the seconds since an arbitrary time in the past.
 static inline double get_clock_sec(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -27,7 +27,7 @@ static inline double get_clock_sec(void) {
 }
 
 #ifdef __cplusplus
-/// Time since it was made, or reset, by one of clock_gettime()'s clocks.
+/// Measures the time since its creation or reset(), by one of clock_gettime()'s clocks.
 class TimeIntervalEx {
  public:
   TimeIntervalEx(int clock_id = CLOCK_MONOTONIC) : clock_id_(clock_id) { reset(); }

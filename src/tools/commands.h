@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvnet's commands, each in a file of its own.
+// dvnet's commands, each in its own file.
 #pragma once
 
 #include "tools/options.h"

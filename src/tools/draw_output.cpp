@@ -17,7 +17,8 @@ std::string name_of(const std::string& folder, const std::string& path) {
   return folder + "/" + base_name(path) + ".png";
 }
 
-// Values as bytes. Models tell nothing of what their pictures' values are, so the values do.
+// Converts a value to a byte. Models do not tell the range of their pictures, so it is derived from
+// the values.
 uint8_t to_byte(float value, float least, float most) {
   float byte = value;  // 0..255
   if (most <= 2) byte = least < -0.25f ? (value + 1) * 127.5f : value * 255;
@@ -65,7 +66,7 @@ Status write_output_picture(const std::string& folder, const std::string& path, 
     uint8_t* row = picture.ptr<uint8_t>(y);
     for (int x = 0; x < width; ++x) {
       for (int c = 0; c < channels; ++c) {
-        const int from = channels == 3 && rgb ? 2 - c : c;  // PNG's writer wants blue first
+        const int from = channels == 3 && rgb ? 2 - c : c;  // PNG's writer expects blue first
         const size_t at = grid_index(x, from * height + y, width);
         row[x * channels + c] = to_byte(values[at], *least, *most);
       }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures that dvnet writes: what was found, drawn as dvoverlay does it, and outputs that are
-// pictures.
+// Writes pictures: objects drawn like dvoverlay draws them, and outputs that are pictures.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -12,12 +11,12 @@
 
 namespace dvnn::tools {
 
-/// Writes `picture` with what was found on it as FOLDER/NAME.png; NAME is that of `path`.
+/// Writes `picture` with the objects as FOLDER/NAME.png, where NAME is that of `path`.
 Status write_drawn(const std::string& folder, const std::string& path, const cv::Mat& picture,
                    const objects::Objects& found);
 
-/// Writes the last run's output as FOLDER/NAME.png, if the network's only output is a picture: of
-/// one or three channels, and at least 8 pixels wide and high.
+/// Writes the last run's output as FOLDER/NAME.png, if the only output is a picture: one or three
+/// channels, at least 8 pixels wide and high.
 Status write_output_picture(const std::string& folder, const std::string& path, Session* session);
 
 }  // namespace dvnn::tools

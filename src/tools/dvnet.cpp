@@ -15,7 +15,7 @@ namespace {
 
 using namespace dvnn::tools;
 
-// In the order in which people come to need them.
+// In the order in which users need them.
 constexpr const Command* kCommands[] = {
     &kDoctorCommand,
 #ifdef DVNN_HAVE_CONVERT
@@ -54,8 +54,8 @@ bool is_help(const char* word) {
          std::strcmp(word, "help") == 0;
 }
 
-// Prints the commands that begin with a word which is none alone, as "bench". Whether there are
-// any.
+// Prints the commands that begin with `first`, a word that is not a command itself, such as
+// "bench". Returns whether there are any.
 bool print_group(FILE* to, const std::string& first) {
   bool any = false;
   for (const Command* command : kCommands) {
@@ -67,7 +67,7 @@ bool print_group(FILE* to, const std::string& first) {
   return any;
 }
 
-// Runs the command that the first words name; `words` is how many these are.
+// Runs a command, whose name has `words` words.
 int run_command(const Command& command, int words, int argc, char** argv) {
   g_set_prgname((std::string("dvnet ") + command.name).c_str());  // in the usage line of --help
   const auto arguments = Arguments::parse(command, argc - words, argv + words);
@@ -88,7 +88,7 @@ int run(int argc, char** argv) {
     std::printf("dvnet %s\n", DVNN_VERSION);
     return 0;
   }
-  // The build asks for the manual pages, which it installs.
+  // for the build, which installs the manual pages
   if (std::strcmp(argv[1], "--man") == 0) {
     std::fputs(manual_page(kCommands, DVNN_VERSION).c_str(), stdout);
     return 0;
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
         missing);
     return 1;
   }
-  // An exception from a library is reported like any other error: one line, and no core file.
+  // Exceptions of libraries are reported in one line like other errors, without a core file.
   const auto status =
       dvnn::guarded("out of the ordinary", [&]() -> dvnn::Result<int> { return run(argc, argv); });
   return status.ok() ? status.value() : dvnn::tools::fail(status.error());

@@ -11,19 +11,19 @@
 namespace dvnn::tools {
 namespace {
 
-// A box as it is printed: fractions of the picture, in single precision.
+// Returns a box for printing: fractions of the picture in single precision.
 std::array<float, 4> printed_box(const image::Corners& box, cv::Size size) {
   return {{static_cast<float>(box.x0 / size.width), static_cast<float>(box.y0 / size.height),
            static_cast<float>(box.x1 / size.width), static_cast<float>(box.y1 / size.height)}};
 }
 
-// A pixel of a picture `size` pixels wide. Networks may put boxes anywhere.
+// Returns the pixel of a position; bounded, because networks may put boxes anywhere.
 int pixel_of(float position, int size) {
   constexpr double kFar = 1e6;
   return static_cast<int>(std::lround(std::clamp(double{position} * size, -kFar, kFar)));
 }
 
-// Prints how many cells of a map each class has, in percent.
+// Prints the percentage of each class among the cells of a map.
 void print_map(const objects::Mask& mask) {
   std::array<size_t, 256> cells{};
   for (const uint8_t cell : mask.cells) ++cells[cell];
@@ -36,7 +36,7 @@ void print_map(const objects::Mask& mask) {
   std::printf("\n");
 }
 
-// Describes what an object has beside its box and its label.
+// Describes an object's details other than box and label.
 std::string describe_rest(const objects::Object& o) {
   constexpr size_t kMostShown = 200;
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what was found in a picture, for people.
+// Prints the objects of a picture for people.
 #pragma once
 
 #include <opencv2/core.hpp>

@@ -3,7 +3,7 @@
 
 namespace dvnn::tools {
 
-/// Writes what the libraries log (base/log.h) on stderr, all levels, from now on.
+/// Writes all levels of the libraries' log (base/log.h) to stderr from now on.
 void log_to_stderr();
 
 }  // namespace dvnn::tools

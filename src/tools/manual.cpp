@@ -9,7 +9,7 @@ namespace {
 
 // --- roff --------------------------------------------------------------------------------------
 
-// Escapes text: hyphens stay those of options, and no line becomes a request.
+// Escapes text: hyphens remain those of options, and no line becomes a request.
 std::string roff(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -66,7 +66,7 @@ std::vector<std::string> spellings(const Option& option) {
   return all;
 }
 
-// The branch that completes one command: what follows an option, then options, then files.
+// Returns the branch that completes a command: an option's value, else options, else files.
 std::string branch(const Command& command) {
   std::vector<std::string> options = {"--help"};
   std::string values;
@@ -125,7 +125,7 @@ std::string manual_page(Span<const Command* const> commands, const std::string& 
 }
 
 std::string bash_completion(Span<const Command* const> commands) {
-  // Words that may follow each first word; no word for commands of one.
+  // Second words of commands by their first word; none for commands of one word.
   std::map<std::string, std::vector<std::string>> seconds;
   std::vector<std::string> firsts = {"--help", "--version"};
   for (const Command* command : commands) {
@@ -149,7 +149,7 @@ std::string bash_completion(Span<const Command* const> commands) {
     text += "    " + first + ")\n      [ \"$COMP_CWORD\" -gt 2 ] || { _dvnet_words \"" +
             joined(words) + "\"; return; }\n      command+=\" ${COMP_WORDS[2]}\"\n      ;;\n";
   }
-  // "--option=value" is three words for bash.
+  // bash splits "--option=value" into three words
   text +=
       "  esac\n  [ \"$before\" != = ] || before=${COMP_WORDS[COMP_CWORD - 2]}\n"
       "  [ \"$current\" != = ] || current=\"\"\n  case $command in\n";

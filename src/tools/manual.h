@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvnet's manual page and bash completion, made of the tables of options when dvnet is built.
+// Generates dvnet's manual page and bash completion from the tables of options at build time.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace dvnn::tools {
 
-/// A page for man(1), in roff.
+/// Returns a page for man(1), in roff.
 std::string manual_page(Span<const Command* const> commands, const std::string& version);
-/// A file for bash-completion.
+/// Returns a file for bash-completion.
 std::string bash_completion(Span<const Command* const> commands);
 
 }  // namespace dvnn::tools

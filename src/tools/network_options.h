@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of commands that run a network. Their tables have these rows, and kDeviceOption.
+// Options of commands that run a network. Their tables include these rows and kDeviceOption.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ inline constexpr Option kSizeOption = {
     "size", 0, Takes::kText, "WxH",
     "Size of the network's input in pixels, instead of the file's own"};
 
-/// Opens the network at `path` as these options say, ready to run.
+/// Opens the network at `path` with these options, ready to run.
 Result<std::unique_ptr<Session>> open_session(const std::string& path, const Arguments& arguments);
 
 }  // namespace dvnn::tools

@@ -15,8 +15,8 @@ namespace {
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
 
-// Returns the value after 'key': in the header, which is a Python dictionary, up to the next comma
-// that is in no parentheses.
+// Returns the value of `key` in the header, a Python dictionary: up to the next comma outside
+// parentheses.
 std::string field_of(const std::string& header, const std::string& key) {
   const size_t at = header.find("'" + key + "'");
   size_t begin = at == std::string::npos ? at : header.find(':', at);

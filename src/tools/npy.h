@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's array files. Source: numpy.org, "NEP 1" (format versions 1.0 to 3.0).
+// Reads and writes NumPy's array files. Source: numpy.org, "NEP 1" (format versions 1.0 to 3.0).
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace dvnn::tools {
 
 struct NpyArray {
-  std::vector<int64_t> dims;  // none: a number
+  std::vector<int64_t> dims;  // empty: a single number
   std::vector<float> values;  // row-major
 };
 
-/// Reads an array of floats (2, 4 or 8 bytes), integers or truths, little-endian and row-major.
-/// Errors name the file and what it has instead.
+/// Reads a little-endian, row-major array of floats (2, 4 or 8 bytes), integers or booleans. Errors
+/// name the file and what it contains instead.
 Result<NpyArray> read_npy(const std::string& path);
 /// Writes row-major float32 values (format version 1.0).
 Status write_npy(const std::string& path, const Shape& shape, const std::vector<float>& values);

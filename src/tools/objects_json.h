@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what was found in a picture as `dvnet run --json` prints it.
+// Writes the objects of a picture in the format of `dvnet run --json`.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace dvnn::tools {
 
-/// A JSON object for each. Places are fractions of a picture of `width` x `height` pixels, in
-/// single precision. Members that an object does not have are left out. A mask's cells are runs:
-/// value, how many, and so on, row by row.
+/// Returns a JSON object for each object. Places are fractions of a picture of `width` x `height`
+/// pixels, in single precision. Absent details are left out. A mask's cells are run-length encoded
+/// row by row: a value, its count, and so on.
 OrderedJson objects_json(const objects::Objects& found, double width, double height);
 
 }  // namespace dvnn::tools

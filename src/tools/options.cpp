@@ -25,7 +25,7 @@ std::string describe(const Option& option) {
   return text;
 }
 
-// As GLib's parser leaves it.
+// An option's value, in the form of GLib's parser.
 struct Arguments::Value {
   explicit Value(const Option& of) : option(of), help(of.meaning ? describe(of) : "") {
     if (!option.fallback) return;
@@ -126,7 +126,7 @@ std::vector<std::string> Arguments::texts(const char* name) const {
 }
 
 int fail(const Error& error) {
-  // Messages quote files, and a file may want to talk to the terminal.
+  // Messages quote files, which may contain control sequences of terminals.
   constexpr size_t kMaxMessage = 4000;
   Progress::clear();
   std::fprintf(stderr, "dvnet: %s\n", short_text(error.message, kMaxMessage).c_str());

@@ -7,7 +7,7 @@
 
 DVNN_MODULE_EXPORT void dvnn_decode_picture(const std::vector<uint8_t>& bytes, cv::Mat* picture,
                                             std::string* problem) {
-  try {  // OpenCV reports some broken files by exception
+  try {  // OpenCV throws for some broken files
     *picture = cv::imdecode(bytes, cv::IMREAD_COLOR);
   } catch (const cv::Exception& e) {
     *problem = e.err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module that dvnet loads when it meets its first picture file: OpenCV's codecs bring some 140
+// A module that dvnet loads for its first picture file, because OpenCV's codecs need about 140
 // libraries, which take three times as long to load as everything else.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace dvnn::tools {
 
-/// The functions of the module dvnn-pictures, by their names there.
+/// Functions of the module dvnn-pictures, under their names there.
 struct PictureCodec {
-  /// Decodes a file's bytes to BGR. Sets an empty picture if they are none; `problem` is OpenCV's
-  /// message about a broken one.
+  /// Decodes a file's bytes to BGR, or to an empty picture if they are not one; `problem` is
+  /// OpenCV's message about a broken one.
   void (*decode)(const std::vector<uint8_t>& bytes, cv::Mat* picture, std::string* problem);
-  /// Encodes the picture as PNG; returns whether it could.
+  /// Encodes a picture as PNG. Returns whether it succeeded.
   bool (*encode_png)(const cv::Mat& picture, std::vector<uint8_t>* bytes);
 };
 constexpr char kDecodePicture[] = "dvnn_decode_picture";

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kModule[] = "dvnn-pictures.so";
 
-// Beside the tool, as in a build, or where it is installed.
+// Loads the module from beside the tool, as in a build, or from where it is installed.
 Result<PictureCodec> load_codec() {
   std::error_code unknown;
   const std::string beside =

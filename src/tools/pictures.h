@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picture files.
+// Reads and writes picture files.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -9,11 +9,11 @@
 
 namespace dvnn::tools {
 
-/// The picture of a file in one of the formats that OpenCV reads, as BGR. kNotFound or kIo: the
-/// file cannot be read; kMalformed: it is no picture, or a broken one.
+/// Reads a file in any format that OpenCV supports, as BGR. Errors: kNotFound or kIo (the file
+/// cannot be read), kMalformed (no picture, or a broken one).
 Result<cv::Mat> read_picture(const std::string& path);
 
-/// Writes a gray, BGR or BGRA picture of 8 bits as PNG.
+/// Writes an 8-bit gray, BGR or BGRA picture as PNG.
 Status write_png(const std::string& path, const cv::Mat& picture);
 
 }  // namespace dvnn::tools

@@ -12,7 +12,7 @@
 namespace dvnn::tools {
 namespace {
 
-constexpr std::chrono::milliseconds kBetween{100};  // of two changes of the line
+constexpr std::chrono::milliseconds kBetween{100};  // least time between two updates of the line
 
 bool line_is_shown = false;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows what long work is doing: one line on a terminal, rewritten as the work goes on and gone at
-// its end. Silent where stderr is no terminal.
+// Shows the progress of long work: a line on a terminal, which is rewritten and finally removed.
+// Does nothing if stderr is not a terminal.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,14 @@ namespace dvnn::tools {
 
 class Progress {
  public:
-  /// `doing` is what it says: "checking"; `total` how many steps there will be, 0 if that is not
-  /// known.
+  /// `doing` describes the work: "checking"; `total` is the number of steps, or 0 if it is unknown.
   Progress(std::string doing, size_t total);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  /// One more step is done.
+  /// Counts a finished step.
   void advance();
-  /// Removes the line, so that others may print. The process has at most one line.
+  /// Removes the line before other output. A process has at most one line.
   static void clear();
 
  private:
@@ -31,7 +30,8 @@ class Progress {
   Clock::time_point begin_, last_;
 };
 
-/// The line: "checking 12 of 500, 3.2/s, 2:32 left". Rate and time are told after the first step.
+/// Returns the line: "checking 12 of 500, 3.2/s, 2:32 left", with rate and time after the first
+/// step.
 std::string progress_text(const std::string& doing, size_t done, size_t total, double seconds);
 
 }  // namespace dvnn::tools

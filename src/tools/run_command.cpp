@@ -30,7 +30,7 @@ struct RunOptions {
   std::string draw_folder;  // empty: no pictures
 };
 
-// Prints ASCII only, for terminals; bytes of a file's name that are not UTF-8 do not throw.
+// Formats as ASCII, for terminals. Invalid UTF-8 in a file's name does not throw.
 std::string json_line(const OrderedJson& value) {
   return json_text(value, -1, true);
 }
@@ -41,7 +41,8 @@ std::vector<float> values_of(const ConstTensorView& view) {
   return values;
 }
 
-// The shape of the "outputs" member: what a network without a decoder has to say.
+// Returns the member "outputs", for networks without a decoder: each output's shape, sum and
+// largest magnitude.
 OrderedJson outputs_json(Session* session) {
   OrderedJson outputs = OrderedJson::object();
   const network::Model& model = session->model();
@@ -61,8 +62,8 @@ OrderedJson outputs_json(Session* session) {
   return outputs;
 }
 
-// The input tensor, and the input as the model defines it: without what was folded into how an
-// image becomes the tensor.
+// Writes the input tensor, and the input as the model defines it: without the layers that were
+// folded into the conversion of pictures.
 Status dump_input(Session* session, const std::string& stem) {
   const TensorDesc& desc = session->slot().network()->input_desc();
   std::vector<float> values = values_of({desc, session->slot().input().data()});
@@ -71,7 +72,7 @@ Status dump_input(Session* session, const std::string& stem) {
   return write_npy(stem + ".input.npy", desc.shape, values);
 }
 
-// Writes what the network made of `count` inputs, one after the other along the first axis.
+// Writes the outputs for `count` inputs, consecutive along the first axis.
 Status dump_outputs(Session* session, const std::string& folder, const std::string& picture,
                     const std::vector<std::vector<float>>& results, int count) {
   const network::Model& model = session->model();
@@ -85,7 +86,7 @@ Status dump_outputs(Session* session, const std::string& folder, const std::stri
   return {};
 }
 
-// Runs what was loaded, and adds what comes out to `results`, by output.
+// Runs on the loaded input, and appends each output to `results`.
 Status run_slot(Session* session, const std::string& path, const RunOptions& options,
                 std::vector<std::vector<float>>* results) {
   if (!options.dump_folder.empty()) {
@@ -100,9 +101,8 @@ Status run_slot(Session* session, const std::string& path, const RunOptions& opt
   return {};
 }
 
-// How many inputs of this shape an array is, one after the other along its first axis: networks
-// take one at a time, models that were exported for a batch have arrays of several. 1 if it is
-// none.
+// Returns how many inputs of this shape an array has along its first axis, for arrays of models
+// that were exported for a batch; networks take one at a time. Returns 1 if it is not a batch.
 int batch_of(const NpyArray& array, const Shape& shape) {
   if (array.dims.empty() || array.dims.size() != shape.axes() || shape[0] != 1) return 1;
   const int64_t count = array.dims[0];
@@ -111,7 +111,8 @@ int batch_of(const NpyArray& array, const Shape& shape) {
   return whole ? static_cast<int>(count) : 1;
 }
 
-// Numbers that are the input as the model defines it: there is no picture to find anything in.
+// Runs on numbers that are the input as the model defines it, so there is no picture to find
+// objects in.
 Status run_numbers(Session* session, const std::string& path, const RunOptions& options) {
   DVNN_ASSIGN(NpyArray array, read_npy(path));
   const int count = batch_of(array, session->slot().network()->input_desc().shape);
@@ -147,7 +148,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   decode::Decoder* decoder = session->decoder();
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;
-    // The best classes are chosen by count, not by confidence.
+    // the best classes are chosen by their number, not by confidence
     DVNN_ASSIGN(const auto found,
                 session->found(classes ? 0.0f : static_cast<float>(options.threshold)));
     if (!options.json) print_objects(path, found, picture.size());
@@ -159,7 +160,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
     result["outputs"] = outputs_json(session);
     if (!options.draw_folder.empty()) {
       const Status drawn = write_output_picture(options.draw_folder, path, session);
-      // The numbers are told all the same.
+      // not an error: the numbers are printed anyway
       const bool nothing = !drawn.ok() && drawn.error().code == ErrorCode::kUnsupported;
       if (!nothing) DVNN_TRY(drawn);
       if (nothing) std::fprintf(stderr, "dvnet: warning: %s\n", drawn.error().message.c_str());
@@ -171,7 +172,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   return {};
 }
 
-// Folders stand for the files in them.
+// Replaces folders by the files in them.
 std::vector<std::string> with_folders_opened(const std::vector<std::string>& named) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;

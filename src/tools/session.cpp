@@ -58,8 +58,8 @@ Status Session::load(const cv::Mat& bgr) {
   return {};
 }
 
-// Returns whether an array is (H, W, C), with or without the batch, where the network has C x H x
-// W. One that could be both is the network's.
+// Whether an array is (H, W, C), with or without a batch dimension, while the network has C x H x
+// W. If both fit, the array is taken as the network's.
 static bool has_channels_last(std::vector<int64_t> dims, const Shape& shape) {
   if (shape.rank != 4 || shape.n() != 1) return false;
   if (dims.size() == 3) dims.insert(dims.begin(), 1);
@@ -102,7 +102,8 @@ Status Session::run(const std::string& path) {
   return {};
 }
 
-// Calls change(value, scale, bias) with what was folded for each value's channel.
+// Calls change(value, scale, bias) with the scale and bias that were folded for the value's
+// channel.
 template <typename Change>
 static void for_each_folded(const network::InputInfo& input, const Shape& shape,
                             std::vector<float>* values, Change change) {

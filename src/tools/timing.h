@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Medians of repeated measurements.
+// Times calls, and takes medians of repeated measurements.
 #pragma once
 
 #include <time.h>
@@ -11,7 +11,7 @@
 
 namespace dvnn::tools {
 
-/// Wall-clock time of one call, milliseconds.
+/// Returns the wall-clock time of a call in milliseconds.
 inline double time_ms(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
@@ -19,8 +19,8 @@ inline double time_ms(const std::function<void()>& work) {
       .count();
 }
 
-/// The time of one call: on the clock, and of processors, all threads' together, which grows less
-/// by what others do.
+/// Time of a call: by the wall clock, and of all threads on processors, which other processes
+/// disturb less.
 struct CallTime {
   double ms, cpu_ms;
 };
@@ -37,7 +37,7 @@ inline CallTime time_call(const std::function<void()>& work) {
   return time;
 }
 
-/// 0 of no values.
+/// Returns the median, or 0 for no values.
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -18,22 +18,22 @@ G_BEGIN_DECLS
  * @yx: y = yx * before_x + yy * before_y + y0
  * @yy: see @yx
  * @y0: see @yx
- * @epoch: from when on @since_xx and the others count; 0 where they are not known
- * @since_xx: how the camera has moved since the epoch's first frame, as @xx and the others
+ * @epoch: number of the period to which @since_xx and the others refer; 0 if they are unknown
+ * @since_xx: how the camera has moved since the epoch's first frame, like @xx and the others
  * @since_xy: see @since_xx
  * @since_x0: see @since_xx
  * @since_yx: see @since_xx
  * @since_yy: see @since_xx
  * @since_y0: see @since_xx
  *
- * How the camera has moved since the stream's frame before: where what stands still went. Whoever
- * knows it best attaches it: a camera on a gimbal, an encoder, or dvtrack, which otherwise
+ * How the camera has moved since the stream's previous frame: where still things are now. It is
+ * attached by the element that knows best: a camera on a gimbal, an encoder, or else dvtrack, which
  * estimates it. The meta follows frames that are scaled, cropped or turned.
  *
- * Frames get lost on their way, in queues that leak and where rates fall. Who adds up motions frame
- * by frame then misses some. So dvtrack says, too, how the camera has moved since the first frame
- * of an epoch, which lasts until frames are of another stream, or nothing is left of what that
- * frame has shown: of two frames of an epoch, these tell what was between them.
+ * Frames may get lost, in leaky queues or where rates fall, so adding up the motions of frames
+ * misses some. dvtrack therefore also gives the motion since the first frame of an epoch, which
+ * lasts until another stream begins or nothing of that frame is visible any more. The motion
+ * between any two frames of an epoch follows from these.
  */
 typedef struct {
   GstMeta meta;

@@ -11,8 +11,7 @@ G_BEGIN_DECLS
 /**
  * GstDvNetworkInfo:
  *
- * What a network file says about the meaning of the network's outputs. Reference counted, and never
- * changed once it is made.
+ * Meaning of a network's outputs, from its file. Reference counted and immutable.
  */
 typedef struct _GstDvNetworkInfo GstDvNetworkInfo;
 

@@ -15,14 +15,13 @@ G_BEGIN_DECLS
 
 /**
  * GstDvObjectKind:
- * @GST_DV_OBJECT_DETECTION: a thing at a place
- * @GST_DV_OBJECT_CLASSIFICATION: what all that the network was shown is
- * @GST_DV_OBJECT_SEGMENTATION: which class each part of what the network was shown is of: a mask
- *   whose cells are indices of classes
- * @GST_DV_OBJECT_ATTRIBUTES: what is known of all that the network was shown: points, text,
- *   numbers, an embedding
+ * @GST_DV_OBJECT_DETECTION: an object with a place
+ * @GST_DV_OBJECT_CLASSIFICATION: a class of the whole input
+ * @GST_DV_OBJECT_SEGMENTATION: the class of each part of the input: a mask whose cells are indices
+ *   of classes
+ * @GST_DV_OBJECT_ATTRIBUTES: details of the whole input: points, text, numbers, an embedding
  *
- * What an object tells.
+ * Kind of an object. The input is the part of the frame that the network was shown.
  */
 typedef enum {
   GST_DV_OBJECT_DETECTION,
@@ -45,11 +44,11 @@ typedef enum { GST_DV_PASS_INFERRED, GST_DV_PASS_SKIPPED, GST_DV_PASS_PREDICTED 
 /**
  * GstDvPass:
  * @network: name of the network
- * @state: what became of the frame
- * @regions: how many regions of the frame the network was shown: 0 if it was skipped, or if there
- *   was nothing to look at
+ * @state: what the network did with the frame
+ * @regions: number of regions of the frame that the network was shown; 0 if the frame was skipped
+ *   or had none
  *
- * One network that has seen the frame. Only the library makes these.
+ * A network that has seen the frame. Only the library creates these.
  */
 typedef struct {
   gchar* network;
@@ -62,27 +61,27 @@ typedef struct {
 
 /**
  * GstDvObject:
- * @id: the object's name, unique in the process. Copies of a frame hold the same objects
+ * @id: unique in the process. Copies of a frame hold the same objects
  * @parent: id of the object that this one is a part of, or 0
- * @track_id: the same for the same thing in successive frames, or 0 where nothing tracks it
- * @kind: what the object tells
+ * @track_id: the same for an object in successive frames, or 0 if it is not tracked
+ * @kind: kind of the object
  * @class_id: index into the network's labels
  * @network: index of the pass that found the object, or -1
- * @label: what it is; never %NULL. Set it by gst_dv_object_set_label()
+ * @label: name of the class; never %NULL. Set it by gst_dv_object_set_label()
  * @confidence: 0..1
  * @x0: left edge in pixels of the buffer's frame, pixel edges at integers. A #GstVideoCropMeta is
- *   not subtracted. Where it is not known any more where the object is, all four are 0
+ *   not subtracted. All four edges are 0 if the object's place is no longer known
  * @y0: upper edge, see @x0
  * @x1: right edge, see @x0
  * @y1: lower edge, see @x0
- * @analytics_id: 1 + the id of the entry (GstAnalyticsMtd, GStreamer >= 1.24) that stands for the
- *   object in the frame's GstAnalyticsRelationMeta, or 0
- * @predicted: whether no network has seen the object in this frame: it is where its track is
- *   expected
- * @region: the name of the region of a list in which the network saw it, or 0
+ * @analytics_id: 1 + the id of the object's entry (GstAnalyticsMtd, GStreamer >= 1.24) in the
+ *   frame's GstAnalyticsRelationMeta, or 0
+ * @predicted: whether no network has seen the object in this frame; then it is where its track
+ *   expects it
+ * @region: name of the region of a list in which the network saw it, or 0
  *
- * Something that was found in a frame. Only the library makes objects: more fields may follow.
- * Points, outlines, masks, texts, embeddings and numbers are had by functions.
+ * An object that was found in a frame. Only the library creates objects, as more fields may follow.
+ * Points, outlines, masks, texts, embeddings and numbers have functions.
  */
 typedef struct {
   guint64 id, parent, track_id;
@@ -105,11 +104,11 @@ typedef struct {
  * GstDvObjectsMeta:
  * @meta: parent
  *
- * All that was found in a frame, and which networks have seen it. A frame has at most one. Whole
- * copies of the frame keep it. Where a frame is scaled, cropped or turned, and GStreamer tells
- * metas how, boxes, points, outlines and masks follow; objects whose box is cropped away are
- * dropped. Where it is known that the frame has changed, but not how, objects stay without a place:
- * see gst_dv_object_has_box(). They then have no points, outline and mask, either.
+ * All objects of a frame, and the networks that have seen it. A frame has at most one. Whole copies
+ * of the frame keep it. If a frame is scaled, cropped or turned and GStreamer tells metas how,
+ * boxes, points, outlines and masks follow, and objects whose box is cropped away are dropped. If a
+ * frame has changed in an unknown way, objects lose their place (see gst_dv_object_has_box()), and
+ * with it points, outline and mask.
  */
 typedef struct {
   GstMeta meta;

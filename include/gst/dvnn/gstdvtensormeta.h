@@ -36,8 +36,8 @@ typedef enum {
  * @GST_DV_TENSOR_LAYOUT_NCHW: row-major in the order of the dims; any number of dims
  * @GST_DV_TENSOR_LAYOUT_NHWC: channels innermost, x before y ("DHWC")
  * @GST_DV_TENSOR_LAYOUT_NWHC: channels innermost, y before x ("DWHC")
- * @GST_DV_TENSOR_LAYOUT_WHC8: chunks of 8 channels, each as NWHC; the last one tight
- * @GST_DV_TENSOR_LAYOUT_HWC8: chunks of 8 channels, each as NHWC; the last one tight
+ * @GST_DV_TENSOR_LAYOUT_WHC8: chunks of 8 channels, each as NWHC; the last one not padded
+ * @GST_DV_TENSOR_LAYOUT_HWC8: chunks of 8 channels, each as NHWC; the last one not padded
  *
  * Order of a tensor's elements in memory.
  */
@@ -52,13 +52,13 @@ typedef enum {
 /**
  * GstDvTensor:
  * @id: name of the tensor
- * @layout: where an element lies
+ * @layout: order of the elements
  * @data_type: type of the elements
- * @data: (transfer none): the memory, one tensor from its first byte on
- * @num_dims: how many of @dims are used
+ * @data: (transfer none): the memory, which begins with the tensor and has no other
+ * @num_dims: number of used @dims
  * @dims: dimensions, outermost first; an image's are n, c, h, w whatever the layout
  *
- * One tensor. Fields are named as GstTensor's of GStreamer 1.26 where it has them.
+ * A tensor. Fields have the names of GstTensor's in GStreamer 1.26, if it has them.
  */
 typedef struct {
   GQuark id;
@@ -75,11 +75,11 @@ typedef struct {
  * @offset_x: see @scale_x
  * @scale_y: tensor_y = scale_y * frame_y + offset_y
  * @offset_y: see @scale_y
- * @swap_xy: the frame is turned by a quarter: tensor_x comes of frame_y, tensor_y of frame_x
+ * @swap_xy: the frame is turned by a quarter: tensor_x depends on frame_y, tensor_y on frame_x
  * @shear_x: of an oriented region: tensor_x += shear_x * frame_y
  * @shear_y: of an oriented region: tensor_y += shear_y * frame_x
  *
- * Where a frame's pixels lie in a tensor. Flips have negative scales.
+ * Maps a frame's pixels to a tensor's. Flips have negative scales.
  */
 typedef struct {
   gdouble scale_x, offset_x, scale_y, offset_y;
@@ -89,12 +89,12 @@ typedef struct {
 
 /**
  * GstDvRegionKind:
- * @GST_DV_REGION_FRAME: the frame, or the one part of it that is looked at
+ * @GST_DV_REGION_FRAME: the frame, or a single part of it
  * @GST_DV_REGION_LIST: one of a list of areas
- * @GST_DV_REGION_TILE: one of several tiles of a frame: what they show belongs together
- * @GST_DV_REGION_OBJECT: where an object is that another network found
+ * @GST_DV_REGION_TILE: one of several tiles of a frame, whose objects are merged
+ * @GST_DV_REGION_OBJECT: the place of an object that another network found
  *
- * What a region of a frame is that a network was shown.
+ * Kind of the region of a frame that a network was shown.
  */
 typedef enum {
   GST_DV_REGION_FRAME,
@@ -109,25 +109,25 @@ typedef enum {
  * @num_tensors: number of @tensors
  * @tensors: (array length=num_tensors): the tensors
  * @transform: from the frame to the network's input
- * @input_width: of the network's input, tensor pixels
- * @input_height: of the network's input, tensor pixels
+ * @input_width: width of the network's input in pixels of the tensor
+ * @input_height: height of the network's input in pixels of the tensor
  * @network: (nullable): a boxed description of the network, for decoders; see
  *   gst_dv_network_info_get_decoder()
  * @region: index of the region of the frame that the network was shown
- * @region_kind: what that region is
- * @region_name: the name of a region of a list, or 0
+ * @region_kind: kind of that region
+ * @region_name: name of a region of a list, or 0
  * @object: id of the #GstDvObject whose region it is, or 0
  * @x0: left edge of the region in pixels of the buffer's frame
  * @y0: upper edge, see @x0
  * @x1: right edge, see @x0
  * @y1: lower edge, see @x0
- * @predicted: whether the network was shown the object in an earlier frame; @transform and the
- *   region's edges are moved to where the object is in this one
+ * @predicted: whether the network was shown the object in an earlier frame; then @transform and the
+ *   region's edges are moved to the object's place in this frame
  *
- * The outputs of a network for a video frame, made by dvinfer and taken off by dvdecode. Their data
- * may lie in device memory, which dvinfer uses again when the last reference to it is gone.
+ * A network's outputs for a video frame, attached by dvinfer and removed by dvdecode. Their data
+ * may be in device memory, which dvinfer reuses when the last reference is gone.
  *
- * Whole copies of the frame keep the outputs, and so do frames that are converted or scaled:
+ * Whole copies of the frame keep the outputs, and so do frames that are converted or scaled;
  * @transform and the region's edges follow.
  */
 typedef struct {

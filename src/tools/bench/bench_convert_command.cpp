@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures frame to tensor on one thread: our one pass, OpenCV's chain of passes, and memory access
-// without computation.
+// Measures the conversion of frames to tensors on one thread: our single pass, OpenCV's sequence of
+// passes, and memory access without computation.
 #include <cstdio>
 #include <cstring>
 #include <opencv2/imgproc.hpp>
@@ -28,8 +28,8 @@ struct ConvertCase {
   const char* name;
   PixelFormat format;
   int width, height;
-  int rows, row_bytes;    // of all planes together, as OpenCV has them
-  int opencv_conversion;  // to BGR, or -1
+  int rows, row_bytes;    // of all planes together, as one OpenCV matrix
+  int opencv_conversion;  // OpenCV's code to BGR, or -1
 };
 
 constexpr ConvertCase kCases[] = {
@@ -55,7 +55,8 @@ FrameView view_of_case(const ConvertCase& c, const cv::Mat& memory) {
   return view;
 }
 
-// The peer: conversion, resize, normalisation, transposition and rounding, each a pass.
+// The peer: OpenCV, with a pass each for conversion, resizing, normalisation, transposition and
+// rounding.
 class Chain {
  public:
   void run(const ConvertCase& c, const cv::Mat& frame) {
@@ -77,8 +78,8 @@ class Chain {
   cv::Mat bgr_, small_, real_, turned_, half_;
 };
 
-// The limit: memcpy of the source rows that bilinear resampling touches, into a row that stays in
-// the cache, and of a tensor out of one.
+// The limit: memcpy of the source rows that bilinear resampling reads, to a row that stays in the
+// cache, and of a tensor from one.
 class Stream {
  public:
   void run(const ConvertCase& c, const cv::Mat& frame, std::vector<uint8_t>* tensor) {
@@ -90,7 +91,7 @@ class Stream {
       read(frame, static_cast<int>(at), c.height, row_bytes);
       if (step > 1) read(frame, static_cast<int>(at) + 1, c.height, row_bytes);
       if (frame.rows > c.height) {
-        // Chroma planes: half the rows of the picture, and as many bytes in all per row of luma.
+        // chroma planes: half the rows of luma, each as long in total
         const int chroma = c.height + static_cast<int>(at / 2);
         read(frame, chroma, frame.rows, row_bytes);
         read(frame, chroma + 1, frame.rows, row_bytes);
@@ -108,7 +109,7 @@ class Stream {
 };
 
 struct Figures {
-  double ours, chain, stream;  // ms
+  double ours, chain, stream;  // milliseconds
 };
 
 Result<Figures> measure(const ConvertCase& c, int frames, int iterations) {
@@ -141,7 +142,7 @@ Result<Figures> measure(const ConvertCase& c, int frames, int iterations) {
   constexpr int kWarmUps = 5;
   for (int i = 0; i < iterations + kWarmUps; ++i) {
     const cv::Mat& frame = nth(memory, i % frames);
-    // Each contender takes its turn as the first to touch a frame.
+    // Each contender is the first to touch a frame in turn.
     for (int turn = 0; turn < 3; ++turn) {
       const int which = (i + turn) % 3;
       const double ms = time_ms([&] {

@@ -64,7 +64,7 @@ DecodeCase ssd_case() {
           plain};
 }
 
-// Rows of a DetectionOutput layer, 200 of them, all in use.
+// 200 rows of a DetectionOutput layer, all of them used.
 DecodeCase rows_case() {
   auto row = [](size_t at, float random) {
     constexpr size_t kRow = 7;
@@ -126,7 +126,7 @@ DecodeCase coordinates_case() {
           plain_coordinates};
 }
 
-// Words: bars of 40 x 8 cells, in every other 64 x 32.
+// Words: bars of 40 x 8 cells in every other block of 64 x 32.
 DecodeCase text_case() {
   auto bar = [](size_t at, float random) {
     const size_t x = at % 640 % 64, y = at / 640 % 32;

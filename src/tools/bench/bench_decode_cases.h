@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of `dvnet bench decode`: outputs of random numbers, and plain code that decodes them to
+// Cases of `dvnet bench decode`: outputs of random numbers, and simple code that decodes them to
 // the same objects.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace dvnn::tools {
 
-/// An output and how its numbers are spread: most of them are low, as a network's are.
+/// An output with the distribution of its numbers, most of which are low, as in real outputs.
 struct BenchOutput {
   const char* name;
   Shape shape;
   float mean, spread;
-  /// Makes a number of its place in the output and a random one; may be empty.
+  /// Returns the number at an index of the output, given a random number; may be empty.
   std::function<float(size_t at, float random)> number = {};
 };
 
-/// The outputs' values, one after the other, in the order of their shapes.
+/// Values of the outputs, one vector each, in the order of their shapes.
 using PlainOutputs = std::vector<std::vector<float>>;
 
 struct DecodeCase {
@@ -29,8 +29,8 @@ struct DecodeCase {
   const char* decoder;
   Json params;
   std::vector<BenchOutput> outputs;
-  /// Finds objects as one writes it down at first: all numbers are transformed, every score is
-  /// compared, boxes are suppressed in pairs. It returns how many there are.
+  /// Decodes in the simplest way: activates all numbers, compares every score, and suppresses boxes
+  /// in pairs. Returns the number of objects.
   std::function<size_t(const PlainOutputs& outputs, float threshold)> plain;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoders on outputs of random numbers, against plain code that copies, transforms and compares
-// one number after the other; and suppression against all pairs.
+// Decoders on outputs of random numbers, compared with simple code that copies, activates and
+// compares number by number; and suppression, compared with all pairs.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -20,7 +20,7 @@
 namespace dvnn::tools {
 namespace {
 
-// The output in memory, in half precision as devices give it.
+// Returns an output in half precision, as devices write it.
 std::vector<uint8_t> random_output(const BenchOutput& spec) {
   const TensorDesc desc{ElementType::kFloat16, Layout::kNchw, spec.shape};
   std::mt19937 random(1);
@@ -35,7 +35,7 @@ std::vector<uint8_t> random_output(const BenchOutput& spec) {
   return bytes;
 }
 
-// The plain way begins with all numbers as floats.
+// Runs the simple code, which begins by converting all numbers to floats.
 size_t decode_plainly(const DecodeCase& c, const std::vector<ConstTensorView>& views,
                       float threshold) {
   PlainOutputs outputs;
@@ -85,8 +85,8 @@ Status bench(const DecodeCase& c, int rounds, BarPlot::Panel* panel) {
   return {};
 }
 
-// Candidates of one class: things beside each other all over a frame, or a few things of which
-// there are many boxes each.
+// Returns candidates of one class: objects spread over a frame, or a few objects with many boxes
+// each.
 std::vector<kernels::Box> candidate_boxes(size_t count, bool crowded) {
   std::mt19937 random(2);
   std::uniform_real_distribution<float> number(0, 1);
@@ -134,7 +134,7 @@ int bench_decoders(const Arguments& arguments) {
   }
   std::printf("%-20s %-12s %4s %8s %10s %10s %8s\n", "decoder", "output", "at", "objects", "us",
               "plain us", "ratio");
-  // From fractions of a microsecond to many milliseconds.
+  // logarithmic, as times are from fractions of a microsecond to many milliseconds
   BarPlot plot = {"Decoders, by threshold",
                   {"ours", "plain code"},
                   {{"Time (logarithmic)", {}}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoders as one writes them down at first, against which `dvnet bench decode` times ours. All
-// return how many objects they find.
+// Decoders in their simplest form, with which `dvnet bench decode` compares ours. All of them
+// return the number of objects that they find.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@ namespace dvnn::tools {
 
 using Floats = std::vector<float>;
 
-/// Rows of a detector: a box, where it has one an objectness, and scores.
+/// Rows of a detector: a box, an objectness if there is one, and scores.
 struct PlainBoxes {
   size_t columns, first_score, scores;
   bool by_columns, objectness;
   size_t operator()(const std::vector<Floats>& outputs, float threshold) const;
 };
 
-/// Regions of a map that are above `bound`, as rectangles.
+/// Regions of a map above `bound`, as rectangles.
 struct PlainRegions {
   int width, height;
   float bound;
   size_t operator()(const std::vector<Floats>& outputs, float threshold) const;
 };
 
-/// A line of characters' scores.
+/// A sequence of scores per character.
 struct PlainText {
   size_t classes;
   size_t operator()(const std::vector<Floats>& outputs, float threshold) const;

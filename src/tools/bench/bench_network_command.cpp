@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network on a device against another engine on the same model, interleaved in one run.
+// A network on a device compared with another engine on the same model, interleaved in one run.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -32,7 +32,7 @@ cv::Mat random_picture(int width, int height) {
   return picture;
 }
 
-// Numbers for an input that is no picture.
+// Fills an input that is not a picture with numbers.
 void load_numbers(Session* session) {
   const TensorDesc& input = session->slot().network()->input_desc();
   std::mt19937 random(1);
@@ -46,10 +46,10 @@ struct NetworkBenchOptions {
   int iterations;
   bool json;
   bool layers;
-  std::string plot;  // a file, or empty
+  std::string plot;  // file name, or empty
 };
 
-// The times of an engine's runs.
+// Times of an engine's runs.
 struct Runs {
   std::vector<double> ms, cpu_ms;
   void add(const CallTime& time) {
@@ -62,7 +62,7 @@ double least(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
 }
 
-// Each step's median time.
+// The median time of each step.
 class StepTimes {
  public:
   explicit StepTimes(const network::Slot& slot)
@@ -130,12 +130,12 @@ int run_bench(Session* session, const std::string& network,
   StepTimes step_times(session->slot());
   Runs device, peer_runs;
   std::vector<double> on_device_ms, on_cpu_ms;
-  // In turns of some runs each, as threads that have just worked go on looking for work for a
-  // while, and would be in the other's way. What runs at a turn's beginning is for caches and
-  // threads to wake, and not counted.
+  // The engines take turns of some runs, because threads that have just worked spin for a while and
+  // would disturb the other engine. The first runs of a turn warm up caches and threads and are not
+  // counted.
   constexpr int kTurn = 10;
   constexpr std::chrono::milliseconds kRest{20}, kWarmUp{20};
-  // Calls run() until it has been counted `runs` times; `counted` tells it.
+  // Calls run() until `runs` calls were counted; `counted` tells whether a call is.
   const auto take_turn = [&](int runs, auto run) -> Status {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = -1; i < runs;) {
@@ -149,7 +149,7 @@ int run_bench(Session* session, const std::string& network,
   for (int done = 0; done < options.iterations; done += kTurn) {
     const int runs = std::min(kTurn, options.iterations - done);
     const Status ran = take_turn(runs, [&](bool counted) -> Status {
-      // Steps may reuse the input's memory, so every run begins with a picture, untimed.
+      // Steps may reuse the input's memory, so the picture is restored before every run, untimed.
       std::copy(pixels.begin(), pixels.end(), session->slot().input().begin());
       Status status;
       network::RunTimes times;
@@ -217,7 +217,7 @@ int run_bench(Session* session, const std::string& network,
   return 0;
 }
 
-// What a run moves on a board, where time cannot be measured without one.
+// Prints the bytes that a run moves on a board, which need no board to count.
 void print_count(const std::string& network, const network::HandoverCount& count, bool json) {
   if (json) {
     const OrderedJson out = {
@@ -250,7 +250,7 @@ int bench_network(const Arguments& arguments) {
   if (options.threads < 1 || options.threads > 256 || options.iterations < 1) {
     return wrong_usage(command, "--threads must be 1..256 and --iterations positive");
   }
-  // The software device reads it when it starts.
+  // The software device reads the variable when it starts.
   setenv("DVNN_SOFT_THREADS", std::to_string(options.threads).c_str(), 1);
   auto session = open_session(files[0], arguments);
   if (!session.ok()) return fail(session.error());

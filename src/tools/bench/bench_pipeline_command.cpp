@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dvnet bench pipeline`: frames per second of the whole pipeline, time per element, and
-// GStreamer's own converter on the same frames as the peer of dvconvert.
+// `dvnet bench pipeline`: frames per second of a whole pipeline, time per element, and GStreamer's
+// converter on the same frames, as the peer of dvconvert.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -17,7 +17,8 @@
 namespace dvnn::tools {
 namespace {
 
-// Median milliseconds that GStreamer's videoconvertscale takes to make 300x300 BGR of a frame.
+// Returns the median milliseconds that GStreamer's videoconvertscale takes from a frame to 300x300
+// BGR.
 Result<double> peer_time(const PipelineOptions& o, Progress* progress) {
   DVNN_ASSIGN(
       const PipelinePtr pipeline,
@@ -79,7 +80,7 @@ int run_elements_bench(const PipelineOptions& o) {
   return 0;
 }
 
-// Milliseconds per frame of a pipeline in which `elements` stand before dvinfer.
+// Returns the milliseconds per frame of a pipeline with `elements` before dvinfer.
 Result<double> frame_time(const PipelineOptions& o, int frames, const std::string& elements,
                           Progress* progress) {
   DVNN_ASSIGN(const PipelinePtr pipeline, launch(source_of(o, frames) + elements + dvinfer_of(o) +
@@ -89,8 +90,8 @@ Result<double> frame_time(const PipelineOptions& o, int frames, const std::strin
   return seconds.value() * 1e3 / frames;
 }
 
-// Measures the time of a frame by the number of regions, each a quarter of its width and height,
-// beside the time of as many frames that videocrop cuts to such a part.
+// Measures the time per frame by the number of regions, each a quarter of its width and height, and
+// for comparison that of as many frames cut to such a part by videocrop.
 int run_regions_bench(const PipelineOptions& o) {
   constexpr int kCounts[] = {0, 1, 8, 64}, kLeastFrames = 5;
   const auto frames_for = [&](int regions) {
@@ -106,7 +107,7 @@ int run_regions_bench(const PipelineOptions& o) {
   if (!crop.ok()) return fail(crop.error());
   OrderedJson rows = OrderedJson::array();
   for (int count : kCounts) {
-    // Metas of a type that nobody attaches are a list without entries.
+    // metas of a type that nothing attaches give an empty list
     std::string list = count == 0 ? "region-metas=none" : "region-list=\"[";
     for (int i = 0; i < count; ++i) {
       list += format("[%g,%g,0.25,0.25]%s", i % 8 * 0.1, i / 8 * 0.1, i + 1 < count ? "," : "]\"");

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMaxPrototxtBytes = size_t{16} << 20, kMaxModelBytes = size_t{1} << 30;
 
-// Caffe-SSD's fields for drawing results say nothing of the arithmetic, but OpenCV's parser refuses
-// a file that has them.
+// Removes Caffe-SSD's fields for drawing results: they do not affect the arithmetic, but OpenCV's
+// parser refuses a file with them.
 std::string without_display_fields(const std::string& prototxt) {
   GRegex* field = g_regex_new("\\bvisualize(_threshold)?\\s*:\\s*[\\w.+-]+", G_REGEX_RAW,
                               static_cast<GRegexMatchFlags>(0), nullptr);
@@ -89,7 +89,7 @@ Result<std::unique_ptr<Peer>> open_peer(const std::vector<std::string>& files,
   cv::setNumThreads(threads);
   DVNN_ASSIGN(auto net, read_net(files));
   std::unique_ptr<Peer> peer = std::make_unique<OpenCvPeer>(std::move(net), model, picture);
-  DVNN_TRY(peer->forward());  // what it cannot do shows here
+  DVNN_TRY(peer->forward());  // fails here if the model is not supported
   return peer;
 }
 

@@ -9,9 +9,9 @@
 
 namespace dvnn::tools {
 
-/// Opens a model's files: MODEL.onnx on ONNX Runtime where it is installed (and was there when this
-/// was built), else on OpenCV's dnn; PROTOTXT and CAFFEMODEL on OpenCV's dnn. The picture becomes
-/// the input by the network's own rule, as far as the engine has one scale for all channels.
+/// Opens a model's files: MODEL.onnx in ONNX Runtime if it is installed (and was at build time),
+/// else in OpenCV's dnn; PROTOTXT and CAFFEMODEL in OpenCV's dnn. The picture is converted by the
+/// network's rule, if the engine's single scale for all channels allows it.
 Result<std::unique_ptr<Peer>> open_peer(const std::vector<std::string>& files,
                                         const network::Model& model, const cv::Mat& picture,
                                         int threads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX Runtime by its C interface. The library is loaded when it is asked for, so that dvnet does
-// not need it and starts as fast without it.
+// ONNX Runtime by its C interface. The library is loaded on demand, so that dvnet neither needs it
+// nor starts more slowly for it.
 #include <dlfcn.h>
 
 #include <random>
@@ -17,7 +17,7 @@ namespace dvnn::tools {
 
 namespace {
 
-// Looks for the library by the names of Debian's package and of upstream's releases.
+// Finds the library by the names of Debian's package and upstream's releases.
 const OrtApiBase* find_api() {
   const std::string debian = "libonnxruntime.so.1." + std::to_string(ORT_API_VERSION);
   for (const char* name : {debian.c_str(), "libonnxruntime.so.1"}) {
@@ -121,7 +121,8 @@ class OnnxRuntimePeer final : public SharedPeer {
     return copy;
   }
 
-  // Seeded numbers; sizes that the model leaves open are those of our network.
+  // Adds an input of seeded random numbers. Sizes that the model leaves open are those of our
+  // network.
   Status add_input(size_t index) {
     DVNN_ASSIGN(auto called, name_of(api_.SessionGetInputName, index));
     input_names_.push_back(std::move(called));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines that a user would run a model with instead of ours.
+// Engines that a user could run a model with instead of ours.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace dvnn::tools {
 
-/// A model on another engine, in FP32, with a picture as its input.
+/// A model in another engine, in FP32, with a picture as its input.
 class Peer {
  public:
   virtual ~Peer() = default;
   virtual std::string name() const = 0;
-  /// Computes all outputs; throws nothing. The message of the engine's error, if there is one.
+  /// Computes all outputs. Returns the engine's error, if any; throws nothing.
   virtual Status forward() = 0;
 };
 

@@ -19,7 +19,7 @@ struct PipelineOptions {
   std::string network, device, format;
   int width, height, frames;
   bool json;
-  std::string plot;  // a file, or empty
+  std::string plot;  // file name, or empty
 };
 
 /// How long frames stayed between two places, which know them by their times.
@@ -49,7 +49,7 @@ Result<PipelinePtr> launch(const std::string& description);
 /// Times the elements called `name` from their sink to their source pad; ignores other names.
 void watch_element(GstElement* pipeline, const char* name, Stopwatch* watch);
 
-/// Runs to the end; returns the seconds from PLAYING to EOS. `progress`, if given, counts the
+/// Runs a pipeline to its end; returns the seconds from PLAYING to EOS. `progress`, if given, counts the
 /// buffers of the element called "frames". kInternal with the pipeline's error.
 Result<double> run_pipeline(GstElement* pipeline, Progress* progress);
 

@@ -10,7 +10,7 @@
 namespace dvnn::tools {
 namespace {
 
-// Pixels.
+// Sizes in pixels.
 constexpr int kWidth = 860, kLeft = 260, kRight = 90, kBar = 14, kGap = 10, kHead = 62, kFoot = 16;
 constexpr int kPanelHead = 46, kBetweenPanels = 18;
 constexpr const char* kColors[] = {"#1769c2", "#e08a1e", "#8a94a3", "#2e8b57"};
@@ -38,7 +38,7 @@ const char* color_of(size_t series) {
   return kColors[series % (sizeof kColors / sizeof *kColors)];
 }
 
-// From times to pixels.
+// Maps times to pixels.
 class Axis {
  public:
   Axis(const BarPlot::Panel& panel, BarPlot::Scale scale)
@@ -52,7 +52,7 @@ class Axis {
       }
     }
     if (most_ <= 0) most_ = 1;
-    // The shortest bar of a logarithmic scale has some length, too: it begins at a power of ten.
+    // A logarithmic scale begins at a power of ten, so that the shortest bar has some length, too.
     if (logarithmic_) least_ = std::pow(10, std::floor(std::log10(least > 0 ? least : most_)));
     if (logarithmic_ && least_ >= most_) least_ = most_ / 10;
   }
@@ -63,7 +63,7 @@ class Axis {
     return ms <= least_ ? 0 : kLong * std::log(ms / least_) / std::log(most_ / least_);
   }
 
-  /// Round times, as many as have room.
+  /// Returns evenly spaced round times, as many as fit.
   [[nodiscard]] std::vector<double> marks() const {
     std::vector<double> marks;
     if (logarithmic_) {
@@ -134,7 +134,7 @@ std::string draw_series(const std::vector<std::string>& series) {
 std::string time_text(double milliseconds) {
   if (milliseconds <= 0) return "0";
   const double microseconds = milliseconds * 1e3;
-  // Below 999.5, %.3g writes no exponent.
+  // below 999.5, %.3g uses no exponent
   if (microseconds < 999.5) return format("%.3g \u00b5s", microseconds);
   if (milliseconds < 999.5) return format("%.3g ms", milliseconds);
   return format("%.3g s", milliseconds / 1e3);

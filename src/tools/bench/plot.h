@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times as a picture: bars, as SVG.
+// Draws times as bars, in SVG.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace dvnn::tools {
 
-/// Groups of bars, one group for each row, in it one bar for each series.
+/// Groups of bars: one group per row, with one bar per series.
 struct BarPlot {
   struct Row {
     std::string name;
-    std::vector<double> milliseconds;  // as many as there are series
+    std::vector<double> milliseconds;  // one per series
   };
-  /// Rows that are compared with one another: they have a scale of their own.
+  /// Rows that are compared with each other, on a scale of their own.
   struct Panel {
     std::string title;  // may be empty
     std::vector<Row> rows;
@@ -30,13 +30,13 @@ struct BarPlot {
 
 std::string svg_of_plot(const BarPlot& plot);
 
-/// "34.1 µs", "12.4 ms" or "2.35 s".
+/// Formats a time: "34.1 µs", "12.4 ms" or "2.35 s".
 std::string time_text(double milliseconds);
 
 inline constexpr Option kPlotOption = {"plot", 0, Takes::kFile, "FILE.svg",
                                        "Draw the times as bars"};
 
-/// Writes it where --plot was given; `path` may be empty.
+/// Writes the plot to `path`, unless that is empty (no --plot).
 Status write_plot(const std::string& path, const BarPlot& plot);
 
 }  // namespace dvnn::tools

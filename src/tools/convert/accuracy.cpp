@@ -19,11 +19,11 @@
 namespace dvnn::tools {
 namespace {
 
-// A detection counts as the same from this overlap on; a reference's only from this confidence on.
+// Least overlap of equal detections; least confidence of the reference's and of ours.
 constexpr float kSameIou = 0.9f, kSureConfidence = 0.5f, kFoundConfidence = 0.47f;
 
 struct OutputLoss {
-  double largest = 0, worst = 0;  // of the reference's values, of the errors
+  double largest = 0, worst = 0;  // largest value of the reference, largest error
   double dot = 0, ours = 0, reference = 0;
 
   void add(const std::vector<float>& have, const std::vector<float>& want) {
@@ -39,13 +39,13 @@ struct OutputLoss {
   }
 };
 
-// Objects that are the same for both, and the most by which these differ.
+// Number of equal objects, and the largest differences between them.
 struct Agreement {
   size_t same = 0, of = 0;
   double least_iou = 1, worst_confidence = 0;
 };
 
-// Returns whether an output's rows are boxes, best first: equal boxes may come in another order.
+// Whether an output's rows are boxes, best first; equal boxes may then be in another order.
 bool has_rows_of_boxes(const network::Model& model, size_t output) {
   for (const network::Step& step : model.steps) {
     const bool writes = !step.outputs.empty() && step.outputs[0] == model.outputs[output].tensor;
@@ -199,9 +199,9 @@ Result<std::vector<std::string>> pictures_in(const std::string& folder) {
 
 Result<std::vector<std::vector<float>>> read_samples(const std::string& folder, const Shape& input,
                                                      const InputSpec& picture) {
-  constexpr size_t kMost = 8;  // of them are enough to know how large values become
+  constexpr size_t kMost = 8;  // pictures, enough to measure the range of values
   DVNN_ASSIGN(const auto paths, pictures_in(folder));
-  InputSpec as_it_is = picture;  // pixels as they are, in the input's order
+  InputSpec as_it_is = picture;  // pixels without normalisation, in the input's order
   as_it_is.mean = {};
   as_it_is.scale = {1, 1, 1};
   std::vector<std::vector<float>> samples;
@@ -233,7 +233,7 @@ Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph
 }
 
 void print(const Accuracy& accuracy) {
-  // Both were imported by us, so a model that was misread agrees with itself.
+  // We imported both, so a misread model agrees with itself.
   std::printf(
       "accuracy over %zu pictures, the device against our own FP32 run of what was imported:\n",
       accuracy.pictures);

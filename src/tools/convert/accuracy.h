@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures over a folder of images what a model loses on its way to the device.
+// Measures on a folder of pictures how much accuracy a model loses on the device.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Accuracy {
     std::string name;
     double worst = 0, largest = 0;  // the largest error, and the largest value in FP32
     double cosine = 1;
-    // Compared as boxes alone: equal ones may come in another order, so the numbers above mean
+    // Compared only as boxes: equal ones may be in another order, so the numbers above mean
     // nothing.
     bool rows_of_boxes = false;
   };
@@ -28,16 +28,16 @@ struct Accuracy {
   double least_iou = 1, worst_confidence = 0;  // of the boxes that agree
 };
 
-/// Runs `model` on the software device and `graph`, the model as it was imported, in FP32, on every
-/// picture in `folder`: per output the largest error and the cosine and, as the decoder has it, how
-/// often the top class or the boxes agree. `picture` is how pictures become the graph's input.
-/// `library` has the CPU layers that are not ours, `decoders` the decoder; both may be null.
+/// Runs `model` on the software device and `graph`, the imported model, in FP32 on every picture in
+/// `folder`. Gives per output the largest error and the cosine, and with a decoder how often the
+/// top class or the boxes agree. `picture` tells how pictures become the graph's input. `library`
+/// has users' CPU layers, `decoders` a user's decoder; both may be null.
 Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph& graph,
                                   const InputSpec& picture, const std::string& folder,
                                   std::shared_ptr<const layers::CustomLibrary> library = nullptr,
                                   const decode::CustomDecoders* decoders = nullptr);
 
-/// The first pictures of a folder as the planner measures with them (PlanOptions::samples).
+/// Returns the first pictures of a folder in the form of PlanOptions::samples.
 Result<std::vector<std::vector<float>>> read_samples(const std::string& folder, const Shape& input,
                                                      const InputSpec& picture);
 

@@ -29,17 +29,16 @@ constexpr bool kReadsPictures = true;
 constexpr bool kReadsPictures = false;
 #endif
 
-// What a command line asks for.
+// A parsed command line.
 struct Conversion {
-  const InputKind* kind = nullptr;  // null: --from names none
+  const InputKind* kind = nullptr;  // null: --from has an unknown value
   std::vector<std::string> files;
   ConvertOutputs outputs;
   convert::ConvertOptions options;
   bool verbose = false;
 };
 
-// Takes over what an .ini file of the dv-sdk converter says; options on the command line come
-// first.
+// Applies an .ini file of the dv-sdk converter; options on the command line take precedence.
 Status take_ini(const std::string& path, Conversion* to) {
   DVNN_ASSIGN(const convert::IniFile ini, convert::read_ini(path));
   to->verbose |= ini.verbose;
@@ -104,7 +103,7 @@ Result<Conversion> parse(const Arguments& arguments) {
 
 // --- check --------------------------------------------------------------------------------------
 
-// Says which files are missing.
+// Returns an error that tells which files are missing.
 std::string wanted_files(const Conversion& asked) {
   const std::vector<std::string>& files = asked.files;
   if (asked.kind->files == 2 && files.size() == 1) {
@@ -118,7 +117,7 @@ std::string wanted_files(const Conversion& asked) {
   return "needs a prototxt and a caffemodel, or an HDF5, ONNX, .ini or .dvn file, and -o FILE";
 }
 
-// The mistake of an option that a network file cannot have; empty if none is given.
+// Returns an error if an option is given that does not apply to network files, or an empty string.
 std::string mistake_of_network(const Arguments& arguments) {
   const struct {
     std::vector<const char*> options;
@@ -138,7 +137,7 @@ std::string mistake_of_network(const Arguments& arguments) {
   return "";
 }
 
-// The mistake in a command line; empty if it has none.
+// Returns the error of a command line, or an empty string.
 std::string check(const Arguments& arguments, const Conversion& asked) {
   if (!asked.kind) {
     return "--from '" + arguments.text("from") + "' is not supported (" + input_kind_names() +
@@ -168,7 +167,7 @@ std::string check(const Arguments& arguments, const Conversion& asked) {
 
 // --- run ----------------------------------------------------------------------------------------
 
-// Converts, and writes all but the report.
+// Converts, and writes all files but the report.
 Result<network::Model> run(const Conversion& asked, convert::Report* report) {
   auto progress = std::make_unique<Progress>("converting " + asked.files[0], 0);
   convert::ConvertOptions options = asked.options;
@@ -206,7 +205,7 @@ std::string joined(const std::vector<std::string>& names, const char* between) {
   return text;
 }
 
-// Prints warnings always; skipped fields, and where each step runs, with --verbose.
+// Prints warnings always; skipped fields, and where each step runs, only with --verbose.
 void print_notes(const convert::Report& report, bool verbose) {
   const auto print = [](const std::vector<std::string>& lines) {
     for (const std::string& line : lines) std::printf("note: %s\n", printable(line).c_str());
@@ -220,7 +219,7 @@ void print_notes(const convert::Report& report, bool verbose) {
   }
 }
 
-// Only networks that were planned here have a report; one that is planned again does not.
+// Returns nothing for networks that were only planned again, which have no report.
 std::string without_reuse(const convert::Report& report) {
   if (report.io_sum_bytes == 0) return "";
   return format(" (%llu without re-use)", static_cast<unsigned long long>(report.io_sum_bytes));
@@ -251,7 +250,7 @@ void print_network(const Conversion& asked, const network::Model& model,
   }
 }
 
-// Measures what --check asks for.
+// Measures accuracy if --check is given.
 Result<Accuracy> measure(const Arguments& arguments, const Conversion& asked,
                          const network::Model& model, const convert::Report& report) {
   std::shared_ptr<const layers::CustomLibrary> library;

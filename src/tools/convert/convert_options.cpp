@@ -154,7 +154,7 @@ Status fill_picture(const Arguments& arguments, InputSpec* picture) {
   return {};
 }
 
-// The file keeps the library's name alone: where it lies is another matter on another machine.
+// The file keeps only the library's name, because its folder may differ on another machine.
 Status take_decoder_library(const std::string& path, convert::ConvertOptions* options) {
   if (options->decoder.empty() || !options->decoder_params.is_object()) {
     return Error{ErrorCode::kInvalidArgument,
@@ -195,7 +195,7 @@ Status fill_options(const Arguments& arguments, convert::ConvertOptions* options
     }
     DVNN_ASSIGN(const std::string json, json_argument(arguments.text("decoder-params")));
     DVNN_ASSIGN(Json params, parse_json(json, "--decoder-params"));
-    // Options of the command line change a preset's parameters one by one.
+    // Options of the command line override single parameters of a preset.
     options->decoder_params.merge_patch(params);
   }
   if (arguments.given("decoder-library")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of `dvnet convert`, and what they say.
+// The options of `dvnet convert`.
 #pragma once
 
 #include "convert/convert.h"
@@ -7,11 +7,10 @@
 
 namespace dvnn::tools {
 
-/// The table of options.
+/// Returns the table of options.
 Span<const Option> convert_option_table();
 
-/// Reads the options; a preset first, so that other options stand above it. Errors name the
-/// option.
+/// Fills in the options, a preset first, so that other options override it. Errors name the option.
 Status fill_options(const Arguments& arguments, convert::ConvertOptions* options);
 
 }  // namespace dvnn::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that `dvnet convert` writes beside a network file.
+// Writes the files of `dvnet convert`.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace dvnn::tools {
 
-/// Paths; empty ones are not written.
+/// Paths; files with an empty one are not written.
 struct ConvertOutputs {
   std::string network;     // .dvn
   std::string cpp_folder;  // C++ sources and NAME_weights.bin
-  std::string dot, svg;    // the steps as a picture
+  std::string dot, svg;    // drawing of the steps
   std::string json;        // the network's description
-  std::string report;      // report.h
+  std::string report;      // see report.h
 };
 
-/// Writes all but the report. The network file comes first.
+/// Writes all files but the report. The network file comes first.
 Status write_outputs(const ConvertOutputs& outputs, const network::Model& model);
 
-/// Reads a network file that was written and makes a slot of it, which commits every command: a
-/// file that nothing can load is removed, and is an error. Those with users' own layers, which are
-/// not here, are left.
+/// Reads a written network file and creates a slot, which commits every command. A file that cannot
+/// be loaded is removed, and is an error. Files with users' layers, which are not available here,
+/// are not checked.
 Status check_written(const std::string& path, const network::Model& model);
 
 }  // namespace dvnn::tools

@@ -12,7 +12,7 @@ namespace {
 
 using Files = std::vector<std::string>;
 
-// Plans a network file for another size of input.
+// Plans a network file again, for another size of input.
 Result<network::Model> replan_file(const Files& files, const convert::ConvertOptions& options,
                                    convert::Report*) {
   const std::string& path = files[0];

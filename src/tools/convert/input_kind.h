@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of files that `dvnet convert` takes, listed once.
+// The kinds of files that `dvnet convert` takes.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 namespace dvnn::tools {
 
 struct InputKind {
-  const char* name;                  // as --from has it
-  std::vector<const char*> endings;  // of its files' names
-  size_t files;                      // how many of them make a model
-  bool network;  // it is one already, whose picture, layout and weights stay as they are
+  const char* name;                  // for --from
+  std::vector<const char*> endings;  // of file names
+  size_t files;                      // number of files per model
+  bool network;  // a network already, whose picture, layout and weights are kept
   Result<network::Model> (*convert)(const std::vector<std::string>& files,
                                     const convert::ConvertOptions& options,
                                     convert::Report* report);
 };
 
-/// Finds a kind by its name; null: there is none.
+/// Returns the kind of this name, or null.
 const InputKind* find_input_kind(const std::string& name);
-/// Guesses the kind by the files' names; what has no known ending is ONNX.
+/// Guesses the kind from the files' names; unknown endings count as ONNX.
 const InputKind* guess_input_kind(const std::vector<std::string>& files);
-/// "caffe, keras, onnx and dvn".
+/// Returns a list for messages: "caffe, keras, onnx and dvn".
 std::string input_kind_names();
 
 }  // namespace dvnn::tools

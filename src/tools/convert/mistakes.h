@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises what people give to `dvnet convert` that it cannot take, and says what to give
-// instead.
+// Recognises files that `dvnet convert` cannot take, and advises what to give instead.
 #pragma once
 
 #include <string>
@@ -8,15 +7,14 @@
 
 namespace dvnn::tools {
 
-/// Puts a prototxt and a caffemodel into that order.
+/// Puts prototxt and caffemodel in this order.
 void order_caffe_files(std::vector<std::string>* files);
 
-/// Advises what to do with files of kinds that are not converted; empty if nothing is known against
-/// them.
+/// Returns what to do with files of unsupported kinds, or an empty string if none is recognised.
 std::string advice_on(const std::vector<std::string>& files);
 
-/// Advises what to give instead of a decoder's name that is none, but the beginning of presets'
-/// names; empty if nothing is known.
+/// Returns what to give instead of an unknown decoder's name that begins the names of presets, or
+/// an empty string.
 std::string advice_on_decoder(const std::string& name);
 
 }  // namespace dvnn::tools

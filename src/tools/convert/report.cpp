@@ -39,7 +39,7 @@ Json report_to_json(const network::Model& model, const convert::Report& report,
                     const Accuracy& accuracy) {
   Json steps = Json::array();
   int64_t macs = 0;
-  size_t next = 0;  // of the model's steps: notes on layers that take none lie between
+  size_t next = 0;  // index of the next step; notes on layers that take no step are in between
   for (const plan::StepNote& note : report.steps) {
     Json entry = {{"where", note.where}, {"why", note.why}, {"layers", note.layers}};
     if (note.where != "in place") {

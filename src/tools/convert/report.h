@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports what `dvnet convert` decided, as JSON.
+// Reports the decisions of `dvnet convert` as JSON.
 #pragma once
 
 #include "base/json_fwd.h"
@@ -8,8 +8,8 @@
 
 namespace dvnn::tools {
 
-/// Steps with where, why, MACs and weights, totals, bytes of I/O with and without re-use, and what
-/// `accuracy` says, if it is of any picture.
+/// Returns each step's place, reason, MACs and weights; totals; bytes of I/O with and without
+/// re-use; and `accuracy` if it was measured on any picture.
 Json report_to_json(const network::Model& model, const convert::Report& report,
                     const Accuracy& accuracy);
 

@@ -10,7 +10,7 @@
 namespace dvnn::tools {
 namespace {
 
-constexpr int kMaxThreads = 256;  // that the software device can be told to use
+constexpr int kMaxThreads = 256;  // the most that DVNN_SOFT_THREADS accepts
 
 }  // namespace
 

@@ -20,7 +20,7 @@
 namespace dvnn::tools {
 namespace {
 
-// The DV driver's device nodes, and those that provide device memory.
+// Device nodes of the DV driver, and of drivers that provide device memory.
 constexpr const char* kDeviceNodes[] = {"dv_conv", "dv_ipu", "dv_maximizer", "dv_fc"};
 constexpr const char* kMemoryNodes[] = {"ion", "udmabuf", "dma_heap/"};
 
@@ -34,7 +34,7 @@ std::string name_of_group(gid_t group) {
   return entry ? entry->gr_name : format("group %u", group);
 }
 
-// The file's owner, group and mode, as `ls -l` shows them.
+// Formats a file's mode, owner and group like `ls -l`.
 std::string owners(const struct stat& st) {
   return format("mode %04o, %s:%s", st.st_mode & 07777u, name_of(st.st_uid).c_str(),
                 name_of_group(st.st_gid).c_str());
@@ -84,7 +84,7 @@ bool is_board(const std::string& dev) {
                      [&](const char* node) { return is_there(dev + "/" + node); });
 }
 
-// Kilobytes of a line of /proc/meminfo, or -1.
+// Returns the kilobytes in a line of /proc/meminfo, or -1.
 long kilobytes(const std::string& meminfo, const std::string& name) {
   std::istringstream lines(meminfo);
   for (std::string line; std::getline(lines, line);) {
@@ -93,7 +93,7 @@ long kilobytes(const std::string& meminfo, const std::string& name) {
   return -1;
 }
 
-// A missing vendor's library is no problem on a machine without a board.
+// Without a board, a missing vendor's library is not a problem.
 Finding without_library(const std::string& selector, const std::string& why) {
   if (selector == "soft") {
     return {Level::kWarning, "device", "the software device is not there: " + why,
@@ -138,7 +138,7 @@ Findings check_device_nodes(const std::string& dev) {
 }
 
 Finding check_contiguous_memory(const std::string& meminfo, bool board) {
-  constexpr long kLeastKilobytes = 16 * 1024;  // a small network with a few frames in flight
+  constexpr long kLeastKilobytes = 16 * 1024;  // for a small network and a few frames in flight
   const long total = kilobytes(meminfo, "CmaTotal"), free = kilobytes(meminfo, "CmaFree");
   if (total <= 0) {
     return {board ? Level::kWarning : Level::kOk, "memory",

@@ -28,7 +28,7 @@ Result<double> run_once(network::Network* network) {
   DVNN_ASSIGN(auto slot, network->create_slot());
   const Span<uint8_t> input = slot->input();
   std::memset(input.data(), 0, input.size());
-  DVNN_TRY(slot->run());  // which may make ready what later runs find
+  DVNN_TRY(slot->run());  // the first run may prepare what later runs use
   Status status;
   const double took = time_ms([&] { status = slot->run(); });
   DVNN_TRY(std::move(status));

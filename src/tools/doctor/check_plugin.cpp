@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GStreamer's own programs are asked, so that dvnet says what they would: it need not be linked
-// with GStreamer, and a plugin that crashes does not take it along.
+// Asks GStreamer's own programs, so that the answers are those that users get: dvnet need not be
+// linked with GStreamer, and a plugin that crashes does not end dvnet.
 #include <glib.h>
 #include <sys/stat.h>
 
@@ -25,7 +25,7 @@ std::string text_of(const char* variable) {
   return value ? value : "";
 }
 
-// Reads the variables as GStreamer does: the one with the version comes first.
+// Reads the variable as GStreamer does: the one with the version takes precedence.
 std::string gst_environment(const std::string& name) {
   const std::string versioned = text_of((name + "_1_0").c_str());
   return versioned.empty() ? text_of(name.c_str()) : versioned;
@@ -45,7 +45,7 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &st) == 0;
 }
 
-// The folders where GStreamer looks for plugins, best first.
+// Returns the folders that GStreamer searches for plugins, in order of precedence.
 std::vector<std::string> searched_folders() {
   std::vector<std::string> folders = split(gst_environment("GST_PLUGIN_PATH"), ':');
   std::vector<std::string> system = split(gst_environment("GST_PLUGIN_SYSTEM_PATH"), ':');
@@ -62,7 +62,7 @@ std::string registry_file() {
                        : named;
 }
 
-// "1.22.0" of "  Version                  1.22.0".
+// Returns a field's value: "1.22.0" from "  Version                  1.22.0".
 std::string field(const std::string& text, const std::string& name) {
   std::smatch match;
   const std::regex line("(^|\n) *" + name + " +(\\S[^\n]*)");
@@ -74,7 +74,7 @@ std::string last_line(const std::string& text) {
   return lines.empty() ? std::string() : lines.back();
 }
 
-// Names of the elements in what gst-inspect-1.0 says of a plugin.
+// Returns the names of the elements in gst-inspect-1.0's output for a plugin.
 std::vector<std::string> elements_in(const std::string& text) {
   std::vector<std::string> names;
   const std::regex line("(^|\n)  ([a-z0-9]+): ");
@@ -84,7 +84,7 @@ std::vector<std::string> elements_in(const std::string& text) {
   return names;
 }
 
-// Why GStreamer does not take the file that it has found.
+// Finds out why GStreamer does not load a plugin's file.
 Finding refused_plugin(const std::string& file, int seconds) {
   const std::string look_again = "rm " + registry_file() + ", so that GStreamer looks again";
   const ChildEnd load = run_child({kInspect, "--no-colors", file}, seconds);
@@ -154,7 +154,7 @@ Finding check_elements(const std::string& text) {
           "install gst-dvnn again, all of it from one build"};
 }
 
-// What README's pipelines are made of beside the plugin's elements.
+// Checks the other elements that README's pipelines need.
 Finding check_companions(int seconds) {
   struct Companion {
     const char *element, *package;
@@ -168,7 +168,7 @@ Finding check_companions(int seconds) {
                                        {"dvzones", "gstreamer1.0-dvnn"},
                                        {"dvpublish", "gstreamer1.0-dvnn-publish"}};
   std::string missing, packages, there;
-  // A line each: "plugin:  element: description".
+  // each line is "plugin:  element: description"
   const std::string all = run_child({kInspect, "--no-colors"}, seconds).output;
   for (const Companion& c : kCompanions) {
     if (all.find(std::string(":  ") + c.element + ": ") != std::string::npos) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of `dvnet doctor`. Checks of the machine only read files. Those that load libraries or
-// run a network (probes) run in a process of their own, because a library may crash or hang.
+// The checks of `dvnet doctor`. Checks of the machine only read files. Checks that load libraries
+// or run a network (probes) run in their own process, because a library may crash or hang.
 #pragma once
 
 #include <string>
@@ -10,25 +10,25 @@
 namespace dvnn::tools {
 
 // --- check_build.cpp ---
-/// Versions, and what was built in.
+/// Reports versions and features of the build.
 Finding check_build();
-/// The vector instructions in use, and the software device's threads.
+/// Reports the vector instructions in use and the software device's threads.
 Findings check_processor();
 
 // --- check_plugin.cpp ---
-// Whether GStreamer is installed and finds the plugin, and if not, why; and what else pipelines
-// need.
+// Checks whether GStreamer is installed and loads the plugin, and if not, why; and whether the
+// other elements of pipelines are installed.
 Findings check_plugin(int seconds);
 /// Checks that a short pipeline runs.
 Finding check_pipeline(const std::string& network, const std::string& device, int seconds);
 
 // --- check_devices.cpp ---
-/// The nodes of the device's driver in `dev` ("/dev") and whether this user may open them.
+/// Checks the device nodes of the driver in `dev` ("/dev"), and whether this user may open them.
 Findings check_device_nodes(const std::string& dev);
-/// Checks contiguous memory by the text of /proc/meminfo. `board`: the machine has a device that
-/// needs it.
+/// Checks contiguous memory, given the text of /proc/meminfo. `board`: the machine has a device
+/// that needs it.
 Finding check_contiguous_memory(const std::string& meminfo, bool board);
-/// Reports all that this machine tells about device memory and nodes.
+/// Reports what the machine tells about device memory and nodes.
 Findings check_devices();
 /// Loads the vendor's library ("fpga"), or the software device ("soft").
 Findings probe_library(const std::string& selector);

@@ -21,8 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxOutput = 1 << 20;
 
-// Runs in the child and never returns. The reason of a failed start goes through `trouble`, which
-// exec closes.
+// Runs in the child and never returns. `trouble` transmits the reason of a failed start; exec
+// closes it.
 [[noreturn]] void become(char* const* arguments, int output, int trouble) {
   setpgid(0, 0);
   const int nothing = open("/dev/null", O_RDONLY);
@@ -36,7 +36,7 @@ constexpr size_t kMaxOutput = 1 << 20;
   _exit(written == sizeof error ? 127 : 126);
 }
 
-// Reads what is available at once; false at the end.
+// Reads what is available now. Returns false at the end.
 bool read_some(int from, std::string* to) {
   char bytes[4096];
   const ssize_t got = read(from, bytes, sizeof bytes);
@@ -46,8 +46,8 @@ bool read_some(int from, std::string* to) {
   return true;
 }
 
-// Reads until the child has ended or the time is over. Processes that the child has started may
-// hold the pipe open for longer.
+// Reads until the child has ended or the time is over, because processes that it has started may
+// keep the pipe open longer.
 void follow(pid_t child, int output, Clock::time_point deadline, ChildEnd* end) {
   bool open = true, ended = false;
   int status = 0;
@@ -106,7 +106,7 @@ ChildEnd run_child(const std::vector<std::string>& arguments, int seconds) {
   close(output[1]);
   close(trouble[1]);
   if (child > 0) {
-    setpgid(child, child);  // the child does so, too: one of both is the first
+    setpgid(child, child);  // the child does so, too, as either may run first
     int told = 0;
     if (read(trouble[0], &told, sizeof told) == sizeof told) error = told;
     follow(child, output[0], deadline, &end);

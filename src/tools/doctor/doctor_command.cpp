@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dvnet doctor`: what works and what does not, a line each, with the remedy.
+// `dvnet doctor`: reports what works and what does not, one line each, with remedies.
 #include <unistd.h>
 
 #include <climits>
@@ -22,7 +22,7 @@ struct DoctorOptions {
   int seconds;
 };
 
-// Marks the line of a probe's output that holds the findings, because libraries print, too.
+// Marks the line with the findings in a probe's output, because libraries print, too.
 constexpr const char* kProbeMark = "dvnn-findings:";
 
 std::string own_path() {
@@ -36,7 +36,7 @@ Findings probe(const std::string& name, const DoctorOptions& options) {
   return probe_library(name);
 }
 
-// Runs a probe in a process of its own.
+// Runs a probe in its own process.
 Findings run_probe(const std::string& name, const std::string& topic,
                    const DoctorOptions& options) {
   std::vector<std::string> arguments = {own_path(), "doctor", "--probe=" + name};
@@ -64,7 +64,7 @@ void append(Findings* to, Findings more) {
   to->insert(to->end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// Runs a check, which may take long, and shows meanwhile what it looks at.
+// Runs a check, and meanwhile shows what is checked.
 template <typename Look>
 Findings looked_at(const char* what, const Look& look) {
   const Progress progress(std::string("looking at ") + what, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The findings of `dvnet doctor`: one line each, and what to do about it.
+// Findings of `dvnet doctor`: one line each, with a remedy.
 #pragma once
 
 #include <string>
@@ -11,27 +11,27 @@ namespace dvnn::tools {
 
 enum class Level {
   kOk,
-  kWarning,  // something is not as it should be; pipelines run
+  kWarning,  // something is wrong, but pipelines run
   kFailure,  // pipelines do not run
 };
 
 struct Finding {
   Level level = Level::kOk;
-  std::string topic;   // "plugin", "device": what the line is about
+  std::string topic;   // subject of the line: "plugin", "device"
   std::string says;    // one sentence
-  std::string remedy;  // what to do; empty where nothing is to be done
+  std::string remedy;  // what to do; empty: nothing
 };
 
 using Findings = std::vector<Finding>;
 
 const char* to_string(Level level);
 OrderedJson findings_to_json(const Findings& findings);
-/// The inverse, for the output of a probe; entries that are no findings are left out.
+/// Parses a probe's output; entries that are not findings are ignored.
 Findings findings_from_json(const std::string& text);
-/// Returns whether no finding is a failure.
+/// Whether no finding is a failure.
 bool can_run(const Findings& findings);
 
-/// The remedy for a library that the loader refuses, according to the loader's words.
+/// Returns the remedy for a library that cannot be loaded, according to the loader's message.
 std::string remedy_for_library(const std::string& why);
 
 }  // namespace dvnn::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network as a picture.
+// Draws a network.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace dvnn::tools {
 
-/// The steps as a Graphviz graph; CPU layers are dashed.
+/// Returns the steps as a Graphviz graph; CPU layers are dashed.
 std::string dot_of(const network::Model& model);
 
-/// The same as SVG, drawn by Graphviz' program `dot`; kNotFound if it is not installed.
+/// Returns that graph as SVG, drawn by Graphviz' program `dot`; kNotFound if it is not installed.
 Result<std::string> svg_of(const network::Model& model);
 
 }  // namespace dvnn::tools

@@ -25,19 +25,19 @@ using network::Model;
 using network::Step;
 using network::StepKind;
 
-// Prints ASCII only: labels and parameters may be unprintable.
+// Prints ASCII only, because labels and parameters may be unprintable.
 void print_json(const Json& json) {
   std::printf("%s\n", json_text(json, 1, true).c_str());
 }
 
-// Names the library that a decoder is of, if the file says so.
+// Names the library of a decoder, if the file gives one.
 std::string library_text(const network::DecoderInfo& decoder) {
   const auto library = decoder.params.find("library");
   if (library == decoder.params.end() || !library->is_string()) return "";
   return " of library " + printable(library->get<std::string>());
 }
 
-// Says how many labels there are, and the first ones.
+// Tells the number of labels, and the first ones.
 std::string labels_text(const std::vector<std::string>& labels) {
   constexpr size_t kShown = 5;
   if (labels.empty()) return "no labels";
@@ -52,7 +52,7 @@ std::string labels_text(const std::vector<std::string>& labels) {
 void print_head(const Model& model) {
   const auto& picture = model.input.picture;
   const auto& input = model.tensor(model.input.tensor);
-  // validate() has made sure that names are printable. Generated sources tell no producer.
+  // validate() has checked that names are printable. Generated sources have no producer.
   const std::string producer = model.producer.empty() ? "" : " (" + model.producer + ")";
   std::printf("network   %s%s\nsource    %s\n", model.name.c_str(), producer.c_str(),
               model.source.c_str());
@@ -96,7 +96,8 @@ void print_steps(const Model& model) {
   std::printf("share     %s\n", to_text(share_of(model, device::Hardware())).c_str());
 }
 
-// The sources' layers: what a layer costs is in commands that only the device's driver reads.
+// Prints the layers of generated sources. Their costs are in commands that only the device's driver
+// reads.
 void print_layers(const Model& model, const network::Network& network) {
   std::printf("\n%5s %-6s %-28s %-26s %-16s %s\n", "layer", "where", "name", "what", "in", "out");
   size_t i = 0;
@@ -117,8 +118,7 @@ void print_table(const Model& model, const network::Network* network) {
   }
 }
 
-// The network or model that is inspected. A network is loaded, onto a device, only where that is
-// needed.
+// The inspected network or model. A network is loaded onto a device only if that is needed.
 struct Inspected {
   Model model;
   std::shared_ptr<network::Network> network;  // null: only the file was read
@@ -133,13 +133,13 @@ Result<Inspected> open_inspected(const network::NetworkSource& source, const std
   }
   if (generated) {
     inspected.model = inspected.network->model();
-  } else {  // as it is in the file: on a device it has no use for all of it
+  } else {  // as in the file; a device may not need all of it
     DVNN_ASSIGN(inspected.model, network::read_dvn(source.path));
   }
   return inspected;
 }
 
-// The mistake in a command line; empty if it has none.
+// Returns the error of a command line, or an empty string.
 std::string mistake_in(const Arguments& arguments) {
   const auto given = [&](const char* name) { return arguments.given(name); };
   if (arguments.files().size() != 1) return "needs one network file";
@@ -160,7 +160,7 @@ std::string mistake_in(const Arguments& arguments) {
   return "";
 }
 
-// Writes the page for a browser, with times of this machine if `measure`.
+// Writes the page for a browser, with times on this machine if `measure`.
 Status write_page(const std::string& path, const Inspected& inspected, PageFacts facts,
                   bool measure) {
   if (measure) {
@@ -195,7 +195,7 @@ int inspect(const Arguments& arguments) {
                      "' is C++ code: its commands are not known before they run, so "
                      "--estimate and --dot take .dvn files only"});
   }
-  // The errors that creating the network's decoder would give are told, too.
+  // Also reports errors in creating the network's decoder.
   std::shared_ptr<const decode::CustomDecoders> library;
   if (arguments.given("decoder-library")) {
     auto opened = decode::CustomDecoders::open(arguments.text("decoder-library"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dvnet inspect --estimate`: what a network would take on a board.
+// `dvnet inspect --estimate`: estimates a network's time on a board.
 #pragma once
 
 #include "device/estimate.h"
@@ -9,8 +9,8 @@ namespace dvnn::tools {
 
 void print_estimate(const network::Model& model, const device::Hardware& hardware);
 
-/// {"hardware": {...}, "steps": [{name, us, clocks, bus_bytes, tiles, waits_for_memory}],
-/// "device_ms"}; steps of the CPU are left out.
+/// Returns {"hardware": {...}, "steps": [{name, us, clocks, bus_bytes, tiles, waits_for_memory}],
+/// "device_ms"}, without steps on the CPU.
 Json estimate_to_json(const network::Model& model, const device::Hardware& hardware);
 
 }  // namespace dvnn::tools

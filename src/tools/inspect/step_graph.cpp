@@ -10,7 +10,7 @@ uint64_t end_of(const network::TensorInfo& tensor) {
   return tensor.offset + tensor.desc.bytes();
 }
 
-// A tensor is known by the bytes it occupies: a step reads whatever last wrote them.
+// Tensors are identified by their bytes: a step reads what was last written there.
 bool overlap(const network::TensorInfo& a, const network::TensorInfo& b) {
   return a.storage == b.storage && a.offset < end_of(b) && b.offset < end_of(a);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph of the steps: which reads what which writes.
+// The graph of steps: which step reads the results of which.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace dvnn::tools {
 
-constexpr int kFromInput = -1;  // stands for the network's input among steps
+constexpr int kFromInput = -1;  // stands for the network's input in lists of steps
 
-/// For each step the steps whose results it reads, or kFromInput, once for each.
+/// Returns for each step the steps whose results it reads, or kFromInput, each once.
 std::vector<std::vector<int>> step_sources(const network::Model& model);
 
 }  // namespace dvnn::tools

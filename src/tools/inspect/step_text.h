@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network's steps in words and figures.
+// Describes a network's steps in text and numbers.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace dvnn::tools {
 
-/// "conv 3x3/2+max 2x2/2+relu | conv 1x1": what the device does in a step, run by run; or the CPU
-/// layer's type.
+/// Returns a step's runs on the device, "conv 3x3/2+max 2x2/2+relu | conv 1x1", or the type of a
+/// CPU layer.
 std::string describe(const network::Step& step);
 
-/// Packed weights that a step reads, bytes.
+/// Returns the bytes of packed weights that a step reads.
 size_t weight_bytes(const network::Step& step);
 
 }  // namespace dvnn::tools

@@ -7,7 +7,7 @@
 namespace dvnn::tools {
 namespace {
 
-// A model's names must not end the page's script element.
+// Prevents a model's names from ending the page's script element.
 std::string in_script(const std::string& json) {
   std::string text;
   for (const char c : json) text += c == '<' ? std::string("\\u003c") : std::string(1, c);
@@ -27,7 +27,7 @@ std::string page_of(const network::Model& model, const PageFacts& facts) {
   put("<!--style-->", std::string("<style>\n") + kPageStyle + "</style>", &page);
   std::string script;
   for (const char* part : kPageScripts) script += part;
-  // The data comes last: what it holds is not searched for marks.
+  // The data is inserted last, so that its contents are not searched for marks.
   put("<!--script-->", "<script>\n" + script + "</script>", &page);
   put("<!--data-->",
       "<script type=\"application/json\" id=\"data\">" + in_script(data) + "</script>", &page);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One page of HTML about a network, which needs nothing but a browser.
+// Creates a page of HTML about a network that needs nothing but a browser.
 #pragma once
 
 #include <string>

@@ -38,10 +38,10 @@ OrderedJson input_json(const Model& model) {
   return input;
 }
 
-// A tensor's place in the I/O buffer, and the steps during which its bytes are needed.
+// A tensor in the I/O buffer, and the steps during which its bytes are needed.
 struct Life {
   int tensor = 0;
-  int born = 0, dies = 0;  // step that writes it (kFromInput: the input), and the last that reads
+  int born = 0, dies = 0;  // step that writes it (kFromInput: the input), last step that reads it
 };
 
 std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int>>& sources) {
@@ -65,7 +65,7 @@ std::vector<Life> lives_of(const Model& model, const std::vector<std::vector<int
       lives.push_back({out, i, nth(last, i)});
     }
   }
-  // The application reads outputs after the last step: of each byte what was written last.
+  // The application reads outputs after the last step: for each byte the last one that was written.
   for (const network::OutputInfo& output : model.outputs) {
     const network::TensorInfo& read = model.tensor(output.tensor);
     uint64_t covered = 0;
@@ -98,7 +98,7 @@ OrderedJson range_json(const WeightRange& range) {
           {"bias", range.largest_bias}, {"zeros", range.zeros}, {"bits", range.quantised ? 8 : 16}};
 }
 
-// Collects what the page begins with.
+// Collects the warnings at the top of the page.
 class Warnings {
  public:
   void add(const char* grave, const std::string& text) {
@@ -136,7 +136,7 @@ void warn_of_use(const Model& model, const PageFacts& facts, Warnings* warnings)
 }
 
 void warn_of_weights(const Step& step, const WeightRange& range, Warnings* warnings) {
-  constexpr float kNearLimit = 32768;  // half of what binary16 holds
+  constexpr float kNearLimit = 32768;  // half of binary16's largest number
   if (!range.known) return;
   const float largest = std::max({std::fabs(range.least), std::fabs(range.most)});
   if (largest == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what the page of `dvnet inspect --html` shows, as the JSON that its script reads.
+// Collects the contents of the page of `dvnet inspect --html` as JSON for its script.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace dvnn::tools {
 
-/// Facts that were measured or found out beside the model.
+/// Facts beside the model, measured or found out.
 struct PageFacts {
-  device::Hardware hardware;    // of the estimate
-  std::vector<double> step_ms;  // measured here, by step; empty: not measured
-  std::string measured_on;      // the device's name
-  std::string decoder_error;    // why the decoder cannot be made; empty: it can
-  bool generated = false;       // a library of C++ sources, whose steps are not known
+  device::Hardware hardware;    // for the estimate
+  std::vector<double> step_ms;  // measured on this machine, by step; empty: not measured
+  std::string measured_on;      // name of the device
+  std::string decoder_error;    // why the decoder cannot be created; empty: it can
+  bool generated = false;       // a library of C++ sources, whose steps are unknown
 };
 
 OrderedJson page_data(const network::Model& model, const PageFacts& facts);

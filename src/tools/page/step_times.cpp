@@ -19,7 +19,7 @@ Result<std::vector<double>> measure_steps(const std::shared_ptr<network::Network
   std::vector<std::vector<double>> ms(count);
   std::vector<int64_t> ns(count);
   for (int i = 0; i < kWarmUps + kRuns; ++i) {
-    // Steps may reuse the input's memory.
+    // Steps may have reused the input's memory.
     write_nchw(numbers.data(), {input, slot->input().data()});
     std::fill(ns.begin(), ns.end(), 0);
     network::RunTimes times;

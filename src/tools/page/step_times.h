@@ -8,8 +8,8 @@
 
 namespace dvnn::tools {
 
-/// Runs the network some times on made-up numbers; each step's median, milliseconds. Zero where the
-/// device does not tell steps apart.
+/// Runs the network several times on made-up numbers. Returns each step's median in milliseconds,
+/// or 0 if the device does not time steps separately.
 Result<std::vector<double>> measure_steps(const std::shared_ptr<network::Network>& network);
 
 }  // namespace dvnn::tools

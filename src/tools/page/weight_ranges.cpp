@@ -14,7 +14,7 @@ WeightRange weight_range(const network::Model& model, const network::Step& step)
   device::for_each_run(step.command, [&](const device::ConvRun& run, const device::RunWalk& walk) {
     if (run.conv == device::ConvKind::kNone) return;
     const PackedGeometry geometry = device::run_geometry(run, walk.in().c);
-    // Generated sources keep their weights in a file of their own.
+    // Generated sources have their weights in another file.
     if (run.weight_offset + packed_weights_size(geometry) > model.weights.size()) return;
     std::vector<float> weights(geometry.weights());
     std::vector<float> bias(geometry.outputs());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how large the weights of a step are.
+// Measures the range of a step's weights.
 #pragma once
 
 #include "network/model.h"
@@ -7,12 +7,12 @@
 namespace dvnn::tools {
 
 struct WeightRange {
-  bool known = false;  // the step has packed weights, and the model holds them
+  bool known = false;  // whether the step has packed weights that the model contains
   float least = 0, most = 0;
   double rms = 0;
   float largest_bias = 0;  // magnitude
-  double zeros = 0;        // the share of weights that are zero, 0..1
-  bool quantised = false;  // 8 bits
+  double zeros = 0;        // share of zero weights, 0..1
+  bool quantised = false;  // 8-bit indices
 };
 
 /// Returns the range over all runs of a device step.

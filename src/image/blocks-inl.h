@@ -23,7 +23,7 @@ constexpr bool IsOneBlock() {
   return hwy::HWY_NAMESPACE::MaxLanes(D()) * sizeof(hwy::HWY_NAMESPACE::TFromD<D>) <= 16;
 }
 
-/// Returns a vector whose b-th 16 bytes are loaded from from + base[b].
+/// Returns a vector whose b-th 16 bytes are those at `from` + base[b].
 template <class D, std::enable_if_t<IsOneBlock<D>()>* = nullptr>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRICT from,
                                                  const uint32_t* HWY_RESTRICT base) {

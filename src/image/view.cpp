@@ -136,7 +136,7 @@ Corners Transform::invert(const Corners& to) const {
   return in_order(c);
 }
 
-// Computes the transform from where it maps three points of the new frame.
+// Computes the transform from the places to which it maps three points of the new frame.
 static Transform sheared_after(const Transform& to_tensor, const Transform& change) {
   const auto at = [&](double x, double y) {
     change.invert(&x, &y);

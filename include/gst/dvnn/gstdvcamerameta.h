@@ -26,7 +26,7 @@ G_BEGIN_DECLS
  * @since_yy: see @since_xx
  * @since_y0: see @since_xx
  *
- * How the camera has moved since the stream's previous frame: where still things are now. It is
+ * How the camera has moved since the stream's previous frame: where still objects are now. It is
  * attached by the element that knows best: a camera on a gimbal, an encoder, or else dvtrack, which
  * estimates it. The meta follows frames that are scaled, cropped or turned.
  *

@@ -1,8 +1,8 @@
-// The graph of steps: one row per distance from the input, drawn once; zooming changes the viewBox alone.
+// The graph of steps, with a row per distance from the input. It is drawn once; zooming changes only the viewBox.
 const NODE = {width: 240, height: 48, gapX: 26, gapY: 34};
 
-// The rows of nodes: a step's is the one after the last that it reads. What has no input (computed once, at load)
-// stands just above the first step that reads it. Number -1 is the input.
+// Returns the row of each node: that after the last one that it reads. Steps without an input (computed once, at load)
+// are just above the first step that reads them. Number -1 is the input.
 function rowsOf(steps) {
   const rows = new Map([[-1, 0]]);
   steps.forEach((step, i) => rows.set(i, 1 + Math.max(-1, ...step.from.map(k => rows.get(k)))));
@@ -17,7 +17,7 @@ function rowsOf(steps) {
   return rows;
 }
 
-// Nodes with their places.
+// Returns the nodes with their places.
 function layOut(steps) {
   const nodes = new Map(), rows = [];
   for (const [number, row] of rowsOf(steps)) {
@@ -31,7 +31,7 @@ function layOut(steps) {
       const xs = node.from.map(k => nodes.get(k).x);
       node.wish = xs.length ? xs.reduce((a, b) => a + b, 0) / xs.length : 0;
     }
-    // What reads nothing of the input stands at the right of what does.
+    // Steps that do not depend on the input are to the right of those that do.
     const farRight = Math.max(0, ...row.filter(node => node.from.length).map(node => node.wish)) + pitch;
     for (const node of row) if (!node.from.length && node.number >= 0) node.wish = farRight;
     row.sort((a, b) => a.wish - b.wish || a.number - b.number);
@@ -50,7 +50,7 @@ function edgePath(from, to) {
   const y0 = from.y + NODE.height, y1 = to.y;
   const bend = (y1 - y0) / 2;
   if (to.row - from.row < 2) return `M${from.x},${y0}C${from.x},${y0 + bend} ${to.x},${y1 - bend} ${to.x},${y1}`;
-  // Past the rows between them, beside their nodes.
+  // The edge passes the rows in between beside their nodes.
   const side = Math.max(from.x, to.x) + NODE.width * 0.5 + 14 + 5 * Math.min(8, to.row - from.row);
   return `M${from.x},${y0}C${from.x},${y0 + 30} ${side},${y0} ${side},${y0 + 40}` +
     `L${side},${y1 - 40}C${side},${y1} ${to.x},${y1 - 30} ${to.x},${y1}`;
@@ -95,7 +95,7 @@ class GraphView {
     }
   }
 
-  // The whole graph if it can be read so, or else its beginning at its own size.
+  // Shows the whole graph if that is legible, or else its beginning at its own size.
   showStart() {
     const {clientWidth, clientHeight} = this.svg;
     const whole = Math.max(this.bounds.width / clientWidth, this.bounds.height / clientHeight);
@@ -117,7 +117,7 @@ class GraphView {
     this.overview.follow(view);
   }
 
-  // Zooms by a factor around a point of the graph, not beyond what makes sense.
+  // Zooms by a factor around a point of the graph, within limits.
   zoom(factor, at) {
     const v = this.view;
     const larger = Math.max(this.bounds.width, this.bounds.height) * 2;
@@ -138,7 +138,7 @@ class GraphView {
 
   listen() {
     const svg = this.svg;
-    // The page scrolls past the graph, until it is clearly the graph that is meant.
+    // The wheel scrolls the page, unless the graph has the focus or a key is held.
     svg.addEventListener('wheel', event => {
       const meant = event.ctrlKey || event.metaKey || document.activeElement === svg;
       this.hint.hidden = meant;
@@ -148,7 +148,7 @@ class GraphView {
       event.preventDefault();
       this.zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, this.toGraph(event));
     }, {passive: false});
-    // One finger or the mouse moves it, two fingers zoom.
+    // One finger or the mouse moves the graph, two fingers zoom.
     const held = new Map();
     const apart = () => {
       const [a, b] = held.values();
@@ -190,7 +190,7 @@ class GraphView {
     });
   }
 
-  // Shows a step in the middle, at a size that can be read.
+  // Shows a step in the middle, at a legible size.
   centre(number) {
     const node = this.nodes.get(number);
     const shrink = Math.min(1, 1.6 * this.svg.clientWidth / this.view.width);
@@ -198,7 +198,7 @@ class GraphView {
     this.setView({x: node.x - width / 2, y: node.y + NODE.height / 2 - height / 2, width, height});
   }
 
-  // Marks a step and the edges that end at it or begin there.
+  // Marks a step and its edges.
   mark(number) {
     for (const node of this.nodes.values()) node.group.classList.toggle('chosen', node.number === number);
     for (const edge of this.edges) {
@@ -206,7 +206,7 @@ class GraphView {
     }
   }
 
-  // Marks the steps whose texts have all words, and returns their numbers.
+  // Marks the steps whose texts contain all words, and returns their numbers.
   find(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     const hits = [];

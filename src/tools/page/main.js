@@ -1,4 +1,4 @@
-// Puts the page together.
+// Builds the page.
 function tensorText(tensor) {
   return `${tensor.shape} ${tensor.type} ${tensor.layout}`;
 }
@@ -11,7 +11,7 @@ function showHead() {
   const list = [...network.warnings].sort((a, b) => rank[a.grave] - rank[b.grave]);
   for (const warning of list) add(byId('warnings'), 'li', {class: warning.grave}, warning.text);
   const onCpu = network.steps.filter(step => step.where !== 'device').length;
-  const shown = 4;  // labels that have room
+  const shown = 4;  // number of labels that fit
   const facts = [
     ['Input', tensorText(network.input)],
     ['Decoder', network.decoder.name || 'none'],
@@ -51,7 +51,7 @@ function showStep(number) {
   addFacts(add(panel, 'dl'), facts);
 }
 
-// What to look at first: the steps that take most of the time.
+// Shows the steps that take the most time, for a start.
 function showLongest(panel) {
   const all = network.steps.map((step, i) => ({step, i, time: timeOf(step)})).sort((a, b) => b.time - a.time);
   const sum = all.reduce((total, {time}) => total + time, 0);
@@ -94,7 +94,7 @@ function choose(number) {
   graph.centre(number);
   showStep(number);
 }
-// Beside the nodes, a click goes back to what to look at first.
+// A click outside the nodes shows these steps again.
 function chooseNone() {
   for (const mark of marks) mark(-2);
   showStep(-1);

@@ -14,7 +14,7 @@ function drawMemory(svg, say, choose) {
   add(svg, 'text', {x: left, y: height - bottom + 16, class: 'faint'}, 'input');
   add(svg, 'text', {x: width - right, y: height - bottom + 16, 'text-anchor': 'end', class: 'faint'}, 'outputs');
   add(svg, 'text', {x: (left + width - right) / 2, y: height - 6, 'text-anchor': 'middle', class: 'faint'}, 'step');
-  // As many numbers as have room.
+  // The smallest distance at which the numbers fit.
   const stride = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find(n => n * (width - left - right) / (steps + 2) > 34) || 1000;
   for (let i = 0; i < steps; i += stride) {
     if (x(i) < left + 40 || x(i + 1) > width - right - 50) continue;

@@ -1,11 +1,11 @@
-// The whole graph in small, beside a part of it: a frame shows which part, and a click moves there.
+// A small view of the whole graph, with a frame around the visible part. A click moves the frame.
 class Overview {
   constructor(svg, graph) {
     this.svg = svg;
     const box = graph.bounds;
     const all = add(svg, 'g');
     svg.setAttribute('viewBox', `${box.x - 40} ${box.y - 40} ${box.width + 80} ${box.height + 80}`);
-    // A tall graph may be drawn wider than it is, so that its nodes can be seen.
+    // Widens a tall graph, so that its nodes can be seen.
     svg.setAttribute('preserveAspectRatio', 'none');
     this.rects = new Map();
     for (const node of graph.nodes.values()) {

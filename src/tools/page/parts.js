@@ -1,5 +1,5 @@
 'use strict';
-// What all parts of the page use. Texts of the network are set as text, never as markup.
+// Functions that all parts of the page use. Texts of the network are inserted as text, never as markup.
 const network = JSON.parse(document.getElementById('data').textContent);
 
 function byId(id) {
@@ -29,7 +29,7 @@ function macsText(macs) {
   return (macs / 1e6).toFixed(macs < 1e7 ? 2 : 1) + ' million';
 }
 
-// Of a step, in microseconds: what was measured here, or else the estimate.
+// Returns a step's time in microseconds: measured here, or else estimated.
 function timeOf(step) {
   return (network.measured_on ? step.measured_us : step.us) || 0;
 }
@@ -46,7 +46,7 @@ function classOf(step) {
   return {device: 'device', once: 'once'}[step.where] || 'cpu';
 }
 
-// A list of names and values.
+// Returns a list of names and values.
 function addFacts(parent, facts) {
   for (const [name, value] of facts) {
     const box = parent.id === 'facts' ? add(parent, 'div') : parent;

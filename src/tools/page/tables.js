@@ -1,6 +1,6 @@
-// Tables of times and weights. A click on a column's name sorts by it, a second one the other way round.
+// Tables of times and weights. A click on a column's name sorts by it, a second one reverses the order.
 
-// Columns are {name, value(step, i), text(step, i)}; `draw(row, step, i)` adds what is no text.
+// Columns are {name, value(step, i), text(step, i)}; `draw(row, step, i)` adds graphics.
 function drawTable(table, columns, rows, draw, choose) {
   const head = add(add(table, 'thead'), 'tr'), body = add(table, 'tbody');
   const drawn = rows.map(i => {
@@ -17,7 +17,7 @@ function drawTable(table, columns, rows, draw, choose) {
     const cell = add(head, 'th', {}, column ? column.name : '');
     if (!column) continue;
     cell.addEventListener('click', () => {
-      // Numbers from the largest on; names and steps from the first.
+      // Numbers begin with the largest, names and steps with the first.
       const first = ['step', 'name', 'waits for'].includes(column.name) ? 'ascending' : 'descending';
       const other = {ascending: 'descending', descending: 'ascending'};
       const order = cell.ariaSort === first ? other[first] : first;

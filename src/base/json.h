@@ -20,9 +20,9 @@ extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace dvnn {
 
-/// Parses a string; no other function does. Refuses nesting deeper than kMaxJsonDepth, because
-/// copies and strings of nested values recurse and a deep one would overflow the stack, and more
-/// lists, objects and values than its limits of memory. `what` names the string in errors.
+/// Parses a string; no other function does. Nesting deeper than kMaxJsonDepth is an error, because
+/// copies and strings of nested values recurse, and a deep one would overflow the stack. So are
+/// more lists, objects and values than limits of memory allow. `what` names the string in errors.
 Result<Json> parse_json(const std::string& text, const std::string& what,
                         const Cancellation* cancellation = nullptr);
 constexpr int kMaxJsonDepth = 64;

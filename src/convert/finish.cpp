@@ -78,7 +78,7 @@ int outputs_read(const Json& params) {
   return parts * std::max(strides, 1) + (params.contains("mask_count") ? 1 : 0);
 }
 
-// Refuses a decoder that does not fit now, rather than when the network is used.
+// Refuses an unfit decoder at once, rather than when the network is used.
 Status check_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
   const auto decoder = network::create_decoder(*model, options.decoder_library.get());
   if (!decoder.ok()) return decoder.error();

@@ -43,8 +43,7 @@ bool is_believable(double a, double b) {
   return std::fabs(a) < kFar && std::fabs(b) < kFar;  // false for NaN, too
 }
 
-// Returns how much of a pixel is covered, 0..255, by a shape whose edge is `inside` pixels beyond
-// its centre.
+// Returns the coverage of a pixel, 0..255, whose near side is `inside` pixels within the shape.
 uint32_t alpha_of(double inside) {
   return inside >= 1 ? 255 : inside > 0 ? static_cast<uint32_t>(inside * 255 + 0.5) : 0;
 }

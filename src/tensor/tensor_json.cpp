@@ -19,8 +19,7 @@ Status check_shape(const Shape& shape) {
     if (shape[i] < 1) {
       return Error{ErrorCode::kMalformed, format("dimension %d is %d, not positive", i, shape[i])};
     }
-    elements *= shape[i];  // no overflow: both factors are below 2^31, and the product is checked
-                           // before the next one
+    elements *= shape[i];  // both factors are below 2^31; checked before the next product
     if (elements > kMaxTensorElements) {
       return Error{ErrorCode::kLimit, format("the number of elements is %lld, the limit is %lld",
                                              static_cast<long long>(elements),

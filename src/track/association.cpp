@@ -23,8 +23,8 @@ constexpr double kLeastHeights = 0.5;
 // ahead of the track, subtracted from that of one straight behind.
 constexpr double kMomentum = 0.1;
 
-// Bonus for tracks that were seen continually: a track that the last looks all showed has its gain
-// multiplied by 1 + kPresence, so of two tracks for one detection the one in front gets it. The
+// Bonus for tracks that were seen continually: if all recent looks showed a track, its gain is
+// multiplied by 1 + kPresence. So of two tracks for one detection the one in front gets it. The
 // factor does not change which pairs are possible.
 constexpr double kPresence = 0.25;
 

@@ -25,8 +25,7 @@ constexpr double kNewLikeness = 0.005;
 // one.
 constexpr double kOtherDeviations = 3;
 constexpr double kOwnDeviations = 2;
-constexpr double kLeastLikeness =
-    0.3;  // the lower limit of least_likeness(), as embeddings may say nothing
+constexpr double kLeastLikeness = 0.3;  // whatever was learned: embeddings may say nothing
 // Factor of the gain of a pair of different classes if labels never flip.
 constexpr double kOtherClass = 0.5;
 // A detector whose correct detections have log-odds above kModest exaggerates: evidence is reduced
@@ -37,8 +36,7 @@ constexpr double kBoast = 0.55;
 // scaled up to that, at most sevenfold (kUsualSure / kLeastSure).
 constexpr double kUsualSure = 1.4;
 constexpr double kLeastSure = 0.2;
-constexpr double kUsualOdds =
-    2;  // false tracks per real one that doubt_of_starts() regards as usual
+constexpr double kUsualOdds = 2;            // false tracks per real one before any are known
 constexpr double kMostStarts = 100;         // tracks after which older ones count less and less
 constexpr double kLeastDoubtOfStarts = -3;  // lower limit: a track needs some evidence of its own
 constexpr double kNewLook = 0.005;
@@ -46,10 +44,9 @@ constexpr double kNewLook = 0.005;
 // object in one missed look, because the next look is likely to miss it, too.
 constexpr double kFalseMisses = 0.4;
 constexpr double kMostAbsence = 1;
-constexpr double kMostUnusual = 9;  // limit of a squared error, in variances
-constexpr double kLeastSpread =
-    0.05;  // least variance of entry speeds, so that a filter goes on learning
-constexpr size_t kMostClasses = 64;  // classes to learn about
+constexpr double kMostUnusual = 9;     // limit of a squared error, in variances
+constexpr double kLeastSpread = 0.05;  // least variance of entry speeds: a filter goes on learning
+constexpr size_t kMostClasses = 64;    // classes to learn about
 // Rate at which a pair of surprises changes the logarithm of a push, and the limits of pushes.
 constexpr double kNewPush = 0.03;
 constexpr double kLeastPush = 0.05;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An output as a table of cells (places in the picture) with values. It is read in place for all
-// floating point types and layouts, without a copy or transposition.
+// An output as a table of cells (places in the picture) with values. Floating point
+// numbers are read in place in all usual layouts, without a copy or transposition.
 #pragma once
 
 #include <vector>

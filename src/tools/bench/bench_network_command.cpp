@@ -217,7 +217,7 @@ int run_bench(Session* session, const std::string& network,
   return 0;
 }
 
-// Prints the bytes that a run moves on a board, which need no board to count.
+// Prints what a run moves between CPU and device on a board. Counting needs no board.
 void print_count(const std::string& network, const network::HandoverCount& count, bool json) {
   if (json) {
     const OrderedJson out = {

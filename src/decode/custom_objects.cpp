@@ -162,7 +162,7 @@ Result<bool> CustomObjects::fill(const dvnn_object& from, objects::Object* to) {
   object.box = image::Corners{0, 0, 1, 1};
   if (has_place(kind_))
     object.box = {double{from.x0}, double{from.y0}, double{from.x1}, double{from.y1}};
-  // checked before copying
+  // The cells are counted before they are copied.
   const size_t cells = cells_of(from);
   DVNN_TRY(copy_lists(from, &object));
   if (from.n_embedding > 0 && !are_finite(from.embedding, from.n_embedding)) return false;

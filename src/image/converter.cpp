@@ -160,7 +160,7 @@ void Converter::Impl::plan_streams(const FrameFormat& frame) {
   } else {
     add_stream(frame, {c[0]});
     if (channels == 1) {
-      // a gray tensor needs no chroma
+      // A gray tensor needs no chroma.
     } else if (c[1].plane == c[2].plane) {
       add_stream(frame, {c[1], c[2]});
     } else {

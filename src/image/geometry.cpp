@@ -75,7 +75,7 @@ Rect whole_picture(const FrameFormat& frame) {
 }
 
 Shown Geometry::shown() const {
-  // target = scale * source + offset, along the source's axis
+  // Along the source's axis: target = scale * source + offset.
   auto axis = [](int start, int size, int to, int to_size, bool flip, double* scale,
                  double* offset) {
     *scale = static_cast<double>(to_size) / size * (flip ? -1 : 1);

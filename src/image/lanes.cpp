@@ -24,7 +24,7 @@ void PickTable::prepare(std::vector<uint32_t> source, size_t row_bytes) {
   parts_ = 1;
   near_ = split(source, row_bytes, pick_unit().block);
   if (near_) return;
-  // ends, as a part of one byte is always within reach
+  // This ends, as a part of one byte is always within reach.
   for (; !split(source, row_bytes, pick_unit().reach); parts_ *= 2) continue;
 }
 

@@ -238,7 +238,7 @@ HWY_INLINE void InterpolateLevelsOf(const RowPair rows, const Bilinear bilinear,
   const U16 d16;
   const hn::Rebind<uint8_t, I32> d8;
   const Parts parts = PartsOf(bilinear);
-  // both weights in each lane
+  // Both weights in each lane.
   const auto weights = hn::BitCast(d16, hn::Set(d32, rows.above_weight | rows.below_weight << 16));
   for (size_t i = 0; i < bilinear.picks.blocks; i += BlocksAtOnce()) {
     auto above = hn::Zero(d32), below = above;

@@ -32,7 +32,7 @@ Orientation orientation_of(const AxisFlips& flips) {
 
 bool RelativeRect::is_within() const {
   constexpr double kRounding = 1e-9;
-  // false for NaN, too
+  // NaN fails the comparison, too.
   return x >= 0 && y >= 0 && width > 0 && height > 0 && x + width <= 1 + kRounding &&
          y + height <= 1 + kRounding;
 }
@@ -156,7 +156,7 @@ static Transform sheared_after(const Transform& to_tensor, const Transform& chan
 
 Transform Transform::after(const Transform& change) const {
   if (is_sheared() || change.is_sheared()) return sheared_after(*this, change);
-  // new = scale * old + offset along the old frame's axis, so old = (new - offset) / scale
+  // Along the old frame's axis: new = scale * old + offset, so old = (new - offset) / scale.
   struct Axis {
     double scale, offset;
   };

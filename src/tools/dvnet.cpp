@@ -88,7 +88,7 @@ int run(int argc, char** argv) {
     std::printf("dvnet %s\n", DVNN_VERSION);
     return 0;
   }
-  // for the build, which installs the manual pages
+  // For the build, which installs the manual pages.
   if (std::strcmp(argv[1], "--man") == 0) {
     std::fputs(manual_page(kCommands, DVNN_VERSION).c_str(), stdout);
     return 0;

@@ -149,7 +149,7 @@ std::string bash_completion(Span<const Command* const> commands) {
     text += "    " + first + ")\n      [ \"$COMP_CWORD\" -gt 2 ] || { _dvnet_words \"" +
             joined(words) + "\"; return; }\n      command+=\" ${COMP_WORDS[2]}\"\n      ;;\n";
   }
-  // bash splits "--option=value" into three words
+  // bash splits "--option=value" into three words.
   text +=
       "  esac\n  [ \"$before\" != = ] || before=${COMP_WORDS[COMP_CWORD - 2]}\n"
       "  [ \"$current\" != = ] || current=\"\"\n  case $command in\n";

@@ -148,7 +148,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   decode::Decoder* decoder = session->decoder();
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;
-    // the best classes are chosen by their number, not by confidence
+    // The best classes are chosen by their number, not by confidence.
     DVNN_ASSIGN(const auto found,
                 session->found(classes ? 0.0f : static_cast<float>(options.threshold)));
     if (!options.json) print_objects(path, found, picture.size());
@@ -160,7 +160,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
     result["outputs"] = outputs_json(session);
     if (!options.draw_folder.empty()) {
       const Status drawn = write_output_picture(options.draw_folder, path, session);
-      // not an error: the numbers are printed anyway
+      // This is not an error: the numbers are printed anyway.
       const bool nothing = !drawn.ok() && drawn.error().code == ErrorCode::kUnsupported;
       if (!nothing) DVNN_TRY(drawn);
       if (nothing) std::fprintf(stderr, "dvnet: warning: %s\n", drawn.error().message.c_str());

@@ -91,7 +91,7 @@ class Stream {
       read(frame, static_cast<int>(at), c.height, row_bytes);
       if (step > 1) read(frame, static_cast<int>(at) + 1, c.height, row_bytes);
       if (frame.rows > c.height) {
-        // chroma planes: half the rows of luma, each as long in total
+        // Chroma: half as many rows as luma, each of as many bytes for both components together.
         const int chroma = c.height + static_cast<int>(at / 2);
         read(frame, chroma, frame.rows, row_bytes);
         read(frame, chroma + 1, frame.rows, row_bytes);

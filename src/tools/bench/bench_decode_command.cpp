@@ -134,7 +134,7 @@ int bench_decoders(const Arguments& arguments) {
   }
   std::printf("%-20s %-12s %4s %8s %10s %10s %8s\n", "decoder", "output", "at", "objects", "us",
               "plain us", "ratio");
-  // logarithmic, as times are from fractions of a microsecond to many milliseconds
+  // Logarithmic, as times are from fractions of a microsecond to many milliseconds.
   BarPlot plot = {"Decoders, by threshold",
                   {"ours", "plain code"},
                   {{"Time (logarithmic)", {}}},

@@ -107,7 +107,7 @@ int run_regions_bench(const PipelineOptions& o) {
   if (!crop.ok()) return fail(crop.error());
   OrderedJson rows = OrderedJson::array();
   for (int count : kCounts) {
-    // metas of a type that nothing attaches give an empty list
+    // Metas of a type that nothing attaches give an empty list.
     std::string list = count == 0 ? "region-metas=none" : "region-list=\"[";
     for (int i = 0; i < count; ++i) {
       list += format("[%g,%g,0.25,0.25]%s", i % 8 * 0.1, i / 8 * 0.1, i + 1 < count ? "," : "]\"");

@@ -134,7 +134,7 @@ std::string draw_series(const std::vector<std::string>& series) {
 std::string time_text(double milliseconds) {
   if (milliseconds <= 0) return "0";
   const double microseconds = milliseconds * 1e3;
-  // below 999.5, %.3g uses no exponent
+  // Below 999.5, %.3g uses no exponent.
   if (microseconds < 999.5) return format("%.3g \u00b5s", microseconds);
   if (milliseconds < 999.5) return format("%.3g ms", milliseconds);
   return format("%.3g s", milliseconds / 1e3);

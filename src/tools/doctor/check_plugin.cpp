@@ -168,7 +168,7 @@ Finding check_companions(int seconds) {
                                        {"dvzones", "gstreamer1.0-dvnn"},
                                        {"dvpublish", "gstreamer1.0-dvnn-publish"}};
   std::string missing, packages, there;
-  // each line is "plugin:  element: description"
+  // Each line is "plugin:  element: description".
   const std::string all = run_child({kInspect, "--no-colors"}, seconds).output;
   for (const Companion& c : kCompanions) {
     if (all.find(std::string(":  ") + c.element + ": ") != std::string::npos) {

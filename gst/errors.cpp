@@ -35,8 +35,8 @@ DomainCode domain_code(Topic topic, ErrorCode code) {
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED};
 }
 
-// Messages travel as structures, whose strings must be valid UTF-8; and programs that print a
-// message print what a file, caps or a path contain.
+// Makes a text fit for a message: valid UTF-8, as strings in structures must be, and printable,
+// because it may quote a file, caps or a path.
 gchar* message_text(const std::string& text) noexcept {
   constexpr size_t kMost = 4000;
   try {

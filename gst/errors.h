@@ -12,7 +12,8 @@ namespace dvnn::gst {
 /// SETTINGS, data STREAM.
 enum class Topic { kFile, kSettings, kData };
 
-/// The place in the code that something is told from. As a default argument it is the caller's.
+/// A place in the source, which GStreamer logs with the message. As a default argument it is the
+/// caller's.
 struct CodePlace {
   const char* file;
   const char* function;
@@ -29,7 +30,7 @@ struct CodePlace {
 /// adds the place.
 void post_error(GstElement* element, Topic topic, const Error& error, const std::string& debug = {},
                 const CodePlace& place = CodePlace::here());
-/// The same as a warning, where the element goes on.
+/// Posts `error` as a warning; the element goes on.
 void post_warning(GstElement* element, Topic topic, const Error& error,
                   const std::string& debug = {}, const CodePlace& place = CodePlace::here());
 

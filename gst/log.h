@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Categories of GStreamer's debug log. Each element has one of its name; the ideas that elements
-// share have their own: dvqueue (order of a dvinfer's stream, runs), dvslots (what takes which
-// slot), dvturns (whose turn the device is), dvlate (results that come after their frame), and
-// those of src/base/log.h. So "dv*" is all there is; docs/troubleshooting.md reads it.
+// Categories of GStreamer's debug log. Each element has one of its name; shared parts have their
+// own: dvqueue (order of a dvinfer's stream, runs), dvslots (taking of slots), dvturns (sharing of
+// a device), dvlate (results that come after their frame), and those of src/base/log.h. "dv*"
+// matches all of them; docs/troubleshooting.md explains how to read them.
 //
 // Levels: LOG for each decision of a frame, DEBUG for each change of state (negotiation, a flush,
 // a load), INFO for what happens rarely, WARNING for what is wrong.
@@ -10,7 +10,7 @@
 
 #include <gst/gst.h>
 
-/// Defines `function()`, which returns the category. It is made when it is first asked for, as
+/// Defines `function()`, which returns the category. It is created at the first call, because
 /// classes that log may be used without a plugin.
 #define DVNN_LOG_CATEGORY(function, name, subject)     \
   static GstDebugCategory* function() {                \

@@ -56,10 +56,10 @@ guint PropertyTable::install(GObjectClass* klass) const {
 
 namespace {
 
-// By the property's name; under the element's object lock.
+// Refused values by the property's name. Under the element's object lock.
 using Refusals = std::map<std::string, Error, std::less<>>;
 
-// Null where nothing was refused.
+// The key of an element's refusals.
 GQuark refusals_quark() {
   static const GQuark quark = g_quark_from_static_string("dvnn-refused-settings");
   return quark;
@@ -69,7 +69,7 @@ Refusals* refusals_of(GstElement* element) {
   return static_cast<Refusals*>(g_object_get_qdata(G_OBJECT(element), refusals_quark()));
 }
 
-// Without the name and the password of "mqtt://name:password@host".
+// Removes name and password from "mqtt://name:password@host".
 std::string without_user(std::string text) {
   const size_t scheme = text.find("://"), at = text.rfind('@');
   if (scheme != std::string::npos && at != std::string::npos && at > scheme) {
@@ -106,7 +106,7 @@ void remember(GstElement* element, const Property& row, const GValue* value, con
   }).ok();
 }
 
-// Takes no memory.
+// Allocates nothing.
 void forget(GstElement* element, const Property& row) {
   Refusals* known = refusals_of(element);
   if (!known) return;
@@ -170,7 +170,7 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id,
 void PropertyTable::get(GstElement* element, gconstpointer settings, guint id,
                         GValue* value) const {
   const ObjectLock lock(element);
-  // If memory runs out, the value stays as the caller made it: empty.
+  // If memory runs out, the value stays empty, as the caller made it.
   (void)guarded("a property cannot be read", [&]() -> Status {
     rows_.at(id - 1).get(settings, value);
     return {};
@@ -179,7 +179,7 @@ void PropertyTable::get(GstElement* element, gconstpointer settings, guint id,
 
 // --- values beyond their range -----------------------------------------------------------------
 
-// A kind of specification that takes any value of its type.
+// Returns a type of specification that accepts any value of its type.
 static GType open_type(GType usual) {
   const std::string name = std::string("GstDvOpen") + g_type_name(usual);
   if (const GType known = g_type_from_name(name.c_str())) return known;
@@ -204,7 +204,8 @@ GParamSpec* open_spec(GParamSpec* spec) {
       g_param_spec_internal(open_type(usual), spec->name, g_param_spec_get_nick(spec),
                             g_param_spec_get_blurb(spec), spec->flags));
   open->value_type = spec->value_type;
-  // What a kind has of its own: range and default, or a class that both hold.
+  // Copies the members of the specification's own type: range and default, or the enumeration's
+  // class.
   std::memcpy(reinterpret_cast<char*>(open) + sizeof(GParamSpec),
               reinterpret_cast<const char*>(spec) + sizeof(GParamSpec),
               sizes.instance_size - sizeof(GParamSpec));

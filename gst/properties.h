@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// An element's properties as a table: a row is a member of its settings with name, range and when
-// it may change. What gst-inspect-1.0 says of a property is thereby what setting it does: a value
-// is taken, or it is refused in a sentence, and never dropped. One that comes at the wrong time, or
-// that a row refuses, leaves the old one in place with a warning on the bus. Before PAUSED there
-// may be no bus yet, and the pipeline would not be what was asked for: then the element also
-// refuses to start, until the property is set again (settings_are_right()). Numbers beyond their
-// range come to the row, too, where GLib would print a line and go on. Defaults are those of the
-// settings' own initialisers.
+// An element's properties as a table. A row binds a member of its settings to a name, a range and
+// the times when it may change. Setting a property does what gst-inspect-1.0 says of it: the value
+// is taken, or refused with a sentence, and never ignored. A value that comes at the wrong time, or
+// that a row refuses, leaves the old one in place, with a warning on the bus. Before PAUSED there
+// may be no bus yet, so the element then also refuses to start until the property is set again
+// (settings_are_right()). Numbers beyond their range reach the row, too; GLib would print a line
+// and go on. Defaults are the initialisers of the settings.
 #pragma once
 
 #include <gst/gst.h>
@@ -21,8 +20,8 @@
 
 namespace dvnn::gst {
 
-/// Bounds of numbers that have none of their own: a day, and a million. An unbounded one would take
-/// -1, which GLib makes the largest of all.
+/// Upper bounds of numbers without a bound of their own: a day, and a million. Without a bound,
+/// GLib would turn -1 into the largest unsigned number.
 constexpr guint kMostMilliseconds = 24 * 3600 * 1000, kMostCount = 1000000;
 
 /// The times when a property may change.
@@ -39,29 +38,29 @@ struct Property {
   ~Property();
 
   When when = When::kPlaying;
-  bool secret = false;  // its value may be a password, and is in no message
+  bool secret = false;  // the value may be a password, and never appears in messages
   GParamSpec* spec = nullptr;
-  // Both under the object lock. A setter that fails has changed nothing.
+  // Both are called under the object lock. A setter that fails has changed nothing.
   std::function<Status(gpointer settings, const GValue* value)> set;
   std::function<void(gconstpointer settings, GValue* value)> get;
 };
 
 class PropertyTable {
  public:
-  /// The flags for `when`.
+  /// Returns GLib's flags for `when`.
   static GParamFlags flags(When when);
   /// Appends a row; the table's ids count from 1. Returns its id.
   guint add(Property property);
-  /// GstBaseTransform's property `qos` drops frames that are late for the sink. Elements that must
-  /// see each of them have it as false, and refuse to set it.
+  /// Keeps GstBaseTransform's property `qos`, which would drop frames that are late for the sink,
+  /// at false, for elements that must see every frame.
   void see_every_frame();
-  /// Keeps the values of that row out of messages.
+  /// Keeps the values of row `id` out of messages.
   void hide_values(guint id) { rows_.at(id - 1).secret = true; }
   bool is_controllable(guint id) const { return rows_.at(id - 1).when == When::kControllable; }
-  /// Returns the last id.
+  /// Installs the properties, and returns the last id.
   guint install(GObjectClass* klass) const;
-  /// Sets a property of `settings` under `element`'s object lock. False where the value was
-  /// refused: the element then has posted a warning, and remembers it unless it plays.
+  /// Sets a property of `settings` under `element`'s object lock. Returns false if the value was
+  /// refused: the element has then posted a warning and, unless it plays, remembers the refusal.
   bool set(GstElement* element, gpointer settings, guint id, const GValue* value) const;
   void get(GstElement* element, gconstpointer settings, guint id, GValue* value) const;
 
@@ -69,20 +68,21 @@ class PropertyTable {
   std::vector<Property> rows_;
 };
 
-/// Returns whether all properties that were set before the start were taken. If not, it posts the
-/// error. Asked on the way to READY, and on the way to PAUSED for what was set in READY.
+/// Returns whether all properties that were set before the start were taken; if not, posts the
+/// error. Called on the way to READY, and on the way to PAUSED for properties that were set in
+/// READY.
 bool settings_are_right(GstElement* element);
 
-/// "NAME (device=soft network=x.dvn)": the element, and of these settings those that are not empty,
-/// for errors that may be about any of them.
-/// What an address has before an @, a name and a password, is left out.
+/// Returns "NAME (device=soft network=x.dvn)": the element and those of `settings` that are not
+/// empty, for errors that may come from any of them. Names and passwords before the @ of an address
+/// are removed.
 std::string named_settings(GstElement* element,
                            const std::vector<std::pair<const char*, std::string>>& settings);
 
-/// The same specification, but one that hands any value on, also those beyond its range: the row
-/// refuses them. `spec` is taken.
+/// Returns the same specification, but one that lets every value through, so that the row can
+/// refuse those beyond its range. Takes ownership of `spec`.
 GParamSpec* open_spec(GParamSpec* spec);
-/// What rows say of such values.
+/// Checks a value that an open specification has let through.
 Status check_range(double value, double least, double most);
 Status check_enum(GType type, gint value);
 Status check_flags(GType type, guint value);
@@ -103,7 +103,7 @@ DVNN_NUMBER_KIND(gfloat, float)
 DVNN_NUMBER_KIND(gdouble, double)
 #undef DVNN_NUMBER_KIND
 
-/// Rows of the kinds that elements have. Members may be those of a base of the settings.
+/// Rows for each kind of setting.
 template <typename Settings>
 class Properties : public PropertyTable {
  public:
@@ -129,7 +129,7 @@ class Properties : public PropertyTable {
                              static_cast<double>(most));
         });
   }
-  /// `check`, if there is one, may refuse a text, and take from it what the settings need.
+  /// `check`, if not null, may refuse a text, and stores what it reads from it in the settings.
   guint text(std::string Settings::*member, When when, const Names& n,
              Status (*check)(const std::string& text, Settings* settings) = nullptr) {
     Property row;
@@ -173,8 +173,7 @@ class Properties : public PropertyTable {
                      g_value_get_flags, g_value_set_flags,
                      [type](guint value) { return check_flags(type, value); });
   }
-  /// A choice whose value 0 means "as the network asks"; the enumeration's own values are stored
-  /// shifted by one.
+  /// A choice whose value 0 means "as the network asks"; the values of `Enum` are stored plus one.
   template <typename Enum, typename Owner>
   guint choice(std::optional<Enum> Owner::*member, When when, GType type, const Names& n) {
     Property row;
@@ -223,7 +222,7 @@ class Properties : public PropertyTable {
 
 /// Registers an enumeration of the plugin once; `values` must live for ever.
 GType register_enum(const char* name, const GEnumValue* values);
-/// The same of flags.
+/// Registers flags of the plugin once; `values` must live for ever.
 GType register_flags(const char* name, const GFlagsValue* values);
 
 }  // namespace dvnn::gst

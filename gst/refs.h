@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of GStreamer's handles; a handle is released when its owner goes out of scope. What a
-// function returns as (transfer full) goes into an owner at once, what it returns as (transfer
-// none) into none; so that no code has to release a local value, and the test `references` finds
-// code that does.
+// Owners of GStreamer's handles; a handle is released when its owner goes out of scope. A result
+// that a function returns as (transfer full) goes into an owner at once; one that is (transfer
+// none) does not. So no code releases a local value by hand; the test `references` finds code that
+// does.
 #pragma once
 
 #include <gst/gst.h>
@@ -59,7 +59,7 @@ using RectanglePtr = std::unique_ptr<GstVideoOverlayRectangle, Unref>;
 using CompositionPtr = std::unique_ptr<GstVideoOverlayComposition, Unref>;
 using CharsPtr = std::unique_ptr<gchar, Unref>;
 
-/// Another reference to what `object` is.
+/// Adds a reference to `object`.
 inline BufferPtr ref(GstBuffer* object) {
   return BufferPtr(gst_buffer_ref(object));
 }
@@ -67,8 +67,8 @@ inline CapsPtr ref(GstCaps* object) {
   return CapsPtr(gst_caps_ref(object));
 }
 
-/// Memory of so many bytes, or null where there is no room for it: GStreamer's own allocator ends
-/// the process then. For what may be large.
+/// Allocates `size` bytes; null if there is no room, where GStreamer's own allocator ends the
+/// process. For memory that may be large.
 inline MemoryPtr allocate_memory(gsize size) {
   gpointer data = g_try_malloc(std::max<gsize>(size, 1));
   if (!data) return nullptr;
@@ -76,7 +76,7 @@ inline MemoryPtr allocate_memory(gsize size) {
       gst_memory_new_wrapped(static_cast<GstMemoryFlags>(0), data, size, 0, size, data, g_free));
 }
 
-/// The same as the only memory of a buffer.
+/// Allocates a buffer with one memory of `size` bytes; null if there is no room.
 inline BufferPtr allocate_buffer(gsize size) {
   MemoryPtr memory = allocate_memory(size);
   if (!memory) return nullptr;
@@ -115,7 +115,7 @@ class ObjectLock {
   GstObject* object_;
 };
 
-/// A buffer's memory, mapped as long as this lives.
+/// Maps a buffer's memory for its own lifetime.
 class BufferMap {
  public:
   BufferMap() = default;

@@ -20,13 +20,13 @@ inline GstClockTime stream_time(const GstSegment& segment, GstBuffer* frame) {
   return gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
 }
 
-/// Puts the frame's time into an element's controlled properties.
+/// Sets an element's controlled properties to their values at the frame's time.
 inline void sync_properties(gpointer element, const GstSegment& segment, GstBuffer* frame) {
   const GstClockTime time = stream_time(segment, frame);
   if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(element), time);
 }
 
-/// Gives `to`, which has other memory, the times and flags of `from`.
+/// Copies times and flags of `from` to `to`, which has other memory.
 inline void copy_times(GstBuffer* from, GstBuffer* to) {
   gst_buffer_copy_into(
       to, from, static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS),

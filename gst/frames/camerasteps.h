@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads from frames how their camera moves. Frames that were lost in between are no matter where
-// their epoch is known.
+// Reads the camera's motion from the GstDvCameraMeta of frames. Lost frames do no harm while the
+// epoch stays the same.
 #pragma once
 
 #include <gst/gst.h>
@@ -11,17 +11,17 @@
 
 namespace dvnn::gst {
 
-/// One stream's. What of it is read by one thread.
+/// The camera of one stream. For one thread at a time.
 class CameraSteps {
  public:
-  /// The motion since the last frame that was given, as this one's meta tells it: nothing where it
-  /// has none, or one that no camera makes.
+  /// Returns the motion since the last frame passed here. Nothing if the frame has no meta, or one
+  /// with a motion that no camera makes.
   std::optional<motion::Affine> next(GstBuffer* frame);
   void reset() { *this = {}; }
 
  private:
   guint64 epoch_ = 0;     // 0: none is known
-  motion::Affine since_;  // since its first frame
+  motion::Affine since_;  // motion since the epoch's first frame
 };
 
 }  // namespace dvnn::gst

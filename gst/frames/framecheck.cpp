@@ -40,7 +40,7 @@ Status check_video_meta(const GstVideoInfo& info, GstBuffer* frame) {
   const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info));
   bool same_format = meta->format == GST_VIDEO_INFO_FORMAT(&info);
 #if GST_CHECK_VERSION(1, 24, 0)
-  // "As the caps' code of DRM's says."
+  // DMA_DRM stands for the format that the caps' DRM code names.
   same_format |= meta->format == GST_VIDEO_FORMAT_DMA_DRM;
 #endif
   const bool fits = same_format && meta->n_planes == GST_VIDEO_INFO_N_PLANES(&info) &&
@@ -88,7 +88,7 @@ Status check_frame_memory(const GstVideoFrame& frame) {
 
 Status check_frame_alignment(const GstVideoFrame& frame) {
   for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(&frame); ++plane) {
-    // The unit is the group of pixels that are stored together, unless they have three bytes.
+    // Rows must begin at multiples of the pixels' step, or of its largest power of two.
     guint unit = 1;
     for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
       const auto step = static_cast<guint>(GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c));

@@ -13,7 +13,8 @@
 namespace dvnn::gst {
 namespace {
 
-// Caps may hold any number: "9:9:9:9" is a colorimetry whose range and matrix have no enumerator.
+// Unknown values are possible: "9:9:9:9" is a colorimetry whose range and matrix have no
+// enumerator.
 image::Matrix matrix_of(const GstVideoColorimetry& colorimetry) {
   switch (enum_number(colorimetry.matrix)) {
     case GST_VIDEO_COLOR_MATRIX_BT709:
@@ -71,13 +72,13 @@ Status FrameConverter::make_converter(const image::FrameFormat& format) {
   return {};
 }
 
-// Decoders and croppers say per frame which part of it is the picture; it rarely changes.
+// Follows the frame's GstVideoCropMeta, which rarely changes.
 Status FrameConverter::follow_crop(GstBuffer* frame) {
   const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(frame);
   const GstVideoMeta* whole = crop ? gst_buffer_get_video_meta(frame) : nullptr;
   image::FrameFormat wanted = format_;
-  // The caps of a frame that a meta crops may be those of the part, while the part lies in the
-  // whole.
+  // If a meta crops the frame, its caps may describe the visible part; the GstVideoMeta has the
+  // size of the whole.
   wanted.width = whole ? static_cast<int>(whole->width) : GST_VIDEO_INFO_WIDTH(&info_);
   wanted.height = whole ? static_cast<int>(whole->height) : GST_VIDEO_INFO_HEIGHT(&info_);
   wanted.crop_x = crop ? static_cast<int>(crop->x) : 0;
@@ -86,7 +87,7 @@ Status FrameConverter::follow_crop(GstBuffer* frame) {
   wanted.crop_height = crop ? static_cast<int>(crop->height) : 0;
   frame_height_ = wanted.height;
   if (lines_per_row(info_) > 1) {
-    // Metas may hold any number.
+    // No overflow: metas may hold any number.
     wanted.height = wanted.height / 2 + wanted.height % 2;
     wanted.crop_y /= 2;
     wanted.crop_height = wanted.crop_height / 2 + wanted.crop_height % 2;
@@ -138,7 +139,8 @@ Status FrameConverter::convert(GstBuffer* frame, network::Slot* slot, network::I
 Result<FrameConverter*> RegionConverters::get(size_t region, const GstVideoInfo& info,
                                               const TensorTarget& target, const InputSpec& input,
                                               const image::View& view) {
-  // Each has rows of samples, so that their number is bounded; further regions share them.
+  // The number of converters is bounded, because each keeps rows of samples; further regions share
+  // them.
   constexpr size_t kMost = 64;
   const size_t place = region % kMost;
   if (place >= kept_.size()) kept_.resize(place + 1);

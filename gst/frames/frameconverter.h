@@ -24,7 +24,7 @@ class FrameConverter {
   /// Writes the tensor of `frame`, or of the part that its GstVideoCropMeta shows, to `tensor`,
   /// `bytes` of them. Pixels are only read, and DMA-BUFs told so.
   Status convert(GstBuffer* frame, uint8_t* tensor, size_t bytes);
-  /// The same into a slot's input.
+  /// Writes the tensor into a slot's input.
   Status convert(GstBuffer* frame, network::Slot* slot, network::InputKind kind);
   /// The part of the last frame that its tensor shows, in pixels of the frame; a field's, too.
   const image::Shown& shown() const { return shown_; }
@@ -39,8 +39,8 @@ class FrameConverter {
   TensorTarget target_;
   InputSpec input_;
   image::View view_;
-  image::FrameFormat format_;  // of a frame or a field
-  int frame_height_ = 0;       // also where fields come one by one
+  image::FrameFormat format_;  // of a frame or, if frames are interlaced, of a field
+  int frame_height_ = 0;       // in lines of the whole frame, for fields too
   image::Shown shown_;
   std::unique_ptr<image::Converter> converter_;
 };
@@ -48,9 +48,9 @@ class FrameConverter {
 /// The converters of a frame's regions: each keeps its own as long as its view stays the same.
 class RegionConverters {
  public:
-  /// Forgets all of them: frames or tensors are others.
+  /// Forgets all converters, because the frames' or the tensor's format has changed.
   void reset() { kept_.clear(); }
-  /// The converter of the frame's region number `region`, until the next call.
+  /// Returns the converter of region `region` of the frame. It is valid until the next call.
   Result<FrameConverter*> get(size_t region, const GstVideoInfo& info, const TensorTarget& target,
                               const InputSpec& input, const image::View& view);
 

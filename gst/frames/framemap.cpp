@@ -31,14 +31,14 @@ VideoFrameMap::~VideoFrameMap() {
 
 bool VideoFrameMap::map(const GstVideoInfo& info) {
 #if GST_CHECK_VERSION(1, 24, 0)
-  // If caps have a DRM code, the meta's format may be no more specific.
+  // Caps with a DRM code may come with a meta whose format is just DMA_DRM.
   GstVideoMeta* meta = gst_buffer_get_video_meta(buffer_);
   if (meta && meta->format == GST_VIDEO_FORMAT_DMA_DRM) return map_planes(info, meta);
 #endif
   return gst_video_frame_map(&frame_, const_cast<GstVideoInfo*>(&info), buffer_, flags_);
 }
 
-// Does the work of gst_video_frame_map(), which knows no planes of such a format.
+// Does the work of gst_video_frame_map(), which cannot tell the planes of DMA_DRM.
 bool VideoFrameMap::map_planes(const GstVideoInfo& info, GstVideoMeta* meta) {
   if ((flags_ & GST_MAP_WRITE) != 0 && !gst_buffer_is_writable(buffer_)) return false;
   frame_.info = info;
@@ -73,7 +73,7 @@ void VideoFrameMap::sync(guint64 which) const {
     do {
       rc = ioctl(fd, DMA_BUF_IOCTL_SYNC, &request);
     } while (rc != 0 && (errno == EINTR || errno == EAGAIN));
-    // Memory that is no DMA-BUF, like a memfd's, has no owner to notify.
+    // ENOTTY: the memory is no DMA-BUF (a memfd, for example) and has no owner to notify.
     if (rc != 0 && errno != ENOTTY) {
       GST_WARNING("DMA-BUF %d cannot be synchronised: %s", fd, g_strerror(errno));
     }

@@ -8,11 +8,11 @@ namespace dvnn::gst {
 
 /// Maps a video frame for its own lifetime. Strides and offsets are those of the frame's
 /// GstVideoMeta. A field of interlace-mode=alternate is mapped as picture_info() describes it. The
-/// owners of its DMA-BUFs are notified when the CPU begins and ends, so that they keep caches
+/// owners of DMA-BUFs are notified when the CPU's access begins and ends, so that they keep caches
 /// coherent.
 class VideoFrameMap {
  public:
-  /// `info` is what the caps say; `flags` are GST_MAP_READ or GST_MAP_READWRITE.
+  /// `info`: the frame's caps. `flags`: GST_MAP_READ or GST_MAP_READWRITE.
   VideoFrameMap(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags);
   ~VideoFrameMap();
   VideoFrameMap(const VideoFrameMap&) = delete;

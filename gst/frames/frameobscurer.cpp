@@ -12,16 +12,16 @@
 namespace dvnn::gst {
 namespace {
 
-constexpr double kMostFrames = 4;  // that all places together may cover
-constexpr int kCellsAcross = 8;    // of the longer side of a place: no face is known by so few
-constexpr int kLeastCell = 8;      // pixels
+constexpr double kMostFrames = 4;  // largest area of all places together, in frames
+constexpr int kCellsAcross = 8;    // cells along a place's longer side: too few to recognise a face
+constexpr int kLeastCell = 8;      // smallest cell, in pixels
 
 struct Place {
   int x0, y0, x1, y1;
   draw::Obscure how;
 };
 
-// The whole pixels of the items' places.
+// Returns the places to obscure, in whole pixels.
 std::vector<Place> places_of(const std::vector<draw::Item>& items, int width, int height) {
   std::vector<Place> places;
   for (const draw::Item& item : items) {
@@ -49,7 +49,7 @@ void join_if_many(double frame_area, std::vector<Place>* places) {
   places->assign(1, all);
 }
 
-// Places samples by our own table of formats: GStreamer's is wrong for P010's V.
+// Our own table says where samples lie, because GStreamer's is wrong for P010's V.
 draw::Samples samples_of(const image::Component& component, bool is_565, GstVideoFrame* frame) {
   draw::Samples samples;
   samples.data = static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(frame, component.plane));
@@ -86,12 +86,12 @@ void obscure_component(const Place& place, const image::Component& component, bo
 
 void obscure_items(const std::vector<draw::Item>& items, GstVideoFrame* frame) {
   const auto format = pixel_format(GST_VIDEO_FRAME_FORMAT(frame));
-  if (!format.ok()) return;  // which caps do not let through
+  if (!format.ok()) return;  // caps never let such a format through
   const image::FormatInfo& info = image::format_info(format.value());
   const int width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
   std::vector<Place> places = places_of(items, width, height);
   join_if_many(double(width) * height, &places);
-  // Networks see the upper bytes of GRAY16 alone, but the lower ones show what there is, too.
+  // The lower byte of GRAY16, which networks do not read, would still show the picture.
   constexpr image::Component kWhole = {0, 0, 2, 1, 1, 10, 6};
   for (const Place& place : places) {
     for (int c = 0; c < info.components; ++c) {

@@ -10,8 +10,9 @@
 
 namespace dvnn::gst {
 
-/// Blurs or pixelates the places of the items that ask for it. Where these cover the frame many
-/// times over, one rectangle around all of them is: nothing stays visible for want of time.
+/// Blurs or pixelates the places of the items that ask for it. If these cover the frame many times
+/// over, it obscures one rectangle around all of them instead, which takes less time and still
+/// hides everything.
 void obscure_items(const std::vector<draw::Item>& items, GstVideoFrame* frame);
 
 }  // namespace dvnn::gst

@@ -36,9 +36,9 @@ constexpr uint32_t kHeaderMagic = 0xfeedcced;
 constexpr uint32_t kVersionMark = 0xde000000, kVersionMajor = 0x00fff000;
 constexpr uint32_t kVersion1 = kVersionMark | 1 << 12;
 constexpr uint32_t kFlexible = 1, kSparse = 2;
-constexpr uint32_t kMediaTensor = 4;  // the last media type that there is
+constexpr uint32_t kMediaTensor = 4;  // NNStreamer's last media type
 
-// The beginning of the 16th memory, if a buffer has more tensors than memories.
+// Begins the 16th memory of a buffer that has more tensors than memories.
 struct ExtraTensors {
   struct Info {
     char* name;
@@ -47,8 +47,8 @@ struct ExtraTensors {
   };
   uint32_t magic;
   uint32_t version;
-  uint32_t count;        // of tensors beyond the 16th
-  uint64_t first_bytes;  // of the 16th
+  uint32_t count;        // number of tensors beyond the 16th
+  uint64_t first_bytes;  // size of the 16th tensor
   Info infos[kMaxStreamTensors - kMaxStreamMemories];
 };
 constexpr uint32_t kExtraMagic = 0xf00dc0de;
@@ -195,7 +195,7 @@ Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>&
         ErrorCode::kMalformed,
         format("a buffer of %zu bytes came; its %zu tensors have %zu", have, tensors.size(), all)};
   }
-  // The part before the tensors has another size on an architecture with other pointers.
+  // The size of this part depends on the architecture, because it holds pointers.
   const size_t extra = sizeof(ExtraTensors);
   uint32_t magic = 0;
   if (have != all + extra ||
@@ -209,7 +209,7 @@ Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>&
   return index < kMaxStreamMemories - 1 ? offset : offset + extra;
 }
 
-// The memory that the 16th tensor and those beyond it share.
+// Returns the memory that holds the 16th tensor and all further ones.
 static Result<MemoryPtr> shared_memory(const std::vector<MemoryPtr>& memories,
                                        const std::vector<StreamTensor>& tensors) {
   constexpr size_t kFirst = kMaxStreamMemories - 1;

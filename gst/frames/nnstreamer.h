@@ -37,13 +37,13 @@ size_t element_size(StreamType type);
 const char* to_string(StreamType type);  // as caps have it: "float32"
 std::optional<StreamType> parse_stream_type(const std::string& text);
 StreamType stream_type(ElementType type);
-/// Ours, or nothing where we have none like it.
+/// Returns our element type, or nothing if we have no such type.
 std::optional<ElementType> element_type(StreamType type);
 
 /// One tensor of a stream.
 struct StreamTensor {
   StreamType type = StreamType::kFloat32;
-  /// Innermost first, without trailing ones, which mean nothing: at least one.
+  /// Innermost first, without trailing ones, which mean nothing. At least one dimension.
   std::vector<int> dimensions = {1};
 
   size_t bytes() const;
@@ -52,30 +52,30 @@ struct StreamTensor {
   }
 };
 
-/// Leaves at least one.
+/// Removes trailing ones, but keeps at least one dimension.
 void drop_trailing_ones(std::vector<int>* dimensions);
 
 constexpr size_t kMaxStreamRank = 16;
-/// Tensors in a buffer, and memories that they come in.
+/// Most tensors in a buffer, and most memories for them.
 constexpr size_t kMaxStreamTensors = 256, kMaxStreamMemories = 16;
-/// The most elements of a tensor that is accepted.
+/// Most elements of an accepted tensor.
 constexpr int64_t kMaxStreamElements = int64_t{1} << 28;
 
-/// The tensor of these dimensions, the last of which may be ones or, beyond the rank, zeros.
-/// kMalformed if they make no tensor; the caller adds which tensor it is.
+/// Makes a tensor from its dimensions, which may end with ones or, beyond the rank, with zeros.
+/// kMalformed if they describe no tensor; the caller adds which tensor it is.
 Result<StreamTensor> make_stream_tensor(StreamType type, Span<const uint32_t> dimensions);
 
 /// Bytes before each tensor of a flexible stream.
 constexpr size_t kStreamHeaderBytes = 128;
-/// Reads such a header; kMalformed if it is none, or contradicts itself.
+/// Reads a header of a flexible stream. kMalformed if it is no header, or contradicts itself.
 Result<StreamTensor> read_stream_header(Span<const uint8_t> header);
 void write_stream_header(const StreamTensor& tensor, uint8_t* header);
 
-/// The place where tensor `index` of a static stream begins in a buffer, whatever memories the
-/// buffer has. kMalformed if the buffer does not hold such tensors.
+/// Returns the byte offset of tensor `index` of a static stream within a buffer, however the buffer
+/// is divided into memories. kMalformed if the buffer does not hold these tensors.
 Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>& tensors,
                              size_t index);
-/// A buffer of these tensors, one memory each; from the 16th on they share one.
+/// Returns a buffer with one memory for each tensor; from the 16th on, tensors share one memory.
 Result<BufferPtr> stream_buffer(std::vector<MemoryPtr> memories,
                                 const std::vector<StreamTensor>& tensors);
 

@@ -17,7 +17,7 @@ bool is_tensors(const GstStructure* structure) {
   return gst_structure_has_name(structure, "other/tensors");
 }
 
-// Both separators are NNStreamer's: a comma needs quotes in a pipeline's description.
+// NNStreamer has both separators, because a comma needs quotes in a pipeline's description.
 std::vector<std::string> split(const gchar* text, const char* separators) {
   const std::unique_ptr<gchar*, decltype(&g_strfreev)> list(g_strsplit_set(text, separators, -1),
                                                             g_strfreev);
@@ -35,7 +35,7 @@ Result<StreamTensor> parse_tensor(const std::string& dimensions, const std::stri
   std::vector<uint32_t> numbers;
   for (const std::string& part : split(dimensions.c_str(), ":")) {
     guint64 extent = 0;
-    // Strings that are not numbers make no dimensions.
+    // Text that is not a number leaves no dimensions, which make_stream_tensor() refuses.
     if (numbers.size() > kMaxStreamRank ||
         !g_ascii_string_to_unsigned(part.c_str(), 10, 0, G_MAXUINT32, &extent, nullptr)) {
       numbers.clear();
@@ -53,7 +53,7 @@ std::vector<int> padded(std::vector<int> dimensions, size_t rank) {
   return dimensions;
 }
 
-// The dimensions of all tensors, each of at least this rank.
+// Spells the dimensions of all tensors, each with at least `rank` dimensions.
 std::string spell_dimensions(const std::vector<StreamTensor>& tensors, size_t rank) {
   std::string text;
   for (const StreamTensor& tensor : tensors) {
@@ -80,7 +80,7 @@ void append_spelling(GstCaps* caps, size_t count, const std::string& dimensions,
   gst_caps_append(caps, one.release());
 }
 
-// Returns whether one field of `structure` is another spelling of the same in these tensors.
+// Returns whether `field` of `structure` describes these tensors, perhaps in another spelling.
 bool means(const GstStructure* structure, const char* field,
            const std::vector<StreamTensor>& tensors) {
   const gchar* text = gst_structure_get_string(structure, field);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caps of streams of tensors, other/tensors, as NNStreamer has them. Dimensions are innermost
-// first, so a picture's are C:W:H:N where channels lie side by side. Trailing ones mean nothing,
-// which GStreamer does not know: caps are offered in the usual spellings, and compared by meaning.
+// Caps of streams of tensors, other/tensors, in NNStreamer's form. Dimensions are innermost first:
+// a picture whose channels lie side by side is C:W:H:N. Trailing ones mean nothing, but GStreamer
+// does not know that: we offer caps in the usual spellings, and compare them by meaning.
 #pragma once
 
 #include <gst/gst.h>
@@ -25,40 +25,44 @@ namespace dvnn::gst {
 
 bool is_tensors_caps(const GstCaps* caps);
 
-/// Dimensions of a tensor as its elements lie in memory, innermost first, at least four. Layouts in
-/// several chunks have no such dimensions: one of all elements.
+/// Returns a tensor's dimensions in memory order, innermost first, at least four. A layout with
+/// several chunks has no such dimensions: it gives one, the number of elements.
 std::vector<int> caps_dimensions(const TensorDesc& desc);
-/// The same as a stream's tensor.
+/// Returns `desc` as a stream's tensor.
 StreamTensor stream_tensor(const TensorDesc& desc);
 
 /// "3:300:300:1".
 std::string format_dimensions(const std::vector<int>& dimensions);
-/// "float16 3:300:300:1", with as many ones as make four.
+/// Returns "float16 3:300:300:1": type and dimensions, at least four.
 std::string describe(const StreamTensor& tensor);
 
 /// A stream as a structure of caps describes it.
 struct StreamCaps {
   bool flexible = false;
-  std::string layout;                 // how dimensions are meant, if one of ours says
-  std::vector<StreamTensor> tensors;  // of a static stream
+  std::string layout;  // meaning of the dimensions, if one of our elements states it
+  std::vector<StreamTensor>
+      tensors;  // of a static stream; each buffer of a flexible one describes its own
 };
 
-/// kMalformed if the structure is no stream, or does not describe it; the message says why.
+/// Reads a structure of caps. kMalformed if it describes no stream of tensors; the message says
+/// why.
 Result<StreamCaps> parse_stream_caps(const GstStructure* structure);
 
 /// Appends caps of a static stream of these tensors at any frame rate, in the usual spellings and
-/// in those of `filter` (may be null). `layout`: for parse_stream_caps(), or null.
+/// in those of `filter` (may be null). `layout`: value of the field that parse_stream_caps() reads,
+/// or null.
 void append_tensors_caps(GstCaps* caps, const std::vector<StreamTensor>& tensors,
                          const GstCaps* filter, const char* layout);
 
 /// The only tensor of a static stream, as fixed caps describe it.
 struct CapsTensor {
   ElementType type = ElementType::kFloat16;
-  std::vector<int> dimensions;  // innermost first, without trailing ones beyond the fourth
+  std::vector<int> dimensions;  // innermost first; trailing ones beyond the fourth are removed
   std::string layout;
 };
 
-/// kMalformed if there are several tensors, or one that we cannot use; the message says why.
+/// Reads fixed caps of one tensor. kMalformed if there are several, or one that we cannot use; the
+/// message says why.
 Result<CapsTensor> parse_tensor_caps(const GstCaps* caps);
 
 }  // namespace dvnn::gst

@@ -29,7 +29,7 @@ std::vector<TensorForm> tensor_forms(const TensorDesc& input, const InputSpec& p
   for (Layout layout : {Layout::kNhwc, Layout::kNchw}) {
     if (!picture_like) continue;
     for (ElementType type : types) {
-      // The same bytes by their own name, so that they are known to be the input's.
+      // The input's own layout keeps the input's description, which is_own() compares.
       const bool is_own = type == input.type && layout == own;
       forms.push_back(
           {is_own ? input : TensorDesc{type, layout, input.shape}, false, to_string(layout)});
@@ -38,7 +38,7 @@ std::vector<TensorForm> tensor_forms(const TensorDesc& input, const InputSpec& p
       forms.push_back({{ElementType::kUint8, layout, input.shape}, true, to_string(layout)});
     }
   }
-  // Caps of the same dimensions without a layout are unlikely to mean this form.
+  // These caps must name the layout: without it, the same dimensions more likely mean rows.
   if (!picture_like) forms.push_back({input, false, nullptr});
   if (picture_like && own != Layout::kNhwc && own != Layout::kNchw) {
     forms.push_back({input, false, to_string(own)});
@@ -52,7 +52,7 @@ GstCaps* tensor_input_caps(const TensorDesc& input, const InputSpec& picture,
   for (const TensorForm& form : tensor_forms(input, picture)) {
     append_tensors_caps(caps.get(), {form.tensor()}, filter, form.layout);
   }
-  // One of several tensors (tensor_mux) may be the input; fixed caps will tell.
+  // tensor_mux: one of several tensors may be the input. The fixed caps will show which.
   gst_caps_append(caps.get(),
                   gst_caps_from_string(DVNN_STATIC_TENSORS_CAPS ", num_tensors=(int)[ 2, 256 ]"));
   gst_caps_append(caps.get(), gst_caps_from_string(DVNN_FLEXIBLE_TENSORS_CAPS));
@@ -73,7 +73,7 @@ Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,
   return self;
 }
 
-// Finds the only tensor that is the input in some form.
+// Finds the one tensor that has a form of the input.
 Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_t* form) const {
   std::string seen;
   size_t fitting = 0, index = 0;
@@ -81,7 +81,8 @@ Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_
     constexpr size_t kMostTold = 4;
     if (i < kMostTold) seen += (i == 0 ? "" : ", ") + describe(tensors[i]);
     if (i == kMostTold) seen += ", ...";
-    for (size_t f = forms_.size(); f-- > 0;) {  // the likeliest last
+    for (size_t f = forms_.size();
+         f-- > 0;) {  // from the least likely form to the likeliest, which wins
       const bool said =
           stream_.layout.empty() || !forms_[f].layout || stream_.layout == forms_[f].layout;
       if (!said || !(forms_[f].tensor() == tensors[i])) continue;
@@ -106,8 +107,7 @@ Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_
                       seen.c_str(), wanted.c_str())};
 }
 
-// In a flexible stream each tensor follows its header, and the next header follows the tensor, in
-// one memory or in several.
+// Finds the input in a flexible buffer. Each tensor follows its header, in one memory or several.
 Result<TensorInput::Place> TensorInput::find_flexible(GstBuffer* buffer) const {
   const size_t size = gst_buffer_get_size(buffer);
   std::vector<StreamTensor> tensors;
@@ -153,7 +153,7 @@ Status TensorInput::read(GstBuffer* buffer, uint8_t* to) {
   const TensorForm& form = forms_[place.form];
   const size_t size = form.desc.bytes();
   const bool as_it_is = form.desc == input_;
-  // Elsewhere than in a buffer its elements lie at multiples of their size.
+  // Conversion needs elements at multiples of their size, so it works on a copy.
   if (!as_it_is) bytes_.resize(size);
   if (gst_buffer_extract(buffer, place.offset, as_it_is ? to : bytes_.data(), size) != size) {
     return Error{ErrorCode::kMalformed, "the tensor's memory cannot be read"};

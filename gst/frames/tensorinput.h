@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a tensor of a stream into a network's input.
 //
-// A stream says of its tensors how many there are and how large, not what they mean; these are the
-// forms that a network takes:
-//   C:W:H:1  rows of pixels, as tensor_converter makes them. Floats are the network's own numbers,
-//            8-bit ones the pixels of an RGB or gray picture, normalised here as the network asks.
+// Caps of a stream give the number and dimensions of tensors, not their meaning. A network takes:
+//   C:W:H:1  rows of pixels, as tensor_converter makes them: floats in the network's own numbers,
+//            or the 8-bit pixels of an RGB or gray picture, which are normalised here.
 //   W:H:C:1  planes of floats.
-// and the bytes as the device wants them, which dvconvert makes: caps say so by a field, layout.
+// It also takes the device's own layout, which dvconvert makes and names in the caps field
+// `layout`.
 #pragma once
 
 #include <memory>
@@ -21,26 +21,29 @@ namespace dvnn::gst {
 struct TensorForm {
   TensorDesc desc;
   bool pixels = false;           // 8-bit pixels of a picture
-  const char* layout = nullptr;  // as caps have it; null: they need not say
+  const char* layout = nullptr;  // value of the caps field `layout`; null: the field is not needed
 
   StreamTensor tensor() const { return stream_tensor(desc); }
 };
 
-/// The forms of an input that is made like `picture`, the most likely first.
+/// Returns the forms of a network's input, the likeliest first. `picture`: how its pixels are
+/// normalised.
 std::vector<TensorForm> tensor_forms(const TensorDesc& input, const InputSpec& picture);
 
-/// Caps of streams that may be such an input. (transfer full)
+/// Returns caps of streams that may hold such an input. (transfer full)
 GstCaps* tensor_input_caps(const TensorDesc& input, const InputSpec& picture,
                            const GstCaps* filter);
 
 class TensorInput {
  public:
-  /// For a stream of fixed caps. kMalformed if none of its tensors fits, or more than one.
+  /// Creates the reader of a stream with these fixed caps. kMalformed if no tensor fits, or several
+  /// do.
   static Result<std::unique_ptr<TensorInput>> create(const GstCaps* caps, const TensorDesc& input,
                                                      const InputSpec& picture);
-  /// The form of a static stream's tensor; null where each buffer says.
+  /// Returns the form of a static stream's tensor. Null for flexible streams: each buffer has its
+  /// own.
   const TensorForm* form() const { return stream_.flexible ? nullptr : &forms_[form_]; }
-  /// Returns whether the tensor's bytes can be the input's without conversion.
+  /// Returns whether the tensor's bytes are the input's, without conversion.
   bool is_own() const { return form() && form()->desc == input_; }
   /// Writes a buffer's tensor to `to`, the network's input.
   Status read(GstBuffer* buffer, uint8_t* to);
@@ -59,7 +62,7 @@ class TensorInput {
   StreamCaps stream_;
   std::vector<TensorForm> forms_;
   size_t form_ = 0, index_ = 0;  // of a static stream
-  // These are reused from buffer to buffer.
+  // Reused from buffer to buffer.
   std::vector<uint8_t> bytes_;
   std::vector<float> numbers_;
   std::unique_ptr<image::Converter> converter_;

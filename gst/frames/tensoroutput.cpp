@@ -7,7 +7,8 @@
 namespace dvnn::gst {
 namespace {
 
-// The layout of an output in a stream: plain arrays stay, the device's layouts become plain images.
+// Returns an output as it leaves: arrays as they are, images with channels side by side, row by
+// row.
 TensorDesc in_stream(TensorDesc desc) {
   if (desc.shape.rank == 4 && desc.layout != Layout::kNchw) desc.layout = Layout::kNhwc;
   return desc;
@@ -24,7 +25,7 @@ std::vector<TensorOutput> output_forms(const network::Model& model) {
     for (TensorDesc& desc : form.tensors) desc.type = type;
     if (form.tensors != own.tensors) forms.push_back(std::move(form));
   }
-  // A buffer of flexible tensors has no room for more.
+  // A buffer has no room for more flexible tensors.
   if (own.tensors.size() <= kMaxStreamMemories) {
     own.flexible = true;
     forms.push_back(std::move(own));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends a network's outputs as a stream of tensors: what downstream takes of the types and
-// spellings that are possible. Elements lie as NNStreamer's: C:W:H:N, whatever the device's layout.
+// Sends a network's outputs as a stream of tensors, in a type and spelling that downstream takes.
+// Elements lie in NNStreamer's order, C:W:H:N, whatever the device's layout.
 #pragma once
 
 #include <memory>
@@ -17,22 +17,24 @@ struct TensorOutput {
   bool flexible = false;  // a header precedes each tensor
 
   std::vector<StreamTensor> stream() const;
-  /// Memory of output i, which lies in the slot's memory like `from`; kNoMemory.
+  /// Returns memory with output i, converted from `from`, its tensor in the slot; or kNoMemory.
   Result<MemoryPtr> write(size_t i, const ConstTensorView& from) const;
-  /// Returns whether output i leaves with the same bytes that it has in the slot.
+  /// Returns whether output i leaves with the same bytes as in the slot.
   bool is_as_it_is(size_t i, const TensorDesc& own) const;
 };
 
-/// Caps of streams of a network's outputs, at any frame rate: their own types, all float32, all
-/// float16; flexible. (transfer full)
+/// Returns caps of streams of a network's outputs at any frame rate: of their own types, all
+/// float32, all float16, or flexible. (transfer full)
 GstCaps* tensor_output_caps(const network::Model& model, const GstCaps* filter);
 
-/// A form and its fixed caps, with the frame rate of `rate` (0/1 if it has none; any, if null).
+/// A form and its fixed caps. They have the frame rate of `rate`: 0/1 if it has none, any if `rate`
+/// is null.
 struct ChosenOutput {
   std::shared_ptr<const TensorOutput> form;
   CapsPtr caps;
 };
-/// The first form that `downstream` takes, in its spelling; nothing if it takes none.
+/// Returns the first form that `downstream` takes, in downstream's spelling; nothing if it takes
+/// none.
 std::optional<ChosenOutput> choose_output(const network::Model& model, const GstCaps* downstream,
                                           const GstStructure* rate);
 

@@ -29,7 +29,7 @@ GstVideoInfo picture_info(const GstVideoInfo& info) {
   GstVideoInfo field = info;
   field.height = GST_VIDEO_INFO_FIELD_HEIGHT(&info);
   field.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
-  // Caps may hold any number.
+  // No overflow: caps may hold any number.
   if (info.par_d <= G_MAXINT / 2) {
     field.par_d = 2 * info.par_d;
   } else {

@@ -12,7 +12,7 @@ namespace dvnn::gst {
 
 #define DVNN_FIRST_NAME(enumerator, name, ...) #name
 #define DVNN_NAME(enumerator, name, ...) ", " #name
-/// The raw formats that can be converted, as a list in caps.
+/// The raw video formats that dvconvert and dvinfer accept, as a list in caps.
 #define DVNN_VIDEO_FORMATS "{ " DVNN_PIXEL_FORMATS(DVNN_FIRST_NAME, DVNN_NAME, DVNN_NAME) " }"
 
 /// From GStreamer 1.24 on, caps may describe a DMA-BUF as the kernel's graphics drivers do: by
@@ -27,7 +27,7 @@ namespace dvnn::gst {
 #define DVNN_DRM_CAPS ""
 #endif
 
-/// Buffers that are fields, one by one.
+/// Caps of buffers that are single fields (interlace-mode=alternate).
 #define DVNN_FIELD_CAPS(features) \
   GST_VIDEO_CAPS_MAKE_WITH_FEATURES(features, DVNN_VIDEO_FORMATS) ", interlace-mode = alternate"
 
@@ -42,28 +42,28 @@ namespace dvnn::gst {
 /// such frames.
 bool video_info_from_caps(const GstCaps* caps, GstVideoInfo* info);
 
-/// Returns how many lines of the frame a row of a buffer stands for: 2 with
-/// interlace-mode=alternate, where a buffer is a field. Objects, crops and sizes of caps are in the
-/// frame's lines; that the fields of a frame lie a line apart is left out.
+/// Returns how many lines of the frame one row of a buffer stands for: 2 with
+/// interlace-mode=alternate, where a buffer is a field, else 1. Objects, crops and sizes in caps
+/// are in lines of the frame. The offset of one line between the two fields is ignored.
 int lines_per_row(const GstVideoInfo& info);
 
-/// The pictures in buffers of these caps, as progressive video: frames, or fields, which have half
-/// the rows, of pixels that are twice as high. Planes lie as they did.
+/// Describes the pictures in buffers of these caps as progressive video: frames, or fields with
+/// half the rows and pixels twice as high. The planes' places stay the same.
 GstVideoInfo picture_info(const GstVideoInfo& info);
 
-/// Our name of a format; an error lists those that we know.
+/// Returns our name of a format. The error lists the known formats.
 Result<image::PixelFormat> pixel_format(GstVideoFormat format);
 
-/// The width and height of fixed caps, also of memory and formats that GstVideoInfo does not know;
-/// 0 where they have none.
+/// Returns the width and height in fixed caps, also in caps that GstVideoInfo cannot read; 0 if
+/// they have none.
 image::Size frame_size(const GstCaps* caps);
 
-/// The size of `frame`, of whose caps it is `size`: a frame that a meta crops still has all its
-/// pixels, which are more than the caps say.
+/// Returns the size of `frame`, whose caps have `size`. A frame that a meta crops still has all its
+/// pixels, more than its caps say.
 image::Size frame_size(GstBuffer* frame, const image::Size& size);
 
-/// Answers an ALLOCATION query: we honour the strides, offsets and crops of metas. For elements in
-/// which frames end; where frames pass, downstream answers.
+/// Answers an ALLOCATION query: we honour strides, offsets and crops of metas. For elements in
+/// which frames end; elsewhere, downstream answers.
 void propose_frame_metas(GstQuery* query);
 
 }  // namespace dvnn::gst

@@ -33,7 +33,7 @@ static gboolean gst_dv_camera_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
   return TRUE;
 }
 
-// In a frame that is scaled or turned, so are its motions.
+// Scales or turns the motions with the frame.
 static gboolean gst_dv_camera_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
                                              gpointer data) {
   const auto* from = reinterpret_cast<GstDvCameraMeta*>(meta);

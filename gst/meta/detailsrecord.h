@@ -22,7 +22,7 @@ struct Details {
   gatomicrefcount owners;
   GArray *points, *outline;  // of DetailPoint, or null
   gchar *skeleton, *text, *text_format;
-  image::Corners place;  // of the mask
+  image::Corners place;  // of the mask, in frame pixels
   guint width, height;
   GBytes* cells;      // of the mask, or null
   GArray* embedding;  // of gfloat, or null
@@ -37,7 +37,8 @@ inline guint length_of(const GArray* array) {
   return array ? array->len : 0;
 }
 
-/// The details for writing: made where there are none, and copied where others have them, too.
+/// Returns the object's own details for writing: new ones if it has none, a copy if others share
+/// them.
 Details* own_details(GstDvObject* object);
 
 /// An empty array of DetailNumber.

@@ -16,8 +16,8 @@ inline const gchar** frame_meta_tags() {
   return tags;
 }
 
-/// The tags of metas that depend on the very pixels, which elements that convert colours change,
-/// too.
+/// The tags of metas that depend on the pixels themselves, so that elements that convert colours
+/// drop or change them, too.
 inline const gchar** pixel_meta_tags() {
   static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
                                 GST_META_TAG_VIDEO_ORIENTATION_STR,
@@ -25,7 +25,7 @@ inline const gchar** pixel_meta_tags() {
   return tags;
 }
 
-/// The category of what metas have to say, "dvmeta".
+/// Returns the log category of metas, "dvmeta".
 inline GstDebugCategory* meta_debug() {
   static GstDebugCategory* const category =
       _gst_debug_category_new("dvmeta", 0, "Metadata of frames");

@@ -9,8 +9,8 @@
 namespace dvnn::gst {
 namespace {
 
-// The data of "gst-video-matrix" as GStreamer 1.28 defines it. It is declared here, too, because a
-// plugin that was built with an older GStreamer meets it when it runs on a newer one.
+// The data of "gst-video-matrix" as GStreamer 1.28 defines it. It is declared here, because a
+// plugin built with an older GStreamer may run with a newer one.
 struct VideoMatrix {
   const GstVideoInfo* in_info;
   GstVideoRectangle in_rectangle;
@@ -36,13 +36,13 @@ image::Size size_of(const GstVideoInfo& info) {
           static_cast<double>(GST_VIDEO_INFO_HEIGHT(&info))};
 }
 
-// Width over height of a pixel; 0 if the caps do not say.
+// Width over height of a pixel; 0 if unknown.
 double pixel_aspect(const GstVideoInfo& info) {
   const double n = GST_VIDEO_INFO_PAR_N(&info), d = GST_VIDEO_INFO_PAR_D(&info);
   return n > 0 && d > 0 ? n / d : 0;
 }
 
-// A matrix holds the ratio of two sizes in single precision: the ratio itself is exact.
+// Restores the exact ratio of two sizes, which the matrix holds in single precision.
 double exact_factor(gfloat factor, gint to, gint from) {
   const double ratio = static_cast<double>(to) / static_cast<double>(from);
   if (factor == static_cast<gfloat>(ratio)) return ratio;
@@ -70,7 +70,7 @@ std::optional<FrameChange> matrix_change(const VideoMatrix& data) {
   t.swap_xy = turned;
   t.scale_x = turned ? exact_factor(m[0][1], out.w, in.h) : exact_factor(m[0][0], out.w, in.w);
   t.scale_y = turned ? exact_factor(m[1][0], out.h, in.w) : exact_factor(m[1][1], out.h, in.h);
-  // The matrix counts from the corners of both rectangles.
+  // The matrix counts from the corners of the two rectangles.
   t.offset_x = double{m[0][2]} + out.x - t.scale_x * (turned ? in.y : in.x);
   t.offset_y = double{m[1][2]} + out.y - t.scale_y * (turned ? in.x : in.y);
   change.shown = {std::max(0.0, double(out.x)), std::max(0.0, double(out.y)),
@@ -92,10 +92,11 @@ std::optional<FrameChange> size_change(const image::Size& from, double from_aspe
   change.transform.scale_x = to.width / from.width;
   change.transform.scale_y = to.height / from.height;
   change.shown = {0, 0, to.width, to.height};
-  // Elements add borders if the shape of the displayed frame changes. A border of one pixel comes
-  // from rounding, and moves a box by less.
+  // Elements add borders if the displayed frame's shape changes. A border of one pixel or less is
+  // rounding, and moves boxes by less than that.
   const double shape = from_aspect > 0 && to_aspect > 0 ? from_aspect / to_aspect : 1;
-  const double wanted = shape * from.width / from.height;  // width over height without borders
+  const double wanted =
+      shape * from.width / from.height;  // aspect of the new frame if it has no borders
   const double columns = to.width - to.height * wanted, rows = to.height - to.width / wanted;
   change.exact = columns <= 1 && rows <= 1;
   return change;

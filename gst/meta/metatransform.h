@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The change of a frame, as a meta's transform function is told about it, in our terms.
+// A change of a frame, as a meta's transform function gets it, in our terms.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,23 +10,23 @@
 
 namespace dvnn::gst {
 
-/// The way in which a frame's pixels went to another frame, and both sizes in pixels.
+/// Where the pixels of a frame went in another frame, and the sizes of both in pixels.
 struct FrameChange {
   image::Transform transform;
   image::Size from, to;
-  image::Corners shown;  // where in the new frame the old one's pixels are
+  image::Corners shown;  // part of the new frame that the old one's pixels fill
   // False if the new frame may have borders: before GStreamer 1.28 metas learn both sizes and
-  // nothing else, so it is unknown whether videoscale stretched the frame or added borders.
-  // `transform` then stretches, which is good enough for what need not be exact.
+  // nothing else, so videoscale may have stretched the frame or added borders. `transform` then
+  // assumes that it stretched, which is good enough for what need not be exact.
   bool exact = true;
 };
 
-/// The change that a transform of `type` and its `data` describe: "gst-video-scale", and
-/// "gst-video-matrix" of GStreamer 1.28. Nothing if it is one that we do not know, that no
-/// image::Transform can express, or a copy.
+/// Returns the change that a transform of `type` ("gst-video-scale", or "gst-video-matrix" of
+/// GStreamer 1.28) and its `data` describe. Nothing for a copy, an unknown type, or a change that
+/// image::Transform cannot express.
 std::optional<FrameChange> frame_change(GQuark type, gpointer data);
 
-/// The same for a mere change of size, as GStreamer before 1.28 describes it.
+/// Returns a mere change of size, as GStreamer before 1.28 describes it.
 std::optional<FrameChange> size_change(const image::Size& from, double from_aspect,
                                        const image::Size& to, double to_aspect);
 

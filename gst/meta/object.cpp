@@ -13,7 +13,7 @@
 G_DEFINE_BOXED_TYPE(GstDvPass, gst_dv_pass, gst_dv_pass_copy, gst_dv_pass_free)
 G_DEFINE_BOXED_TYPE(GstDvObject, gst_dv_object, gst_dv_object_copy, gst_dv_object_free)
 
-// Strings that travel in messages and events have to be valid UTF-8.
+// Makes valid UTF-8, as strings in messages and events must be.
 static gchar* gst_dv_valid_text(const gchar* text) {
   return g_utf8_make_valid(text ? text : "", -1);
 }

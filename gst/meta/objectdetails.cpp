@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Details of objects: how copies share them, and those that have a place in the frame (points,
-// outline, mask). objectfacts.cpp has the others.
+// Details of objects: how copies share them, and those with a place in the frame (points, outline,
+// mask). objectfacts.cpp has the others.
 #include "meta/detailsrecord.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ Details* copy_details(const Details& from) {
   return copy;
 }
 
-// A point that is nowhere is one that was not seen.
+// A point without finite coordinates counts as not seen.
 void append_point(gdouble x, gdouble y, gfloat confidence, GArray** points) {
   if (!*points) *points = g_array_new(FALSE, FALSE, sizeof(DetailPoint));
   const bool somewhere = std::isfinite(x) && std::isfinite(y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts of an object that lie nowhere in the frame: text, an embedding, numbers.
+// Details of an object without a place in the frame: text, an embedding, numbers.
 #include "meta/detailsrecord.h"
 
 using namespace dvnn::gst;

@@ -19,7 +19,7 @@ GstDvPass* pass_at(const GPtrArray* passes, guint index) {
   return static_cast<GstDvPass*>(g_ptr_array_index(passes, index));
 }
 
-// Moves an object to the changed frame; false if it is not to be seen there.
+// Moves an object to the changed frame; false if nothing of it is left there.
 bool follow(const dvnn::gst::FrameChange& change, GstDvObject* object) {
   dvnn::gst::move_details(change.transform, object);
   if (!gst_dv_object_has_box(object)) return true;
@@ -31,8 +31,8 @@ bool follow(const dvnn::gst::FrameChange& change, GstDvObject* object) {
   return gst_dv_object_has_box(object);
 }
 
-// Metas may hold a million objects, and these functions are called by C: tables and memory are
-// GLib's, which do not throw.
+// Metas may hold a million objects, and C calls these functions: tables and memory are GLib's,
+// which do not throw.
 struct Release {
   void operator()(GHashTable* table) const { g_hash_table_unref(table); }
   void operator()(gint* numbers) const { g_free(numbers); }
@@ -40,10 +40,10 @@ struct Release {
 using TablePtr = std::unique_ptr<GHashTable, Release>;
 using NumbersPtr = std::unique_ptr<gint[], Release>;
 
-// Adds the passes of `from` that `to` has not; the places in `to` of all of them.
+// Adds the passes of `from` that `to` lacks. Returns the index in `to` of each pass of `from`.
 NumbersPtr merge_passes(const GstDvObjectsMeta* from, GstDvObjectsMeta* to) {
   NumbersPtr places(g_new(gint, from->passes->len + 1));
-  const TablePtr newest(g_hash_table_new(g_str_hash, g_str_equal));  // place + 1 by name
+  const TablePtr newest(g_hash_table_new(g_str_hash, g_str_equal));  // index + 1 by name
   auto note = [&](guint place) {
     gchar* name = pass_at(to->passes, place)->network;
     if (name) g_hash_table_insert(newest.get(), name, GUINT_TO_POINTER(place + 1));
@@ -53,7 +53,7 @@ NumbersPtr merge_passes(const GstDvObjectsMeta* from, GstDvObjectsMeta* to) {
     const GstDvPass* pass = pass_at(from->passes, i);
     const gchar* name = pass->network ? pass->network : "";
     gint place = GPOINTER_TO_INT(g_hash_table_lookup(newest.get(), name)) - 1;
-    // Two networks of the same name are two passes, unless this pass was copied before.
+    // Passes of the same name are separate passes, unless this pass was copied before.
     if (place < static_cast<gint>(i)) {
       g_ptr_array_add(to->passes, gst_dv_pass_copy(pass));
       place = static_cast<gint>(to->passes->len) - 1;
@@ -72,7 +72,7 @@ TablePtr ids_of(const GstDvObjectsMeta* meta) {
   return ids;
 }
 
-// Objects whose parent was removed are parts of nothing.
+// Makes parts of removed objects independent objects.
 void forget_missing_parents(GstDvObjectsMeta* meta) {
   const TablePtr ids = ids_of(meta);
   for (guint i = 0; i < meta->objects->len; ++i) {
@@ -83,8 +83,8 @@ void forget_missing_parents(GstDvObjectsMeta* meta) {
   }
 }
 
-// Adds the contents of `from`, with boxes placed by `place`, which returns false for objects to
-// drop. An object that `to` already has, because metas were copied twice, is not added again.
+// Adds the contents of `from`. `place` moves a box, or returns false to drop its object. An object
+// that `to` already has, because metas were copied twice, is not added again.
 template <typename Place>
 void merge(const GstDvObjectsMeta* from, GstDvObjectsMeta* to, Place place) {
   const TablePtr there = ids_of(to);

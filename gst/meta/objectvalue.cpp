@@ -38,11 +38,11 @@ Kind kind_of(const GstDvObject& object) {
     case GST_DV_OBJECT_ATTRIBUTES:
       return Kind::kAttributes;
   }
-  return Kind::kDetection;  // fields of a meta are anybody's to set
+  return Kind::kDetection;  // any element may set the fields of a meta
 }
 
-// The frame keeps its masks as long as it lives, so that they are copied: the decoder's memory is
-// for the next frame. They may be as large as frames, and be refused.
+// Copies the mask: the frame keeps it for its lifetime, and the decoder reuses its own memory. A
+// mask may be as large as a frame, so its allocation may fail.
 void write_mask(const objects::Mask& mask, GstDvObject* object) {
   if (!mask.there()) return;
   const gsize size = mask.cells.size();
@@ -138,7 +138,7 @@ void read_network(const GstDvObject& object, const GstDvObjectsMeta* meta, std::
 }  // namespace
 
 GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta) {
-  // All members, so that a new one is not forgotten here.
+  // Names all members, so that the compiler asks for a new one.
   const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
                region, region_name, network, outline, points, skeleton, mask, text, text_format,
                embedding, numbers] = found;
@@ -175,7 +175,7 @@ bool write_attributes(const objects::Object& found, GstDvObject* object) {
 void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsigned details,
                  objects::Object* value) {
   value->reset();
-  // All members, so that a new one is not forgotten here.
+  // Names all members, so that the compiler asks for a new one.
   auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted, region,
          region_name, network, outline, points, skeleton, mask, text, text_format, embedding,
          numbers] = *value;

@@ -38,7 +38,7 @@ std::string OutputDecoder::describe() const {
 void OutputDecoder::set_nms_threshold(float threshold) {
   if (threshold == nms_threshold_) return;
   nms_threshold_ = threshold;
-  decoder_.reset();  // another one is made for the next outputs
+  decoder_.reset();  // the next outputs create another one
 }
 
 void OutputDecoder::set_library(std::shared_ptr<const decode::CustomDecoders> library) {
@@ -46,7 +46,7 @@ void OutputDecoder::set_library(std::shared_ptr<const decode::CustomDecoders> li
   decoder_.reset();
 }
 
-// Anybody may write a meta, so its fields are checked with every frame.
+// Checks the fields of each meta, because any element may have written it.
 Status OutputDecoder::read(const GstDvTensorMeta& outputs) {
   read_.clear();
   if (outputs.num_tensors > 0 && !outputs.tensors) {
@@ -79,7 +79,7 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
   const gchar* name = gst_dv_network_info_get_decoder(network_.get());
   if (!*name) {
     const gchar* network = gst_dv_network_info_get_name(network_.get());
-    // A library of generated sources is called as its file.
+    // The network of a library of generated sources is named after its file.
     const char* remedy = g_str_has_suffix(network, ".so")
                              ? "name one in DVNN_NETWORK()'s second argument"
                              : "convert it with --preset or --decoder";
@@ -101,8 +101,8 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
     return decoder.error().within(std::string("network '") +
                                   gst_dv_network_info_get_name(network_.get()) + "'");
   }
-  // Each object gets a copy of its label, within the number and length that a network file may
-  // have.
+  // Labels are cut to the number and length that a network file may have, because each object gets
+  // a copy of its label.
   const gchar* const* labels = gst_dv_network_info_get_labels(network_.get());
   for (; labels && *labels && labels_.size() < network::kMaxListEntries; ++labels) {
     const std::string label(*labels, strnlen(*labels, network::kMaxNameBytes + 1));
@@ -113,7 +113,7 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
 }
 
 Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
-  // Mapped for this call, in memory that stays.
+  // Maps the outputs for this call, in lists that keep their memory.
   struct Unmapped {
     std::vector<BufferMap>* maps;
     std::vector<std::vector<uint8_t>>* aligned;
@@ -128,7 +128,7 @@ Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
       return Error{ErrorCode::kDevice, "an output's memory cannot be mapped"};
     }
     const uint8_t* data = map.data();
-    // Decoders read numbers where they lie, and memory of others may begin anywhere.
+    // Decoders need aligned numbers, and another element's memory may begin anywhere.
     if (reinterpret_cast<uintptr_t>(data) % element_size(outputs_[i].desc.type) != 0) {
       data = aligned_.emplace_back(data, data + needed).data();
     }
@@ -154,7 +154,7 @@ Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
     map.input = {static_cast<double>(outputs.input_width),
                  static_cast<double>(outputs.input_height)};
     map.clip = {0, 0, frame.width, frame.height};
-    // The network has not seen what is beside its region.
+    // Boxes are cut at the region's edges, because the network has not seen beyond them.
     const bool beyond = refining_ && outputs.region_kind == GST_DV_REGION_OBJECT;
     if (outputs.region_kind != GST_DV_REGION_FRAME && !beyond) {
       map.clip = {outputs.x0, outputs.y0, outputs.x1, outputs.y1};

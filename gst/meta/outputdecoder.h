@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the outputs on a frame into objects in the frame. For one thread at a time.
+// Decodes the outputs on a frame into objects in frame pixels. For one thread at a time.
 #pragma once
 
 #include <memory>
@@ -17,25 +17,24 @@
 
 namespace dvnn::gst {
 
-/// Holds the decoder of the network that the last outputs came from, and makes another one where
-/// outputs of another network or of other shapes come.
+/// Keeps the decoder of the last outputs' network, and replaces it when outputs of another network
+/// or other shapes come.
 class OutputDecoder {
  public:
-  /// Appends to `objects` what the outputs hold with confidence >= `threshold`: best first,
-  /// labelled, in pixels of a frame of size `frame`, and cut at its edges. On failure `topic` says
-  /// what the error is about.
+  /// Appends to `objects` those with a confidence of at least `threshold`: best first, labelled, in
+  /// pixels of a frame of size `frame`, and cut at its edges. On failure, `topic` is set to the
+  /// error's topic.
   Status decode(const GstDvTensorMeta& outputs, float threshold, const image::Size& frame,
                 objects::Objects* objects, Topic* topic);
-  /// Lets boxes reach beyond the region of an object that they were found in, up to the frame's
-  /// edges: those of networks that correct a box do.
+  /// Lets boxes reach beyond the object's region that they were found in, up to the frame's edges,
+  /// for networks that correct a box.
   void set_refining(bool refining) { refining_ = refining; }
-  /// Sets how much of their union two boxes may share, instead of what the network says; below 0:
-  /// as the network says. Decoders that suppress nothing do not mind.
+  /// Sets the overlap (IoU) above which suppression drops the weaker box; below 0: the network's
+  /// own. Decoders without suppression ignore it.
   void set_nms_threshold(float threshold);
-  /// Sets the users' library of decoders; null: the library that the network names.
+  /// Sets the user's library of decoders; null: the library that the network names.
   void set_library(std::shared_ptr<const decode::CustomDecoders> library);
-  /// The kind that the last outputs' decoder finds, detections or classes; nothing without a
-  /// decoder.
+  /// Returns the kind of object that the last decoder finds, or nothing without a decoder.
   std::optional<objects::Kind> kind() const {
     return decoder_ ? std::optional<objects::Kind>(decoder_->kind()) : std::nullopt;
   }
@@ -44,7 +43,7 @@ class OutputDecoder {
   void reset();
 
  private:
-  // An output as the decoder was made for it.
+  // An output that the decoder was created for.
   struct Output {
     GQuark id;
     TensorDesc desc;
@@ -56,9 +55,9 @@ class OutputDecoder {
   Status run(const GstDvTensorMeta& outputs, float threshold);
 
   NetworkInfoPtr network_;
-  std::vector<Output> outputs_, read_;         // those of the decoder, and those that came
-  std::vector<BufferMap> maps_;                // while the decoder runs
-  std::vector<std::vector<uint8_t>> aligned_;  // the same: copies of what begins between numbers
+  std::vector<Output> outputs_, read_;         // the decoder's outputs; the outputs on the frame
+  std::vector<BufferMap> maps_;                // valid while the decoder runs
+  std::vector<std::vector<uint8_t>> aligned_;  // aligned copies, valid while the decoder runs
   std::vector<ConstTensorView> views_;
   std::vector<std::string> labels_;
   std::shared_ptr<const decode::CustomDecoders> library_;

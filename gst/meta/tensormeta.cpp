@@ -30,8 +30,8 @@ static void gst_dv_tensor_meta_free(GstMeta* meta, GstBuffer*) {
   g_clear_pointer(&self->network, gst_dv_network_info_unref);
 }
 
-// Outputs no longer depend on the pixels. A frame that is copied, converted or scaled keeps them by
-// reference, as long as the position of its pixels in the network's input is known.
+// Outputs do not depend on the pixels any more: a frame that is copied, converted or scaled keeps
+// them by reference, as long as its pixels' places in the network's input are known.
 static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
                                              gpointer data) {
   const GstDvTensorMeta* from = reinterpret_cast<GstDvTensorMeta*>(meta);
@@ -65,7 +65,7 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
   copy->input_width = from->input_width;
   copy->input_height = from->input_height;
   copy->region = from->region;
-  // Not by assignment: anybody's number may be none of the enumeration's.
+  // By memcpy, because a value outside the enumeration must not be read as one.
   std::memcpy(&copy->region_kind, &from->region_kind, sizeof copy->region_kind);
   copy->region_name = from->region_name;
   copy->object = from->object;

@@ -15,7 +15,7 @@ namespace {
 
 struct ViewMeta {
   GstMeta meta;
-  FrameView view;  // in place: C code makes and frees metas, and cannot be told of exceptions
+  FrameView view;  // in place: C code makes and frees metas, and exceptions cannot pass through it
 };
 
 GType view_meta_api() {
@@ -36,8 +36,8 @@ void view_meta_free(GstMeta* meta, GstBuffer*) {
 
 static_assert(std::is_nothrow_copy_assignable_v<FrameView>, "views are copied where C calls");
 
-// The regions in the changed frame, but for those of which nothing is left; false if there is no
-// memory for them.
+// Moves the regions to the changed frame and drops those with nothing left. False if memory ran
+// out.
 bool follow_regions(const FrameChange& change, FrameView* view) {
   return guarded("a frame's regions",
                  [&]() -> Status {
@@ -63,7 +63,7 @@ gboolean view_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark ty
       view.regions.reset();
       view.verdict = Verdict::kPass;
     }
-    // If nothing of the region is left, the network has nothing to look at.
+    // With nothing of the region left, there is nothing to infer.
     if (!view.view.follow(change->transform, change->from, change->to)) {
       view.view.region = {};
       view.verdict = Verdict::kPass;

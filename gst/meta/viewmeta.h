@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says how a frame is looked at, as dvconvert was told: a fact about the frame, which every copy of
-// it carries, and which is scaled, cropped and turned with it as far as GStreamer tells metas. It
-// is addressed to the next dvinfer, which takes it off.
+// dvconvert's settings for a frame: which part the network is shown, and how. Every copy of the
+// frame carries them, and they are scaled, cropped and turned with it as far as GStreamer tells
+// metas. The next dvinfer uses and removes them.
 #pragma once
 
 #include <gst/gst.h>
@@ -16,7 +16,7 @@
 
 namespace dvnn::gst {
 
-/// A region of a frame, and what it is.
+/// A region of a frame, and where it comes from (RegionTag).
 struct RegionView {
   image::View view;
   RegionTag tag;
@@ -25,16 +25,17 @@ using RegionViews = std::vector<RegionView>;
 
 struct FrameView {
   image::View view;
-  // The regions of a frame that is looked at as a list, perhaps an empty one; `view` does not count
-  // then.
+  // The frame's list of regions, which may be empty; null: no list, and `view` counts. `view` is
+  // ignored if there is a list.
   std::shared_ptr<const RegionViews> regions;
-  std::optional<Verdict> verdict;  // what dvconvert was told about inference of the frame
+  std::optional<Verdict>
+      verdict;  // the decision whether the frame is inferred, if dvconvert was told
 };
 
 /// Attaches `view` to a writable frame; it replaces an existing one.
 void set_frame_view(GstBuffer* frame, const FrameView& view);
 std::optional<FrameView> get_frame_view(GstBuffer* frame);
-/// Takes it off a writable frame.
+/// Removes the view from a writable frame.
 void remove_frame_view(GstBuffer* frame);
 
 }  // namespace dvnn::gst

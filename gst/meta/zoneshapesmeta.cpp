@@ -12,7 +12,7 @@ namespace {
 
 struct ZoneShapesMeta {
   GstMeta meta;
-  ZoneShapes shapes;  // in place, as C code makes and frees metas
+  ZoneShapes shapes;  // in place, because C code makes and frees metas
 };
 
 ZoneShapesMeta* own(GstMeta* meta) {
@@ -32,14 +32,14 @@ ZoneShapes moved(const std::vector<ZoneShape>& shapes, const image::Transform& t
   auto changed = std::make_shared<std::vector<ZoneShape>>(shapes);
   for (ZoneShape& shape : *changed) {
     for (auto& [x, y] : shape.points) transform.apply(&x, &y);
-    // A mirror moves the right side of a line to its left, unless the line is walked the other way.
+    // A mirror swaps the two sides of a line; walking it the other way swaps them back.
     const bool mirrors = (transform.scale_x * transform.scale_y < 0) != transform.swap_xy;
     if (mirrors) std::reverse(shape.points.begin(), shape.points.end());
   }
   return changed;
 }
 
-// Called by C: without memory the frame goes on without shapes.
+// Called by C. Without memory, the frame goes on without shapes.
 gboolean zone_shapes_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
                                gpointer data) {
   const ZoneShapes& shapes = own(meta)->shapes;
@@ -76,7 +76,7 @@ void register_zone_shapes() {
 }
 
 void add_zone_shapes(GstBuffer* frame, const ZoneShapes& shapes) {
-  // Shapes that the copy has already are attached once.
+  // Shapes that the frame already has are not attached again.
   gpointer state = nullptr;
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_info()->api)) {
     if (own(meta)->shapes == shapes) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The areas and lines that dvzones watched in a frame, in the frame's pixels, for what draws them.
-// They follow the frame when it is scaled, cropped or turned, as far as GStreamer tells metas;
-// where it does not tell, they are dropped.
+// The areas and lines that dvzones watched in a frame, in frame pixels, for elements that draw
+// them. They follow the frame when it is scaled, cropped or turned, as far as GStreamer tells
+// metas; otherwise they are dropped.
 #pragma once
 
 #include <gst/gst.h>
@@ -17,20 +17,20 @@ struct ZoneShape {
   std::string name;
   bool is_line = false;
   std::vector<std::pair<double, double>> points;
-  guint64 inside = 0;                 // of areas
-  guint64 forward = 0, backward = 0;  // of lines
+  guint64 inside = 0;                 // objects inside an area
+  guint64 forward = 0, backward = 0;  // crossings of a line in each direction
 };
 
-/// Frames share them while nothing changes.
+/// Shapes, shared by frames while nothing changes.
 using ZoneShapes = std::shared_ptr<const std::vector<ZoneShape>>;
 
-/// Makes the meta known to GStreamer, and is called before all else. The plugins of dvzones, which
-/// attaches it, and of dvoverlay, which draws it, both do so as they are loaded, which GStreamer
-/// does one at a time: the first one's is used by both.
+/// Registers the meta; call it before the other functions. dvzones's plugin, which attaches the
+/// meta, and dvoverlay's, which draws it, both call it when they are loaded, one at a time. Both
+/// use the meta that the first one registered.
 void register_zone_shapes();
-/// Attaches shapes, which are not null, to a writable frame, beside those of other elements.
+/// Attaches shapes (not null) to a writable frame, beside those of other elements.
 void add_zone_shapes(GstBuffer* frame, const ZoneShapes& shapes);
-/// All that the frame has.
+/// Returns the shapes of all elements.
 std::vector<ZoneShapes> get_zone_shapes(GstBuffer* frame);
 
 }  // namespace dvnn::gst

@@ -21,7 +21,7 @@ using Relations = GstAnalyticsRelationMeta;
 struct Scratch {
   std::vector<gfloat> levels;
   std::vector<GQuark> labels;
-  std::vector<std::pair<guint64, guint>> entries;  // by the object's id
+  std::vector<std::pair<guint64, guint>> entries;  // entry of each object, by the object's id
 };
 
 Scratch& scratch() {
@@ -65,7 +65,7 @@ void add_detection(Relations* meta, GstDvObject* object) {
   object->analytics_id = added ? entry.id + 1 : 0;
 }
 
-// Returns whether two classes answer the same question.
+// Returns whether two classes belong to one classification: same network, parent and box.
 bool belong_together(const GstDvObject& a, const GstDvObject& b) {
   return b.kind == GST_DV_OBJECT_CLASSIFICATION && a.network == b.network && a.parent == b.parent &&
          a.x0 == b.x0 && a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
@@ -95,7 +95,7 @@ void add_classification(Relations* meta, GstDvObjectsMeta* objects, guint first)
 }
 
 #if GST_CHECK_VERSION(1, 26, 0)
-// Adds a map of classes: the regions' ids are the classes that it has.
+// Adds a map of classes as a segmentation. Its region ids are the classes in the map.
 void add_segmentation(Relations* meta, GstDvObject* object) {
   gdouble x0 = 0, y0 = 0, x1 = 0, y1 = 0;
   guint width = 0, height = 0;
@@ -122,7 +122,7 @@ void add_segmentation(Relations* meta, GstDvObject* object) {
 }
 #endif
 
-// Beside what others have said of the two.
+// Adds a relation between two entries, beside those that others have set.
 void relate(Relations* meta, guint from, GstAnalyticsRelTypes how, guint to) {
   const guint before = gst_analytics_relation_meta_get_relation(meta, from, to);
   gst_analytics_relation_meta_set_relation(meta, static_cast<GstAnalyticsRelTypes>(before | how),
@@ -164,8 +164,8 @@ void add_parent(Relations* meta, const GstDvObject& part, guint part_entry, guin
   }
 }
 
-// Only our meta tells of an object without a position, because a detection is a rectangle, and of
-// kinds that upstream has no entry for.
+// Returns whether upstream has an entry for the object. An object without a position has none,
+// because a detection is a rectangle.
 bool can_export(const GstDvObject& object) {
   if (is_detection(object)) return gst_dv_object_has_box(&object);
 #if GST_CHECK_VERSION(1, 26, 0)
@@ -176,13 +176,13 @@ bool can_export(const GstDvObject& object) {
 
 }  // namespace
 
-// Entries are handles of two words. Functions of GStreamer 1.24 want them writable.
+// `entry` is passed by value, because functions of GStreamer 1.24 want it writable.
 bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object) {
   if (object.analytics_id != entry.id + 1) return false;
   const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&entry);
-  // The confidence tells our entry from one with the same number and class that another element has
-  // written, in case the meta was taken off and created anew. Boxes do not tell, because ours and
-  // theirs are scaled by different rules.
+  // The confidence distinguishes our entry from another element's with the same number and class,
+  // if the meta was removed and created anew. Boxes do not: ours and theirs are scaled by different
+  // rules.
   if (is_detection(object)) {
     gfloat confidence = -1;
     return type == gst_analytics_od_mtd_get_mtd_type() &&

@@ -12,7 +12,7 @@ namespace {
 
 using Relations = GstAnalyticsRelationMeta;
 
-// The exports of the frame's objects, by the entry that each says to be its own.
+// Exported objects, by their entry's id.
 using Exports = std::unordered_map<guint, const GstDvObject*>;
 
 Exports exports_on(GstBuffer* frame) {
@@ -31,7 +31,7 @@ bool is_export(GstAnalyticsMtd entry, const Exports& exports) {
   return object != exports.end() && is_entry_of(entry, *object->second);
 }
 
-// The first entry of `type` that `entry` has this relation to.
+// Finds the first entry of `type` that `entry` has this relation to.
 bool find_related(Relations* meta, guint entry, GstAnalyticsRelTypes relation,
                   GstAnalyticsMtdType type, GstAnalyticsMtd* related) {
   gpointer state = nullptr;
@@ -39,7 +39,7 @@ bool find_related(Relations* meta, guint entry, GstAnalyticsRelTypes relation,
                                                         related);
 }
 
-// Reads the likeliest class. Anybody may have written the entry, which may have no class.
+// Reads the likeliest class. Entries of other elements may have no class.
 void read_class(GstAnalyticsClsMtd entry, AnalyticsObject* object) {
   const gsize count = gst_analytics_cls_mtd_get_length(&entry);
   bool any = false;
@@ -82,7 +82,7 @@ guint64 read_track(Relations* meta, guint entry) {
   return tracked ? id : 0;
 }
 
-// Returns whether the class belongs to some detection; writers relate the two from either end.
+// Returns whether the class belongs to a detection; the relation may start from either end.
 bool is_of_a_detection(Relations* meta, guint entry) {
   GstAnalyticsMtd other;
   gpointer state = nullptr;

@@ -15,16 +15,16 @@ namespace dvnn::gst {
 struct AnalyticsObject {
   guint entry = 0;  // its id in the meta
   bool is_detection = true;
-  GQuark label = 0;      // the detection's type or, where it has none, its class; 0: none
-  float confidence = 0;  // of the same
-  image::Corners box;    // of a detection, in frame pixels; a rotated one's bounding box
-  bool is_part = false;  // of the object `whole`
+  GQuark label = 0;      // the detection's type or, without one, its class; 0: none
+  float confidence = 0;  // of the detection or the class
+  image::Corners box;    // of a detection, in frame pixels; around a rotated one
+  bool is_part = false;  // whether it is part of the object `whole`
   guint whole = 0;
   guint64 track_id = 0;  // 0: nothing tracks it
 };
 
-/// Reads at most `limit` of what others have attached to a frame, in the order of the meta. Entries
-/// that are exports of the frame's own objects are left out: they are in the objects meta.
+/// Reads up to `limit` entries of other elements, in the meta's order. Entries that are exports of
+/// the frame's own objects are left out.
 std::vector<AnalyticsObject> read_analytics(GstBuffer* frame, size_t limit);
 
 }  // namespace dvnn::gst

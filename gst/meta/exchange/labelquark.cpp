@@ -8,7 +8,7 @@ namespace dvnn::gst {
 namespace {
 
 constexpr size_t kMaxLabelLength = 256;
-constexpr int kMaxLabels = 65536;  // as many as a network file has
+constexpr int kMaxLabels = 65536;  // the number of labels that a network file may have
 
 }  // namespace
 

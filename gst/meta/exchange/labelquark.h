@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels as quarks, which metas of others name classes by.
+// Labels as quarks, by which GstAnalytics and regions of interest name classes.
 #pragma once
 
 #include <gst/gst.h>
 
 namespace dvnn::gst {
 
-/// The quark of a label. Quarks stay for ever, and a stream of labels must not fill the memory
-/// by them: a long label, and a new one beyond many, is "object".
+/// Returns the quark of a label. Quarks are never freed, so labels must not create any number of
+/// them: long labels, and new ones beyond a limit, share the quark "object".
 GQuark label_quark(const gchar* label);
 
-/// True if label_quark() may have given `label` this quark.
+/// Returns whether label_quark() may have given `label` this quark.
 bool is_quark_of(GQuark quark, const gchar* label);
 
 }  // namespace dvnn::gst

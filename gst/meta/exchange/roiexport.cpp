@@ -9,7 +9,7 @@
 namespace dvnn::gst {
 namespace {
 
-// Boxes may come from anywhere; regions have 32 bits.
+// Boxes may have any coordinates; regions of interest have 32 bits.
 guint to_pixels(gdouble edge) {
   return static_cast<guint>(std::clamp(edge, 0.0, static_cast<gdouble>(G_MAXINT)));
 }
@@ -26,7 +26,7 @@ gint roi_id(guint64 object_id) {
 }
 
 void export_roi(const GstDvObject& object, GstBuffer* frame) {
-  // A map of classes is no region.
+  // Maps of classes are not exported.
   if (!gst_dv_object_has_box(&object) || object.kind == GST_DV_OBJECT_SEGMENTATION) return;
   const guint x = to_pixels(std::floor(object.x0)), y = to_pixels(std::floor(object.y0));
   GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta_id(

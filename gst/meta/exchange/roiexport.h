@@ -8,26 +8,26 @@
 
 namespace dvnn::gst {
 
-/// The id of an object's region: the object's own, in the 31 bits that a region has for it.
+/// Returns the id of an object's region: the object's own, cut to the 31 bits of a region's id.
 gint roi_id(guint64 object_id);
 
-/// Adds a region of interest to a writable frame: its type is the object's label (or "object":
-/// types are never freed, so long labels, and new ones beyond many, are none), and a structure
-/// "detection" or "classification" holds label, confidence, class-id and the exact box. Objects
-/// without a place have no region.
+/// Adds a region of interest to a writable frame. Its type is the object's label, or "object" for
+/// long labels and new ones beyond a limit, because types are never freed. A structure "detection"
+/// or "classification" holds label, confidence, class-id and the exact box. Objects without a box
+/// get no region.
 void export_roi(const GstDvObject& object, GstBuffer* frame);
 
-/// Writes an object's track into its region: `track-id` beside the confidence, and the structure
-/// "object_id" with the integer `id`, by which DL Streamer's elements know tracks.
+/// Writes an object's track into its region: `track-id` beside the confidence, and a structure
+/// "object_id" with the integer `id`, which DL Streamer's elements read.
 void export_track(const GstDvObject& object, GstVideoRegionOfInterestMeta* roi);
 
-/// Writes an object's text, which was read after its region was made, into that region.
+/// Writes an object's text into its region, if the text was read after the region was made.
 void export_text(const GstDvObject& object, GstBuffer* frame);
 
 /// Removes an object's region, if there is one.
 void remove_roi(const GstDvObject& object, GstBuffer* frame);
 
-/// True if `roi` is what export_roi() made of `object`, also where it was scaled meanwhile.
+/// Returns whether export_roi() made `roi` from `object`, even if it was scaled since.
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object);
 
 }  // namespace dvnn::gst

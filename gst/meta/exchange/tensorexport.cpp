@@ -14,7 +14,7 @@
 namespace dvnn::gst {
 namespace {
 
-// Decoders have thresholds of their own; below this there is only noise.
+// Decoders apply thresholds of their own; lower confidences are noise.
 constexpr float kLeastConfidence = 0.01f;
 constexpr size_t kMaxDetections = 200;
 
@@ -48,13 +48,13 @@ TensorPtr make_tensor(GQuark id, GstTensorDataType type, const gsize* dims, gsiz
   return tensor;
 }
 
-// Row-major in the order of the network's dims: the one layout that GstTensor can say without
-// telling other dims than the network has.
+// Row-major in the order of the network's dims: the one layout that GstTensor can express with the
+// dims as they are.
 bool is_row_major(const GstDvTensor& tensor) {
   return tensor.layout == GST_DV_TENSOR_LAYOUT_NCHW;
 }
 
-// The same numbers as row-major float32.
+// Copies the tensor as row-major float32.
 Result<BufferPtr> relay(const GstDvTensor& tensor) {
   DVNN_ASSIGN(const TensorDesc desc, tensor_desc(tensor));
   const auto elements = static_cast<gsize>(desc.shape.elements());
@@ -93,7 +93,7 @@ void attach(std::vector<TensorPtr> tensors, GstBuffer* frame) {
   gst_tensor_meta_set(meta, static_cast<guint>(tensors.size()), list);
 }
 
-// A network's outputs are attached completely or not at all.
+// Attaches all outputs of a network, or none.
 Status add_outputs(const GstDvTensorMeta& outputs, TensorExport which, GstBuffer* frame) {
   const bool free_of_cost =
       std::all_of(outputs.tensors, outputs.tensors + outputs.num_tensors, is_row_major);
@@ -107,7 +107,7 @@ Status add_outputs(const GstDvTensorMeta& outputs, TensorExport which, GstBuffer
   return {};
 }
 
-// Makes one of kDetectionTensors with `rows` rows; rows without `values` are zeros.
+// Makes one of kDetectionTensors with `rows` rows; those without `values` are zero.
 Result<TensorPtr> make_detections(DetectionTensorIndex which, gsize rows,
                                   const std::vector<float>& values) {
   const DetectionTensor& tensor = kDetectionTensors[which];
@@ -137,7 +137,7 @@ Status TensorExporter::add_detections(const std::vector<GstDvTensorMeta*>& outpu
     DVNN_TRY(decoder_.decode(*region, kLeastConfidence, frame_size, &found_, &topic));
   }
   if (decoder_.kind() != objects::Kind::kDetection) return {};
-  // The objects of each region are sorted, best first, and all of them together must be.
+  // Each region's objects are sorted, best first; the whole list must be, too.
   found_.sort_from(0);
   std::vector<float> boxes, scores, classes;
   for (const objects::Object& object : found_) {
@@ -150,7 +150,7 @@ Status TensorExporter::add_detections(const std::vector<GstDvTensorMeta*>& outpu
     scores.push_back(object.confidence);
     classes.push_back(static_cast<float>(object.class_id));
   }
-  // A tensor has a row, also where nothing was found.
+  // The tensor has one row even if nothing was found.
   const gsize rows = std::max<gsize>(scores.size(), 1);
   std::vector<TensorPtr> tensors;
   const std::vector<float> count = {static_cast<float>(scores.size())};

@@ -13,16 +13,16 @@
 
 namespace dvnn::gst {
 
-/// The outputs that are attached.
+/// Which outputs are attached as GstTensorMeta.
 enum class TensorExport {
   kNone,
-  kAuto,    // what costs nothing: outputs that lie in memory as GstTensor can say, by reference
-  kAlways,  // all of them as row-major float32, copied where they lie otherwise; and detections
+  kAuto,    // all, by reference, if GstTensor can describe them as they lie in memory
+  kAlways,  // all, as row-major float32 (copied if needed); and detections
 };
 
-/// The tensors that upstream's ssdobjectdetector reads, row-major float32: the number of valid
-/// rows, and for each row its confidence, its class, and its box (top, left, bottom, right;
-/// fractions of the frame). The best come first. Of `rank` dims, 0 stands for the number of rows.
+/// A tensor that upstream's ssdobjectdetector reads, row-major float32. There are four: the number
+/// of valid rows, and for each row its confidence, its class and its box (top, left, bottom, right;
+/// fractions of the frame), best first. `dims` has `rank` numbers; 0 stands for the number of rows.
 struct DetectionTensor {
   const char* id;
   size_t rank;
@@ -48,10 +48,10 @@ constexpr DetectionTensor kDetectionTensors[] = {
 /// For one thread at a time.
 class TensorExporter {
  public:
-  /// Attaches the outputs of `network` that a frame carries as GstDvTensorMeta, one GstTensorMeta
-  /// for each region: ids are the names of the outputs, dims theirs. With kAlways, a network that
-  /// detects also gets the four tensors of an SSD with its decoder at the end, of all regions, as
-  /// upstream's ssdobjectdetector reads them; boxes are fractions of a frame of `frame_size`.
+  /// Attaches the outputs of `network`, which a frame carries as GstDvTensorMeta: one GstTensorMeta
+  /// for each region, with the outputs' names as ids and their dims. With kAlways, a network that
+  /// detects also gets the tensors of kDetectionTensors, for all regions together; boxes are
+  /// fractions of `frame_size`.
   Status run(TensorExport which, const GstDvNetworkInfo* network, const image::Size& frame_size,
              GstBuffer* frame);
   void reset() { decoder_.reset(); }
@@ -64,8 +64,8 @@ class TensorExporter {
   objects::Objects found_;
 };
 
-/// Takes those GstTensorMetas off a frame that refer to memory of `outputs`: what lets go of the
-/// outputs lets go of all of them.
+/// Removes those GstTensorMetas from a frame that share memory with `outputs`, so that no reference
+/// to that memory stays.
 void remove_tensor_exports(const GstDvTensorMeta& outputs, GstBuffer* frame);
 
 }  // namespace dvnn::gst

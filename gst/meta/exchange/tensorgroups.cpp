@@ -26,7 +26,7 @@ CapsPtr strided(const char* id, const std::vector<int>& dims) {
   return caps;
 }
 
-// The tensor that a decoder describes by `wanted`, or null.
+// Returns the attachable tensor that meets a decoder's caps `wanted`, or null.
 const GstCaps* find_tensor(const GValue* wanted, const std::vector<CapsPtr>& attachable) {
   if (!GST_VALUE_HOLDS_CAPS(wanted)) return nullptr;
   for (const CapsPtr& caps : attachable) {
@@ -35,7 +35,7 @@ const GstCaps* find_tensor(const GValue* wanted, const std::vector<CapsPtr>& att
   return nullptr;
 }
 
-// The group as we fill it; false where a tensor is missing. `filled` is an initialised unique list.
+// Fills a group with our tensors; false if one is missing. `filled` is an initialised unique list.
 bool fill_group(const GValue* group, const std::vector<CapsPtr>& attachable, GValue* filled) {
   if (!GST_VALUE_HOLDS_UNIQUE_LIST(group)) return false;
   const guint count = gst_value_unique_list_get_size(group);
@@ -50,7 +50,7 @@ bool fill_group(const GValue* group, const std::vector<CapsPtr>& attachable, GVa
   return count > 0;
 }
 
-// The groups that structure `wanted` names and we fill; null: none.
+// Returns the groups of `wanted` that we can fill; null if there are none.
 StructurePtr fill_groups(const GstStructure* wanted, const std::vector<CapsPtr>& attachable) {
   StructurePtr groups(gst_structure_new_empty("tensorgroups"));
   for (gint i = 0; i < gst_structure_n_fields(wanted); ++i) {

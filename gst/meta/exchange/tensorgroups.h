@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensors that decoders ask for in the field 'tensors' of their caps (GStreamer >= 1.28): a
 // structure 'tensorgroups' whose fields are groups, each a unique list of the 'tensor/strided' caps
-// that the decoder wants on every frame. With an older GStreamer nobody asks, and these functions
-// do nothing.
+// that the decoder wants on every frame. No decoder asks with an older GStreamer, and these
+// functions do nothing there.
 #pragma once
 
 #include <gst/gst.h>
@@ -14,16 +14,15 @@
 
 namespace dvnn::gst {
 
-/// The caps of each tensor that a network with `model` attaches to a frame when it is asked to:
-/// its outputs as row-major float32, and of a network that detects what ssdobjectdetector reads.
-/// A dimension of 0 varies.
+/// Returns the caps of each tensor that dvinfer can attach for `model`: its outputs as row-major
+/// float32 and, if it detects, those that ssdobjectdetector reads. A dimension of 0 varies.
 std::vector<CapsPtr> attachable_tensors(const network::Model& model);
 
-/// Adds to the `caps` of frames the groups that `beyond` asks for and `attachable` fills.
+/// Adds to `caps` of frames those groups of `beyond` that `attachable` fills.
 CapsPtr announce_tensor_groups(CapsPtr caps, const GstCaps* beyond,
                                const std::vector<CapsPtr>& attachable);
 
-/// Removes those groups from the caps `beyond`, because no upstream element needs to bring them.
+/// Removes those groups from the caps `beyond`, because upstream need not bring them.
 CapsPtr without_tensor_groups(CapsPtr beyond, const std::vector<CapsPtr>& attachable);
 
 /// Returns whether caps of frames name groups.

@@ -61,9 +61,9 @@ const GstTensor* find_named(const GstTensorMeta& meta, const std::string& name) 
   return nullptr;
 }
 
-// The network's outputs among a meta's tensors, as the network lists them; empty if they are not
-// there. Ids are the outputs' names. What ran the model may not have known names: then the same
-// tensors in the same order are the network's.
+// Returns the network's outputs among a meta's tensors, in the network's order; empty if they are
+// not all there. Tensors match by id, the output's name. If no id is a name, the same number of
+// tensors with the same numbers of elements match by order.
 Tensors match(const GstTensorMeta& meta, const std::vector<TensorImport::Output>& outputs) {
   Tensors named, placed;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -76,7 +76,7 @@ Tensors match(const GstTensorMeta& meta, const std::vector<TensorImport::Output>
   return same && placed.size() == outputs.size() ? placed : Tensors();
 }
 
-// Sizes are checked where the outputs are decoded (tensordesc.h).
+// Sizes are checked when the outputs are decoded (tensordesc.h).
 Status take(const GstTensor& from, const std::string& name, GstDvTensor* to) {
   const auto type = our_type(from.data_type);
   if (!type) {
@@ -115,7 +115,8 @@ TensorImport::TensorImport(const network::Model& model) : info_(describe_network
   input_height_ = static_cast<guint>(input.h());
 }
 
-// dvinfer has attached the network's outputs both ways: ours knows what the network was shown.
+// Returns whether dvinfer has attached the outputs as GstDvTensorMeta, too, which also says what
+// the network was shown.
 bool TensorImport::has_ours(GstBuffer* frame) const {
   const std::string name = gst_dv_network_info_get_name(info_.get());
   gpointer state = nullptr;

@@ -13,16 +13,15 @@
 
 namespace dvnn::gst {
 
-/// Knows by a network file what tensors mean. Never changed once it is made.
+/// Recognises a network's outputs by its file. Immutable.
 class TensorImport {
  public:
   explicit TensorImport(const network::Model& model);
 
-  /// If a frame carries the network's outputs as GstTensorMeta, attaches them as GstDvTensorMeta,
-  /// without copying, and removes the former. The network is assumed to have seen the whole frame,
-  /// whose size is `frame_size`. Nothing happens if the frame already has outputs of the network's
-  /// name as GstDvTensorMeta. kNotFound if the frame has no such meta; kUnsupported if its metas
-  /// are not the network's outputs.
+  /// Turns the network's outputs on a frame from GstTensorMeta into GstDvTensorMeta, without
+  /// copying. The network is assumed to have seen the whole frame, of size `frame_size`. Does
+  /// nothing if the frame has outputs of the network's name as GstDvTensorMeta. kNotFound if the
+  /// frame has no GstTensorMeta; kUnsupported if none holds the network's outputs.
   Status run(GstBuffer* frame, const image::Size& frame_size) const;
 
   struct Output {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms in which objects are written beside our own meta, for other elements.
+// The metas of other elements in which objects are written beside our own.
 #pragma once
 
 #include "properties.h"
@@ -13,7 +13,7 @@ constexpr guint kDefaultExports = kRegions | kAnalytics;
 constexpr guint kDefaultExports = kRegions;
 #endif
 
-/// The type of properties that choose them.
+/// Returns the flags type of the property `exports`.
 inline GType exports_type() {
   static const GFlagsValue values[] = {{kRegions, "GstVideoRegionOfInterestMeta", "regions"},
 #ifdef DVNN_HAVE_ANALYTICS

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events that dvtrack and dvzones find travel downstream as serialised custom events, before the
-// frame with which they were found: each once, in order, and also at the end of the stream, when no
-// frame comes any more. Copies of frames cannot make two of one, and frames that are dropped take
-// none with them.
+// Sends events that dvtrack and dvzones find downstream, as serialised custom events before the
+// frame with which they were found, or at the end of the stream. Each is sent once and in order,
+// even if frames are doubled or dropped on the way.
 #pragma once
 
 #include <gst/gst.h>
@@ -25,7 +24,7 @@ class FoundEvents {
       gst_pad_push_event(pad_, event.release());
     }
   }
-  /// Downstream takes no event before the end of a flush has reached it.
+  /// Holds events back during a flush, when downstream takes none.
   void hold() { held_ = true; }
   void release() {
     held_ = false;

@@ -14,7 +14,7 @@
 
 namespace dvnn::gst {
 
-/// The text without the spaces around it.
+/// Returns `text` without spaces around it.
 inline std::string trimmed(std::string text) {
   text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
   text.erase(text.find_last_not_of(" \t") + 1);
@@ -44,7 +44,7 @@ inline std::vector<std::string> split_list(const std::string& text) {
   return entries;
 }
 
-/// The text that split_list() makes these entries of, but for spaces around them.
+/// Returns the text that split_list() splits into these entries. Spaces around them are lost.
 inline std::string join_list(const std::vector<std::string>& entries) {
   std::string text;
   for (const std::string& entry : entries) {
@@ -57,8 +57,8 @@ inline std::string join_list(const std::vector<std::string>& entries) {
   return text;
 }
 
-/// A list of labels as two properties of one member: a text with commas, which people type, and an
-/// array, which programs set: NAME and NAME-array, whose strings live for ever.
+/// Adds two properties for one list of labels: NAME, a text with commas, for people to type, and
+/// NAME-array, for programs to set. The strings must live for ever.
 template <typename Settings, typename Owner>
 void add_label_list(std::string Owner::*member, const char* name, const char* array_name,
                     const char* nick, const char* blurb, Properties<Settings>* table) {
@@ -92,14 +92,14 @@ void add_label_list(std::string Owner::*member, const char* name, const char* ar
   table->add(std::move(row));
 }
 
-/// Labels from a property's text.
+/// The labels in a property's text.
 class LabelList {
  public:
   LabelList() = default;
   explicit LabelList(const std::string& text) : text_(text) {
     for (std::string& label : split_list(text)) labels_.insert(std::move(label));
   }
-  /// Reads `text` again if it is not what was read last.
+  /// Reads `text` if it has changed since the last call.
   void set(const std::string& text) {
     if (text != text_) *this = LabelList(text);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the classes of elements with pads or buffers of their own do alike: properties are rows of a
-// table, and the private part goes with the object. Elements are final types, and have a member
-// `priv`. Those that look at objects stand on objectelement.h.
+// Common code of elements that have pads or buffers of their own: properties as rows of a table,
+// and a private part that lives as long as the object. Elements are final types with a member
+// `priv`. Elements that work on objects use objectelement.h instead.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,8 +10,8 @@
 
 namespace dvnn::gst {
 
-/// Returns what `Make` makes; it is made when it is first asked for. Nothing is freed, because
-/// streams may still end while the process does.
+/// Returns the result of `Make`, which is called once. It is never freed, because streams may still
+/// end while the process does.
 template <auto Make>
 const auto& made_once() {
   static const auto* const made = new auto(Make());
@@ -27,22 +27,21 @@ void own_private(GObjectClass* klass) {
   };
 }
 
-/// Returns whether an element prepares on that way: up to READY, and to PAUSED for what was set in
-/// READY.
+/// Returns whether this change prepares the element: to READY, and to PAUSED for properties that
+/// were set in READY.
 inline bool prepares(GstStateChange change) {
   return change == GST_STATE_CHANGE_NULL_TO_READY || change == GST_STATE_CHANGE_READY_TO_PAUSED;
 }
 
-/// Goes up only if the settings are right.
+/// Fails a change of state that prepares the element if settings were refused.
 inline GstStateChangeReturn change_state_if_right(GstElement* element, GstStateChange change) {
   if (prepares(change) && !settings_are_right(element)) return GST_STATE_CHANGE_FAILURE;
   auto* parent = GST_ELEMENT_CLASS(g_type_class_peek_parent(G_OBJECT_GET_CLASS(element)));
   return parent->change_state(element, change);
 }
 
-/// Installs the properties of the table that `Rows` returns; their values are `priv->settings`.
-/// Returns the last one's id. What an element does besides, it does in functions of its own, which
-/// it sets afterwards.
+/// Installs the properties of the table that `Rows` returns, whose values are `priv->settings`, and
+/// returns the last id. Vmethods that an element overrides are set afterwards.
 template <typename Element, auto Rows>
 guint own_properties(GObjectClass* klass) {
   GST_ELEMENT_CLASS(klass)->change_state = change_state_if_right;

@@ -15,7 +15,7 @@ struct Instance {
 struct Class {
   GstBaseTransformClass parent;
   const ElementClass* element;
-  guint counts;  // id of that property, after those of the table
+  guint counts;  // id of the property `counts`, which follows those of the table
 };
 
 const Class& class_of(gpointer element) {
@@ -159,7 +159,7 @@ void init_class(gpointer type_class, gpointer data) {
   if (element->adapt) element->adapt(trans_class);
 }
 
-// Within it the type is already the element's own, but pads come from GstBaseTransform's.
+// G_OBJECT_GET_CLASS() already gives the element's class here, but pads come from GstBaseTransform.
 void init_instance(GTypeInstance* instance, gpointer type_class) {
   auto* trans = GST_BASE_TRANSFORM_CAST(instance);
   const ElementClass& element = *static_cast<const Class*>(type_class)->element;
@@ -170,7 +170,7 @@ void init_instance(GTypeInstance* instance, gpointer type_class) {
 
 }  // namespace
 
-// These types are final, so that the parent of an element's class is GstBaseTransform's.
+// Element types are final, so the parent of the object's class is GstBaseTransform.
 GstBaseTransformClass* parent_class_of(gpointer element) {
   return GST_BASE_TRANSFORM_CLASS(g_type_class_peek_parent(G_OBJECT_GET_CLASS(element)));
 }

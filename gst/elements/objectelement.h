@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of elements that look at the objects of frames, or draw them: a GstBaseTransform that
-// works in place, and hands its work to a C++ object. What is alike in all of them is here: the
-// class, its properties, its pads, where exceptions end, and when settings are taken over.
+// The base of elements that work on the objects of frames, or draw them: a GstBaseTransform that
+// works in place and delegates to a C++ object. The common parts are here: class, properties, pads,
+// the end of exceptions, and when settings are taken over.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -14,54 +14,56 @@
 
 namespace dvnn::gst {
 
-/// Caps of elements that do not look at pixels.
+/// Caps of elements that do not read pixels.
 constexpr const char* kAnyVideo = "video/x-raw(ANY)";
 
-/// What gst-inspect-1.0 tells of an element, and what its errors say.
+/// What gst-inspect-1.0 shows of an element, and what its errors begin with.
 struct ElementFacts {
-  const char* type;       // of the GObject: "GstDvZones"
+  const char* type;       // the GObject type: "GstDvZones"
   const char* name;       // in pipelines: "dvzones"
   const char* long_name;  // "DV zones and lines"
   const char* klass;      // "Filter/Analyzer/Video"
   const char* description;
-  const char* fault;  // begins errors about a frame: "the objects cannot be drawn"
+  const char* fault;  // begins errors about frames: "the objects cannot be drawn"
   const char* sink_caps = kAnyVideo;
   const char* src_caps = kAnyVideo;
-  const char* counts = nullptr;  // about the property of this name, which reads counts(); or null
-  bool passthrough = false;      // frames stay as they are: those that others hold need no copy
+  const char* counts = nullptr;  // blurb of the property `counts`; null: it has none
+  bool passthrough = false;      // frames pass unchanged, so shared ones are not copied
 };
 
-/// The work of one element. An exception becomes an error of the element, wherever it is thrown.
+/// The work of one element. Exceptions become errors of the element.
 class ObjectElement {
  public:
   explicit ObjectElement(GstBaseTransform* element) : element_(element) {}
   virtual ~ObjectElement() = default;
 
-  /// The values of the properties, which are under the object lock.
+  /// Returns the values of the properties. Under the object lock.
   virtual gpointer settings() = 0;
-  /// Opens what takes time or may fail: on the way to READY, and to PAUSED for what was set in
-  /// READY. False: it has posted an error. close() is on the way to NULL.
+  /// Opens files and whatever takes time or may fail: on the way to READY, and to PAUSED for
+  /// properties that were set in READY. On failure it posts an error and returns false. close() is
+  /// called on the way to NULL.
   virtual bool open() { return true; }
   virtual void close() {}
   virtual void start() {}
   virtual void stop() {}
-  /// The element is about to leave PAUSED; its streaming thread may still be at work.
+  /// Called before PAUSED is left; the streaming thread may still be at work.
   virtual void leave_paused() {}
 
-  /// Answers a query that comes from the other side of that pad; false: it goes on. Any thread.
+  /// Answers a query that comes from the side of that pad's peer; false: it is passed on. Any
+  /// thread.
   virtual bool answer(GstPadDirection, GstQuery*) { return false; }
 
   // Streaming thread.
   virtual bool set_caps(GstCaps* in, GstCaps* out) = 0;
   virtual GstFlowReturn frame(GstBuffer* frame) = 0;
-  /// An event has come, and has passed the element.
+  /// Called before an event is passed on; event_passed(), after it.
   virtual void event(GstEvent*) {}
   virtual void event_passed() {}
 
-  /// A property was set, from any thread.
+  /// Notes that a property was set. Any thread.
   void note_change() { changed_ = true; }
 
-  /// What the property `counts` has.
+  /// Returns the value of the property `counts`.
   virtual StructurePtr counts() { return nullptr; }
 
  protected:
@@ -72,13 +74,13 @@ class ObjectElement {
     gst_element_post_message(element(), gst_message_new_element(GST_OBJECT_CAST(element_), fields));
   }
 
-  std::atomic<bool> changed_{true};  // since settings were taken over
+  std::atomic<bool> changed_{true};  // whether a property was set since settings were taken over
 
  private:
   GstBaseTransform* const element_;
 };
 
-/// One whose properties are members of `Settings`.
+/// An element whose properties are members of `Settings`.
 template <typename Settings>
 class ElementWithSettings : public ObjectElement {
  public:
@@ -86,20 +88,20 @@ class ElementWithSettings : public ObjectElement {
   gpointer settings() final { return &set_; }
 
  protected:
-  /// Takes over what has been set until now: for a frame, or an event. Texts of settings may be
-  /// long, and are copied only where one was set.
+  /// Takes over the properties for a frame or an event. They are copied only if one was set,
+  /// because texts may be long.
   const Settings& take_settings() {
     if (!changed_.exchange(false)) return current_;
     const ObjectLock lock(transform());
     current_ = set_;
     return current_;
   }
-  /// What is set at this moment; any thread.
+  /// Returns the properties as they are now. Any thread.
   Settings now() const {
     const ObjectLock lock(transform());
     return set_;
   }
-  /// What was taken over last. Streaming thread, or while there is none.
+  /// Returns the settings that were taken over last. Streaming thread, or while it does not run.
   const Settings& current() const { return current_; }
 
  private:
@@ -107,7 +109,7 @@ class ElementWithSettings : public ObjectElement {
   Settings current_;
 };
 
-/// What an element's type is made of.
+/// Everything that an element's type needs.
 struct ElementClass {
   ElementFacts facts;
   const PropertyTable& (*properties)();
@@ -121,16 +123,16 @@ ObjectElement* create_element(GstBaseTransform* element) {
   return new Body(element);
 }
 
-/// The same table of properties at each call.
+/// Returns the table of properties, which is made once.
 template <auto Rows>
 const PropertyTable& properties_of() {
   return made_once<Rows>();
 }
 
-/// Registers the element's type, and the element with the plugin. The class lives for ever.
+/// Registers the element's type and the element. `element` must live for ever.
 bool register_element(GstPlugin* plugin, const ElementClass& element);
 
-/// GstBaseTransform's own vmethods, for those that an element has changed.
+/// Returns GstBaseTransform's class, whose vmethods an overriding element may call.
 GstBaseTransformClass* parent_class_of(gpointer element);
 
 }  // namespace dvnn::gst

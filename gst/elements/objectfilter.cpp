@@ -44,7 +44,7 @@ float ObjectFilter::least_threshold() const {
 bool ObjectFilter::is_wanted(const objects::Object& object, const image::Size& frame) const {
   const bool maps =
       object.kind == objects::Kind::kSegmentation || object.kind == objects::Kind::kAttributes;
-  // Objects of the whole picture belong to no class.
+  // Objects about the whole picture have no class.
   if (!maps) {
     const auto own = thresholds_.find(object.label);
     const float threshold = own == thresholds_.end() ? settings_.threshold : own->second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses which of the objects that a network found dvdecode keeps, and what they are called.
+// Chooses which of the objects that a network found are attached, and names them.
 #pragma once
 
 #include <map>
@@ -17,18 +17,18 @@ namespace dvnn::gst {
 /// Names of classes, shared by copies of the settings.
 using Labels = std::shared_ptr<const std::vector<std::string>>;
 
-/// The settings, as properties have them.
+/// The values of the properties.
 struct FilterSettings {
   float threshold = 0.5f;
   std::string thresholds;
   std::string labels, exclude;
   std::string labels_file;
-  Labels file_labels;                 // what that file says; null: no file
+  Labels file_labels;                 // read from labels_file; null: none
   double min_size = 0, max_size = 0;  // fractions of the frame's height
 };
 
-/// The largest fraction of the frame's height that a box's longer side is worth comparing with:
-/// frames may be wide.
+/// Upper bound of min-size and max-size, which are fractions of the frame's height: frames may be
+/// far wider than high.
 constexpr double kMostBoxSize = 64;
 
 /// Least confidences by label, from "person:0.4,car:0.6". A label may hold colons.
@@ -38,12 +38,12 @@ Result<Thresholds> parse_thresholds(const std::string& text);
 /// For one thread at a time.
 class ObjectFilter {
  public:
-  /// Cheap where nothing has changed.
+  /// Takes over the settings; cheap if none has changed.
   void configure(const FilterSettings& settings);
-  /// The least confidence that any class needs: what the decoder is asked for.
+  /// Returns the least confidence that any class needs, which the decoder gets as its threshold.
   float least_threshold() const;
-  /// Names objects by the file's labels, and removes those that are not wanted. An object's size is
-  /// its box's longer side; only detections have one.
+  /// Names objects by the file's labels, and removes unwanted ones. The size of an object is the
+  /// longer side of its box; only detections have one.
   void apply(const image::Size& frame, objects::Objects* found) const;
 
  private:

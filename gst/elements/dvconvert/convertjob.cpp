@@ -7,7 +7,7 @@
 
 namespace dvnn::gst {
 
-// The tensor of a stream that dvinfer takes, in the form that its caps have.
+// Plans a tensor for a stream that dvinfer takes, in the form that the stream's caps describe.
 static Result<ConvertJob> plan_tensor(const TensorRequest& request, const GstCaps* caps) {
   DVNN_ASSIGN(const auto input, TensorInput::create(caps, request.desc, request.input));
   ConvertJob job;
@@ -15,7 +15,7 @@ static Result<ConvertJob> plan_tensor(const TensorRequest& request, const GstCap
   job.input = request.input;
   job.in_slot = input->is_own();
   if (input->form()->pixels) {
-    // dvinfer makes the network's numbers of the picture's colours.
+    // Pixels leave as they are, because dvinfer normalises them.
     const bool gray = request.input.order == ChannelOrder::kGray;
     job.input.order = gray ? ChannelOrder::kGray : ChannelOrder::kRgb;
     job.input.mean = {{0, 0, 0}};
@@ -36,7 +36,7 @@ static Result<ConvertJob> plan_request(const ConvertSettings& settings,
   }
   const bool can = request.takes_pixels && !stream;
   if (can && settings.backend != Backend::kCpu) {
-    // The device's table has the mean and the scale.
+    // The device's table applies mean and scale.
     job.kind = network::InputKind::kPixels;
     job.target.desc.type = ElementType::kUint8;
     job.input.mean = {{0, 0, 0}};
@@ -52,8 +52,8 @@ static Result<ConvertJob> plan_request(const ConvertSettings& settings,
 static Result<ConvertJob> plan_stream(const ConvertSettings& settings, const GstCaps* caps) {
   ConvertJob job;
   DVNN_ASSIGN(const CapsTensor tensor, parse_tensor_caps(caps));
-  // Downstream of elements that do not forward dvinfer's query, dvinfer's caps still say how it
-  // wants pixels.
+  // If an element between does not forward dvinfer's query, the caps still name the layout that
+  // dvinfer wants.
   ConvertSettings as_asked = settings;
   if (!tensor.layout.empty()) {
     DVNN_ASSIGN(const Layout layout, parse_layout(tensor.layout));
@@ -98,8 +98,8 @@ CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps) {
   return CapsPtr(result);
 }
 
-// The form in which the stream's buffers can be a dvinfer's device memory, if downstream offers it;
-// else the form that downstream likes best.
+// Returns the index of the caps whose buffers can be a dvinfer's device memory, if downstream
+// offers any; else that of downstream's first choice.
 static guint choose_form(const GstCaps* tensors) {
   for (guint i = 0; i < gst_caps_get_size(tensors); ++i) {
     const gchar* layout = gst_structure_get_string(gst_caps_get_structure(tensors, i), "layout");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which tensor dvconvert makes: the one that dvinfer asks for or, for a stream of tensors
-// without a dvinfer, the one of its own settings.
+// Decides which tensor dvconvert makes: the one that a dvinfer asks for or, for a stream of tensors
+// without a dvinfer, the one that its own settings describe.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,21 @@ struct ConvertJob {
   TensorTarget target;
   InputSpec input;
   network::InputKind kind = network::InputKind::kTensor;
-  bool in_slot = true;  // the tensor's bytes are those that the slots of a dvinfer take
+  bool in_slot = true;  // whether the bytes are those of a dvinfer's slots
 };
 
-/// The tensor to be made: a network's, made here or by a device that takes the pixels, or that of a
-/// stream without a dvinfer. `stream` are the caps of a stream of tensors, which must fit, or null
-/// for frames. There is none if neither wants one.
+/// Plans the tensor to make: for a dvinfer, by the CPU or by a device that takes pixels; or,
+/// without a dvinfer, for a stream of tensors. `stream`: fixed caps of a stream of tensors, which
+/// must fit, or null for frames. Nothing if no tensor is wanted.
 Result<std::optional<ConvertJob>> plan_job(const ConvertSettings& settings,
                                            const std::optional<TensorRequest>& request,
                                            const GstCaps* stream);
 
-/// Caps of the other pad of one of this direction and caps: frames pass as they are, or become
-/// tensors of the same rate.
+/// Transforms `caps` of the pad of `direction` into those possible on the other: the same frames,
+/// or tensors at the same rate.
 CapsPtr convert_caps(GstPadDirection direction, const GstCaps* caps);
-/// Completes the caps of a stream of tensors: the frame and the settings decide what downstream
-/// leaves open.
+/// Completes the caps of a stream of tensors: what downstream leaves open follows from the frame
+/// and the settings.
 CapsPtr complete_tensor_caps(const ConvertSettings& settings, const GstCaps* video,
                              CapsPtr tensors);
 

@@ -42,7 +42,7 @@ const GEnumValue kOrders[] = {
     {static_cast<gint>(dvnn::ChannelOrder::kGray), "One channel: luma", "gray"},
     {0, nullptr, nullptr}};
 
-// The values of the public enumeration, and one more.
+// The values of GstDvTensorLayout, and DLHDL.
 const GEnumValue kLayouts[] = {
     {static_cast<gint>(dvnn::Layout::kNchw), "Planes, row by row", "nchw"},
     {static_cast<gint>(dvnn::Layout::kNhwc), "Channels side by side, row by row (DHWC)", "nhwc"},
@@ -53,7 +53,7 @@ const GEnumValue kLayouts[] = {
     {kDlhdl, "Input of MathWorks' deep learning processor, see conv-threads", "dlhdl"},
     {0, nullptr, nullptr}};
 
-// Numbers of a GstValueArray of doubles.
+// Reads a GstValueArray of doubles.
 std::vector<double> numbers(const GValue* value) {
   std::vector<double> list;
   for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
@@ -81,7 +81,7 @@ using dvnn::gst::When;
 
 GParamSpec* number_array(const char* name, const char* nick, const char* blurb, When when) {
   const GParamFlags flags = PropertyTable::flags(when);
-  // Open, as GLib would drop an array with a NaN, and print a line.
+  // An open specification, because GLib would drop an array with a NaN and print a line.
   GParamSpec* number = dvnn::gst::open_spec(
       g_param_spec_double("value", "Value", "A number", -G_MAXDOUBLE, G_MAXDOUBLE, 0, flags));
   return gst_param_spec_array(name, nick, blurb, number, flags);
@@ -112,7 +112,7 @@ Property region_row() {
   return row;
 }
 
-// The row of a property that takes one number for all channels, or one for each of three.
+// A row for a property with one number for all channels, or three.
 Property channels_row(std::vector<float> ConvertSettings::*member, GParamSpec* spec, When when) {
   Property row;
   row.when = when;
@@ -149,7 +149,7 @@ image::View ConvertSettings::view(GstVideoOrientationMethod tagged) const {
   if (pad_color >= 0) view.pad_color = static_cast<uint32_t>(pad_color);
   const GstVideoOrientationMethod used =
       direction == GST_VIDEO_ORIENTATION_AUTO ? tagged : direction;
-  // Ours are in GStreamer's order.
+  // Our first values have GStreamer's order.
   if (used <= GST_VIDEO_ORIENTATION_UR_LL) {
     view.orientation = static_cast<image::Orientation>(used);
   }

@@ -8,30 +8,30 @@
  * writes the finished tensor into the device memory of the dvinfer downstream. The frame itself is
  * passed on as it came; the tensor travels with it.
  *
- * dvinfer says in the ALLOCATION query which tensor its network wants, so nothing needs to be set.
- * What can be: the part of the frame to look at (#GstDvConvert:roi), how it is turned
+ * dvinfer says in the ALLOCATION query which tensor its network wants, so no property needs to be
+ * set. Properties choose the part of the frame to look at (#GstDvConvert:roi), and how it is turned
  * (#GstVideoDirection:video-direction), fitted (#GstDvConvert:resize) and resampled
- * (#GstDvConvert:method). Where a frame carries a #GstVideoCropMeta, the tensor is made of that
- * part alone. Boxes come back in the coordinates of the whole frame, however it was turned.
+ * (#GstDvConvert:method). If a frame carries a #GstVideoCropMeta, the tensor shows that part alone.
+ * Boxes come back in the coordinates of the whole frame, however it was turned.
  *
- * A frame may be looked at as a list of regions (#GstDvConvert:regions): areas of a list, regions
- * of interest that other elements have attached, or tiles. Each is a run of the network of its own,
- * made straight of the frame.
+ * The network may be shown several regions of a frame (#GstDvConvert:regions): areas of a list,
+ * regions of interest of other elements, objects of an earlier network, or tiles. Each region is
+ * converted straight from the frame, and is one run of the network.
  *
- * A device that takes 8-bit pixels through a table gets those, half the bytes, where the result is
- * the same; #GstDvConvert:active-backend tells.
+ * A device that takes 8-bit pixels through a table gets pixels, half the bytes, if the result is
+ * the same; #GstDvConvert:active-backend says whether it does.
  *
- * What was set travels with each frame, too. Where no tensor can be made here (a tee has a branch
- * that takes none, the frame was doubled, the network has no room just now), dvinfer makes it by
- * the same settings, with the same result.
+ * The settings travel with each frame. If no tensor can be made here (one branch of a tee takes
+ * none, the frame was doubled, no slot is free), dvinfer makes it by the same settings, with the
+ * same result.
  *
  * Frames that are not going to be inferred (see #GstDvInfer:when-busy, #GstDvInfer:interval-ms and
  * #GstDvInfer:max-rate) are not converted.
  *
  * ## Streams of tensors
  *
- * Where `other/tensors` caps are asked for, the tensor is the buffer. Its layout and numbers are
- * those of the network if a dvinfer is downstream, else those of the properties.
+ * If downstream asks for `other/tensors` caps, the buffer is the tensor. Its layout and numbers are
+ * those of the network if a dvinfer is downstream, else those that the properties choose.
  *
  * ## Example launch lines
  * |[
@@ -99,14 +99,14 @@ struct GstDvConvertPrivate {
   // Under the object lock.
   ConvertSettings settings;
   dvnn::gst::TaggedDirection tagged;
-  // Any thread sets this, to have the tensor negotiated (again).
+  // Asks for a negotiation of the tensor before the next frame. Any thread.
   std::atomic<bool> renegotiate{false};
   // Streaming thread only.
   bool have_info = false;
   GstVideoInfo info;
-  bool stream = false;                       // tensors leave as buffers
+  bool stream = false;                       // tensors leave instead of frames
   std::optional<TensorRequest> request;      // what a dvinfer downstream wants
-  std::optional<dvnn::gst::ConvertJob> job;  // what follows from that, or from the settings
+  std::optional<dvnn::gst::ConvertJob> job;  // the tensor to make
   dvnn::gst::RegionConverters converters;
   dvnn::gst::RegionChooser chooser;
   dvnn::gst::SlotTaker slots;
@@ -200,7 +200,7 @@ static GstCaps* gst_dv_convert_fixate_caps(GstBaseTransform* trans, GstPadDirect
                                              CapsPtr(other))
           .release();
     });
-    if (!other) return gst_caps_new_empty();  // which cannot be fixed
+    if (!other) return gst_caps_new_empty();  // the negotiation then fails
   }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)
       ->fixate_caps(trans, direction, caps, other);
@@ -224,7 +224,7 @@ static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps
 
 // --- data flow ---------------------------------------------------------------------------------
 
-// Sets the controlled properties to the frame's time before the frame is looked at.
+// Sets the controlled properties to their values at the frame's time.
 static void gst_dv_convert_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
   dvnn::gst::sync_properties(trans, trans->segment, frame);
 }
@@ -234,7 +234,7 @@ static dvnn::image::View gst_dv_convert_view(GstDvConvert* self) {
   return self->priv->settings.view(self->priv->tagged.get());
 }
 
-// Chooses what is looked at, which may differ from frame to frame.
+// Chooses what the network is shown of this frame.
 static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   GstDvConvertPrivate& priv = *self->priv;
   FrameView view;
@@ -248,21 +248,21 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
   priv.chooser.set_room(priv.request ? dvnn::gst::room_for_objects(*priv.request) : 0);
   view.regions = priv.chooser.choose(frame, time, size, view.view);
-  // A frame that an earlier network has not seen gives this one nothing to look at.
+  // If an earlier network has not seen the frame, its objects are unknown, and nothing can be
+  // chosen.
   if (priv.chooser.is_unknown()) view.verdict = Verdict::kPass;
   return view;
 }
 
-// The converter of a region, or of the frame where it is looked at as one.
+// Returns the converter of a region, or of the frame if it has no list of regions.
 static dvnn::Result<FrameConverter*> gst_dv_convert_prepare(GstDvConvert* self, size_t region,
                                                             const dvnn::image::View& view) {
   GstDvConvertPrivate& priv = *self->priv;
   return priv.converters.get(region, priv.info, priv.job->target, priv.job->input, view);
 }
 
-// Writes a region's tensor into a slot, if one is free, and attaches the slot to the frame; false
-// if none is. An error is not reported here: it will recur in dvinfer, whose property on-error says
-// what follows.
+// Converts a region into a slot and attaches the slot to the frame; false if no slot is free. An
+// error is only logged: it will recur in dvinfer, whose property on-error decides what follows.
 static bool gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame, size_t region,
                                      const dvnn::image::View& view) {
   GstDvConvertPrivate& priv = *self->priv;
@@ -286,7 +286,7 @@ static bool gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame, size_
   return true;
 }
 
-// The same for all regions while there are slots; dvinfer fills the others as slots come free.
+// Fills slots for the frame's regions while there are free ones; dvinfer fills the others later.
 static void gst_dv_convert_fill_slots(GstDvConvert* self, GstBuffer* frame, const FrameView& view) {
   if (!view.regions) {
     gst_dv_convert_fill_slot(self, frame, 0, view.view);
@@ -301,8 +301,8 @@ static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame
   GstDvConvertPrivate& priv = *self->priv;
   if (!priv.have_info) return GST_FLOW_NOT_NEGOTIATED;
   FrameView view = gst_dv_convert_choose(self, frame);
-  dvnn::gst::strip_slots(frame);  // an earlier dvconvert's
-  // A frame with nothing to look at does not count as one that is inferred.
+  dvnn::gst::strip_slots(frame);  // left by an earlier dvconvert
+  // A frame with an empty list does not count as inferred.
   if (priv.request && !view.verdict && !(view.regions && view.regions->empty())) {
     const gint64 start = g_get_monotonic_time();
     view.verdict =
@@ -325,7 +325,7 @@ static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuf
                           [&] { return gst_dv_convert_look_at(GST_DV_CONVERT(trans), frame); });
 }
 
-// A stream's buffers are slots, if a dvinfer has any to spare.
+// Returns a buffer of a stream: a slot, if a dvinfer has one to spare, else plain memory.
 static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
   if (priv.request && priv.job->in_slot) {
@@ -348,7 +348,7 @@ static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer
         ->prepare_output_buffer(trans, frame, out);
   }
   if (!priv.job) return GST_FLOW_NOT_NEGOTIATED;
-  // Frames that are not inferred have no tensor that could pass in their place.
+  // A stream has nothing to send for a frame that is not inferred.
   if (priv.request &&
       priv.request->decide(dvnn::gst::running_time(trans->segment, frame)) != Verdict::kInfer) {
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
@@ -395,12 +395,12 @@ static GstFlowReturn gst_dv_convert_transform(GstBaseTransform* trans, GstBuffer
   });
 }
 
-// Streams have buffers of their own: see gst_dv_convert_new_tensor().
+// Streams allocate their own buffers: see gst_dv_convert_new_tensor().
 static gboolean gst_dv_convert_decide_allocation(GstBaseTransform*, GstQuery*) {
   return TRUE;
 }
 
-// Frames end here if tensors leave. Else downstream says which metas it honours.
+// Answers for frames that end here, because tensors leave; else downstream answers.
 static gboolean gst_dv_convert_propose_allocation(GstBaseTransform* trans, GstQuery* decided,
                                                   GstQuery* query) {
   if (!GST_DV_CONVERT(trans)->priv->stream) {
@@ -420,7 +420,8 @@ static gboolean gst_dv_convert_sink_event(GstBaseTransform* trans, GstEvent* eve
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->sink_event(trans, event);
 }
 
-// Downstream asks for it: an element was linked, dvinfer has another network or other slots.
+// Renegotiates if downstream asks for it: an element was linked, or dvinfer has another network or
+// other slots.
 static gboolean gst_dv_convert_src_event(GstBaseTransform* trans, GstEvent* event) {
   const bool request_alone = dvnn::gst::is_request_changed_event(event);
   if (request_alone || GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
@@ -448,7 +449,7 @@ static void gst_dv_convert_set_property(GObject* object, guint id, const GValue*
                                         GParamSpec*) {
   GstDvConvertPrivate& priv = *GST_DV_CONVERT(object)->priv;
   made_once<convert_properties>().set(GST_ELEMENT(object), &priv.settings, id, value);
-  // The view travels with each frame, but which element converts, and into what, is negotiated.
+  // The view travels with each frame; the other settings need a new negotiation.
   if (!made_once<convert_properties>().is_controllable(id)) priv.renegotiate = true;
 }
 

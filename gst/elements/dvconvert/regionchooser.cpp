@@ -13,10 +13,10 @@
 namespace dvnn::gst {
 namespace {
 
-// Others may attach any number of metas.
+// Other elements may attach any number of metas.
 constexpr size_t kMostRegions = 1024;
 
-// The part of a frame that is shown, in pixels of the whole.
+// Returns the part of a frame that its GstVideoCropMeta shows, in pixels of the whole frame.
 image::Corners visible_part(GstBuffer* frame, const image::Size& size) {
   const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(frame);
   if (!crop) return {0, 0, size.width, size.height};
@@ -37,7 +37,7 @@ RegionView region_view(const image::View& how, const image::RelativeRect& part,
 }  // namespace
 
 void RegionChooser::configure(const RegionSettings& settings) {
-  // Most streams have no lists, and settings hold texts.
+  // Skips the copy of the settings' texts for the many streams without regions.
   const bool none = settings.regions == RegionMode::kFrame;
   if (none && settings_.regions == RegionMode::kFrame) return;
   kept_ = settings.of_list == settings_.of_list && settings.of_file == settings_.of_file &&
@@ -87,7 +87,7 @@ void RegionChooser::add_metas(GstBuffer* frame, const image::Corners& visible,
     if (!object.is_detection || views->size() == kMostRegions) continue;
     const gchar* label = g_quark_to_string(object.label);
     if (!types_.has("*") && !types_.has(label ? label : "")) continue;
-    // An element that writes both kinds of metas means one thing by them.
+    // An element that writes both kinds of metas describes the same thing twice.
     const auto part = regions::part_of(object.box, visible);
     const auto is_it = [&](const RegionView& view) { return view.view.region == *part; };
     if (!part || std::any_of(views->begin(), views->end(), is_it)) continue;
@@ -132,7 +132,7 @@ RegionChooser::List RegionChooser::choose_tiles(const image::View& how) {
   return kept_;
 }
 
-// Returns the name of the network that found an object, or nothing.
+// Returns the name of the network that found an object, or null.
 static const gchar* network_of(const GstDvObject& object, const GstDvObjectsMeta& meta) {
   if (object.network < 0) return nullptr;
   const GstDvPass* pass = gst_dv_objects_meta_get_pass(&meta, static_cast<guint>(object.network));
@@ -150,8 +150,8 @@ bool RegionChooser::is_wanted(const GstDvObject& object, const GstDvObjectsMeta&
          (settings_.max_size <= 0 || longer <= settings_.max_size * size.height);
 }
 
-// Returns whether the network whose objects are asked for has passed the frame without inference,
-// or has not seen it at all.
+// Returns whether the network whose objects are asked for has passed the frame without inference or
+// has not seen it.
 static bool is_unseen(const GstDvObjectsMeta* meta, const std::string& network) {
   const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
   if (passes == 0) return true;
@@ -176,8 +176,8 @@ void RegionChooser::find_objects(GstBuffer* frame, const image::Size& size) {
   wanted_.erase(std::remove_if(wanted_.begin(), wanted_.end(), is_unknown), wanted_.end());
 }
 
-// Leaves those that are looked at, in the order of their urgency. Without a time each frame is long
-// after the one before.
+// Keeps those of `wanted_` that the budget allows, most urgent first. Limits by time do not apply
+// to frames without a time.
 void RegionChooser::spend_budget(GstClockTime time) {
   regions::BudgetRules rules;
   rules.max_per_frame = settings_.max_per_frame;
@@ -198,8 +198,8 @@ void RegionChooser::spend_budget(GstClockTime time) {
   wanted_.swap(left);
 }
 
-// Returns the parallelogram in which an object stands in the frame, in pixels; nothing if only its
-// box is known.
+// Returns the parallelogram of an object in the frame, in pixels, if the settings ask for one and
+// its points or outline are known.
 std::optional<image::Slant> RegionChooser::slant_of(const GstDvObject& object) const {
   std::vector<regions::Place> places;
   if (settings_.align == RegionAlign::kPoints) {
@@ -207,7 +207,7 @@ std::optional<image::Slant> RegionChooser::slant_of(const GstDvObject& object) c
       regions::Place place;
       gfloat confidence = 0;
       gst_dv_object_get_point(&object, i, &place.first, &place.second, &confidence);
-      // One that the network did not see is somewhere.
+      // A point without confidence was not seen; its coordinates mean nothing.
       if (!(confidence > 0)) place.first = std::numeric_limits<double>::quiet_NaN();
       places.push_back(place);
     }
@@ -226,8 +226,8 @@ std::optional<image::Slant> RegionChooser::slant_of(const GstDvObject& object) c
   return regions::align_corners(places, settings_.margin);
 }
 
-// Returns the part that is looked at of an object's box, as a share of the visible part; nothing if
-// that shows nothing of the frame.
+// Returns the part of the visible frame that shows an object's box and its margin, as a share of
+// the visible part. Nothing if it lies outside.
 std::optional<image::RelativeRect> RegionChooser::share_of(const GstDvObject& object,
                                                            const image::Corners& visible) const {
   const double x = settings_.margin * (object.x1 - object.x0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which regions of a frame are looked at.
+// Chooses the regions of a frame that the network is shown.
 #pragma once
 
 #include <memory>
@@ -19,20 +19,21 @@ class RegionChooser {
  public:
   using List = std::shared_ptr<const RegionViews>;
 
-  /// Cheap where nothing has changed.
+  /// Takes over the settings; cheap if none has changed.
   void configure(const RegionSettings& settings);
-  /// Tracked objects of the next frames are looked at in turn, this many of a frame at most, and
-  /// those without a track not beside them; 0: all are, as the settings say.
+  /// Sets how many tracked objects of a frame may be chosen; the others have their turn with the
+  /// next frames, and objects without a track are left out beside them. 0: the settings alone
+  /// decide.
   void set_room(size_t objects) { room_ = objects; }
-  /// The frame's regions, seen as `how` says but for its region; null where the frame is looked at
-  /// as `how` says, or if nobody knows (is_unknown()). `size` is what the caps say, `time` when the
-  /// frame is, if it is known.
+  /// Returns the regions to infer, each with `how`'s settings. Null: infer the frame as `how` says,
+  /// or the objects are unknown (is_unknown()). `size`: the caps' size. `time`: running time, if
+  /// known.
   List choose(GstBuffer* frame, GstClockTime time, const image::Size& size, const image::View& how);
-  /// The last frame is not looked at after all.
+  /// Takes back the choice for the last frame, because it is not inferred after all.
   void withdraw() { budget_.withdraw(); }
-  /// Returns whether the network whose objects are to be looked at has not seen the last frame.
+  /// Returns whether the network that finds the objects has not seen the last frame.
   bool is_unknown() const { return unknown_; }
-  /// Begins anew.
+  /// Forgets the turn of tiles and of objects.
   void reset() {
     turn_ = 0;
     budget_.reset();
@@ -55,17 +56,17 @@ class RegionChooser {
 
   RegionSettings settings_;
   LabelList types_, classes_;
-  // The list that follows from the settings, the frame's visible part and the view.
+  // The list for these settings, this visible part and this view, while they stay the same.
   List kept_;
   image::Corners kept_visible_;
   image::View kept_how_;
-  size_t room_ = 0;       // see set_room()
-  bool in_turn_ = false;  // whether that counts for this frame
-  size_t turn_ = 0;       // the next tile
-  bool unknown_ = false;  // see is_unknown()
+  size_t room_ = 0;       // most tracked objects of a frame, 0: no limit
+  bool in_turn_ = false;  // whether room_ applies to this frame
+  size_t turn_ = 0;       // index of the next tile
+  bool unknown_ = false;  // whether no list could be chosen for the last frame
   // Objects.
   regions::Budget budget_;
-  std::vector<const GstDvObject*> wanted_;  // of this frame
+  std::vector<const GstDvObject*> wanted_;  // objects of this frame
   std::vector<regions::Candidate> candidates_;
 };
 

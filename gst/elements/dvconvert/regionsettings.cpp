@@ -55,7 +55,7 @@ Status take_region_file(const std::string& path, ConvertSettings* settings) {
   SharedAreas areas;
   if (!path.empty()) {
     DVNN_ASSIGN(const std::string text, read_file(path, kMostRegionBytes));
-    // An empty file is a mistake, while an empty text is none.
+    // An empty file is a mistake; an empty property is not.
     DVNN_TRY(take_areas(text.empty() ? " " : text, "'" + path + "'", &areas));
   }
   settings->of_file = std::move(areas);
@@ -115,7 +115,7 @@ void add_object_properties(Properties<ConvertSettings>* rows) {
   constexpr double kMostMargin = 4;
   rows->number(&S::margin, When::kPlaying, 0, kMostMargin,
                {"margin", "Margin",
-                "With regions=objects, what is looked at beyond each side of a box, as a fraction "
+                "With regions=objects, margin around each box that is looked at too, as a fraction "
                 "of its width and height"});
   rows->number(
       &S::max_per_frame, When::kPlaying, 0, kMostCount,
@@ -147,7 +147,7 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
              take_region_list);
   rows->text(&S::region_file, When::kPlaying,
              {"region-file", "Region file",
-              "With regions=list, a file with such a list, for where region-list is empty"},
+              "With regions=list, a file with such a list; used if region-list is empty"},
              take_region_file);
   add_label_list(
       &ConvertSettings::region_metas, "region-metas", "region-metas-array", "Region metas",
@@ -162,8 +162,8 @@ void add_region_properties(Properties<ConvertSettings>* rows) {
   constexpr double kMostOverlap = 0.9;
   rows->number(&S::overlap, When::kPlaying, 0, kMostOverlap,
                {"overlap", "Overlap",
-                "With regions=tiles, what neighbours share, as a fraction of a tile's width and "
-                "height"});
+                "With regions=tiles, overlap of neighbouring tiles, as a fraction of their width "
+                "and height"});
   rows->number(&S::tiles_per_frame, When::kPlaying, 0, kMostCount,
                {"tiles-per-frame", "Tiles per frame",
                 "With regions=tiles, how many tiles of each frame are looked at, in turn; 0 for "

@@ -9,22 +9,23 @@
 
 namespace dvnn::gst {
 
-/// Takes slots for frames. A frame that `may_wait` has our patience; a live one does not wait, so
-/// that a camera keeps its rate and a leaky queue on either side leaks. Where one wait was in vain,
-/// the next frames do not wait until there are slots again, so that what holds them does not set
-/// the pace. Only the `first` of a frame's regions waits: what the others would wait for may be
+/// Takes slots for frames. A frame that `may_wait` waits up to SlotPool::kPatience; a live one does
+/// not, so that a camera keeps its rate, and a leaky queue on either side leaks. After a wait in
+/// vain, frames do not wait until a slot has been free again: an element that holds slots must not
+/// set the pace. Only the `first` region of a frame waits, because this very frame may hold the
+/// slots that the others would wait for.
 /// this very frame.
 class SlotTaker {
  public:
-  /// A slot, or null if none came free; the log says so in the name of `element`.
+  /// Returns a slot, or null if none came free; logs it for `element`.
   SlotPtr take(GstObject* element, const TensorRequest& request, bool may_wait, bool first);
 
  private:
-  bool waited_in_vain_ = false;  // for the last slot
+  bool waited_in_vain_ = false;  // whether the last first region found none
 };
 
-/// Returns how many objects of a frame that is not to wait for its results can be looked at: those
-/// that get slots at once, and one at least. 0: frames wait, and all of them can.
+/// Returns how many objects of a frame can be inferred without waiting: as many as there are free
+/// slots, at least one. 0 if frames wait for their results anyway: then there is no limit.
 size_t room_for_objects(const TensorRequest& request);
 
 }  // namespace dvnn::gst

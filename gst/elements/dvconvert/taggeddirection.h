@@ -6,10 +6,10 @@
 
 namespace dvnn::gst {
 
-/// A stream's own tags count before those for all streams.
+/// Keeps the orientation; a stream's own tags override those for all streams.
 class TaggedDirection {
  public:
-  /// Takes what a TAG event says; STREAM_START ends what the stream's own tags said.
+  /// Reads the orientation from a TAG event. STREAM_START forgets the stream's own tags.
   void take(GstEvent* event) {
     if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) stream_ = GST_VIDEO_ORIENTATION_AUTO;
     if (GST_EVENT_TYPE(event) != GST_EVENT_TAG) return;

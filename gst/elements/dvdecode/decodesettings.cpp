@@ -26,11 +26,10 @@ Status take_labels(const std::string& path, DecodeSettings* settings) {
 }
 
 void add_filter_properties(Properties<DecodeSettings>* table) {
-  table->text(
-      &DecodeSettings::thresholds, When::kPlaying,
-      {"thresholds", "Thresholds",
-       "Least confidences of classes that have one of their own, by label: person:0.4,car:0.6"},
-      check_thresholds);
+  table->text(&DecodeSettings::thresholds, When::kPlaying,
+              {"thresholds", "Thresholds",
+               "Least confidences of single classes, by label: person:0.4,car:0.6"},
+              check_thresholds);
   add_label_list(&DecodeSettings::labels, "labels", "labels-array", "Labels",
                  "Labels of the objects to attach, between commas; empty for all", table);
   add_label_list(&DecodeSettings::exclude, "exclude", "exclude-array", "Exclude",
@@ -39,19 +38,19 @@ void add_filter_properties(Properties<DecodeSettings>* table) {
               {"labels-file", "Labels file",
                "Text file with a label per line, class 0 first, instead of the network's labels"},
               take_labels);
-  table->number(&DecodeSettings::nms_threshold, When::kPlaying, -1.0f, 1.0f,
-                {"nms-threshold", "Suppression threshold",
-                 "Of two boxes that share more than this fraction of their union, the one of less "
-                 "confidence goes; below 0 for the network's own"});
+  table->number(
+      &DecodeSettings::nms_threshold, When::kPlaying, -1.0f, 1.0f,
+      {"nms-threshold", "Suppression threshold",
+       "Overlap (IoU) of two boxes above which the less confident one is dropped; below 0 "
+       "for the network's own"});
   table->number(&DecodeSettings::merge_threshold, When::kPlaying, 0.0, 1.0,
                 {"merge-threshold", "Merge threshold",
-                 "Of two boxes of a class from different tiles that share more than this fraction "
-                 "of the smaller one, one is left out"});
+                 "Share of the smaller box above which one of two boxes of a class from different "
+                 "tiles is dropped"});
   table->boolean(
       &DecodeSettings::refine, When::kPlaying,
       {"refine", "Refine",
-       "Boxes that are found in the regions of objects (dvconvert's regions=objects) take these "
-       "objects' places"});
+       "Boxes that are found in objects (dvconvert's regions=objects) replace these objects"});
   table->number(&DecodeSettings::min_size, When::kControllable, 0, kMostBoxSize,
                 {"min-size", "Minimum size",
                  "Least length of a box's longer side, as a fraction of the frame's height"});
@@ -83,8 +82,8 @@ Properties<DecodeSettings> decode_properties() {
                   "other elements"});
   table.text(&DecodeSettings::decoder_library, When::kReady,
              {"decoder-library", "Decoder library",
-              "A library with the decoder that the network names (see dvnn_decoder.h); empty for "
-              "the one that the network names"});
+              "A library that has the network's decoder (see dvnn_decoder.h); empty for the "
+              "library that the network names"});
 #ifdef DVNN_HAVE_TENSORS
   table.text(&DecodeSettings::tensor_network, When::kReady,
              {"tensor-network", "Network of tensors",

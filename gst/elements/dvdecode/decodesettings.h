@@ -24,7 +24,7 @@ struct DecodeSettings : FilterSettings {
 #endif
 };
 
-/// The rows of all settings.
+/// Returns the rows of all properties.
 Properties<DecodeSettings> decode_properties();
 
 }  // namespace dvnn::gst

@@ -9,28 +9,28 @@
  * #GstDvObjectsMeta. For other elements, each object is also exported as a
  * #GstVideoRegionOfInterestMeta: its type is the label, its id the object's, and a `detection`
  * parameter structure holds `label` (string), `confidence` (double, 0..1), `class-id` (int) and the
- * exact box `x0`, `y0`, `x1`, `y1` (double, frame pixels, clipped to the frame). A class of the
- * whole that the network was shown has a `classification` structure of the same fields. Where the
- * plugin is built with GStreamer 1.24 or newer, objects are also written as
+ * exact box `x0`, `y0`, `x1`, `y1` (double, frame pixels, clipped to the frame). A classification
+ * of everything that the network was shown has a `classification` structure with the same fields.
+ * If the plugin is built with GStreamer 1.24 or newer, objects are also written as
  * #GstAnalyticsRelationMeta, which upstream's overlays and trackers read. #GstDvDecode:exports
- * chooses.
+ * chooses between the two.
  *
  * #GstDvDecode:thresholds, #GstDvDecode:labels, #GstDvDecode:exclude, #GstDvDecode:min-size and
- * #GstDvDecode:max-size choose what is attached, by the names that #GstDvDecode:labels-file gives
- * or the network has. What is known of the whole that the network was shown, such as a map of
- * classes, is of no class and is always attached.
+ * #GstDvDecode:max-size choose which objects are attached, by the labels of
+ * #GstDvDecode:labels-file or of the network. Results about everything that the network was shown,
+ * such as a map of classes, have no class and are always attached.
  *
- * Where the network was shown the regions of another network's objects (dvconvert's
- * `regions=objects`), what it found there is the part of those objects: classes and detections have
- * the object as their parent; points, text, embeddings and numbers become the object's own, unless
- * it has some already. Objects that have a track and are not looked at in each frame keep what was
- * found on them.
+ * If the network was shown the objects of another network (dvconvert's `regions=objects`), its
+ * results belong to those objects: classes and detections have the object as their parent; points,
+ * text, embeddings and numbers become the object's own, unless it has some already. Objects that
+ * have a track keep their results in frames in which the network is not shown them.
  *
- * The outputs are then let go, so that dvinfer can use their memory again.
+ * The outputs are then removed from the frame, so that dvinfer can use their memory again.
  *
- * Where the plugin is built with GStreamer 1.26 or newer, another element may run the network: with
- * #GstDvDecode:network, the outputs are those tensors of a frame's #GstTensorMeta whose ids are the
- * names of the network's outputs, and the network is taken to have been shown the whole frame.
+ * If the plugin is built with GStreamer 1.26 or newer, another element may run the network. Then
+ * #GstDvDecode:tensor-network names its .dvn file: the outputs are those tensors of a frame's
+ * #GstTensorMeta whose ids are the names of the network's outputs, and the network is assumed to
+ * have been shown the whole frame.
  *
  * ## Messages
  *
@@ -41,8 +41,8 @@
  * (double); where an object has them, `points` (an array of doubles: x, y and confidence of one
  * after the other), `skeleton` (string), `outline` (an array of doubles: x and y), `text` (string)
  * and `numbers` (a list of structures `number` with `name` and `value`). Masks and embeddings are
- * on the frame alone. With #GstDvDecode:post-empty, one is posted for every other frame, too: also
- * for those without inference, whose `inferred` is false.
+ * on the frame alone. With #GstDvDecode:post-empty, frames without objects have a message, too;
+ * `inferred` is false if the frame was not inferred.
  *
  * ## Example launch line
  * |[
@@ -87,10 +87,10 @@ DVNN_LOG_CATEGORY(decode_category, "dvdecode", "Decoding of network outputs")
 namespace dvnn::gst {
 namespace {
 
-// After so many frames without outputs, about a second, a warning says that there may be a mistake.
+// Frames without outputs (about a second) before a warning says that there may be a mistake.
 constexpr guint kBareFramesBeforeWarning = 30;
 
-// The outputs of a network for the regions of a frame.
+// A network's outputs for the regions of a frame.
 using Regions = std::vector<GstDvTensorMeta*>;
 
 class DecodeElement final : public ElementWithSettings<DecodeSettings> {
@@ -116,27 +116,27 @@ class DecodeElement final : public ElementWithSettings<DecodeSettings> {
   void import_outputs(GstBuffer* frame);
 #endif
 
-  // Streaming thread only. Lists are kept, so that their memory is used again.
+  // Streaming thread only. Lists are members, so that their memory is reused.
   Regions regions_;
   std::vector<image::Corners> tiles_;
-  image::Size size_;  // of frames, as caps have it
+  image::Size size_;  // of frames, from caps
   OutputDecoder decoder_;
-  std::string library_path_;  // what it has its library from
+  std::string library_path_;  // the library that is open
   ObjectFilter filter_;
 #ifdef DVNN_HAVE_TENSORS
-  std::optional<TensorImport> import_;  // of what `tensor-network` names
+  std::optional<TensorImport> import_;  // reads outputs of the network `tensor-network`
   std::string import_path_;
 #endif
   objects::Objects found_;
   ResultAttacher attacher_;
-  guint bare_frames_ = 0;  // without outputs, and without a reason for that
-  bool is_fed_ = false;    // some frame had outputs, or a reason for none
+  guint bare_frames_ = 0;  // frames without outputs, and without a reason for that
+  bool is_fed_ = false;    // whether any frame had outputs, or a reason for having none
   bool warned_ = false;
 };
 
 // --- decoders of others -------------------------------------------------------------------------
 
-// Why a file that a property names cannot be had, with the element and the property.
+// Adds the element and the property to an error about a file that the property names.
 Error DecodeElement::blame(const char* property, const Error& why) const {
   return why.within(std::string(GST_OBJECT_NAME(element())) + ": property '" + property + "'");
 }
@@ -175,7 +175,7 @@ Status DecodeElement::open_network() {
   return {};
 }
 
-// Makes outputs, as dvinfer attaches them, from those that another element has attached.
+// Turns another element's tensors into outputs as dvinfer attaches them.
 void DecodeElement::import_outputs(GstBuffer* frame) {
   if (!import_) return;
   const Status status = import_->run(frame, frame_size(frame, size_));
@@ -188,7 +188,7 @@ void DecodeElement::import_outputs(GstBuffer* frame) {
 
 // --- frames ------------------------------------------------------------------------------------
 
-// Makes one list of what tiles of a frame have found, or what took the place of its objects.
+// Merges what the tiles of a frame have found, or the boxes that replace its objects (refine).
 void DecodeElement::merge(const Regions& regions, const image::Size& size) {
   const DecodeSettings& settings = current();
   const double threshold = settings.merge_threshold;
@@ -206,13 +206,14 @@ void DecodeElement::merge(const Regions& regions, const image::Size& size) {
   }
 }
 
-// A frame's outputs may all have come late: then the network has not seen it.
+// Returns whether the network has seen this frame. It has not if all outputs are late ones of
+// earlier frames.
 bool is_inferred(const Regions& regions) {
   return std::any_of(regions.begin(), regions.end(),
                      [](const GstDvTensorMeta* region) { return !region->predicted; });
 }
 
-// Decodes the outputs of all regions that the network was shown.
+// Decodes the outputs of all regions of a frame.
 Status DecodeElement::decode(GstBuffer* frame, const Regions& regions, Topic* topic) {
   const DecodeSettings& settings = current();
   found_.clear();
@@ -225,7 +226,7 @@ Status DecodeElement::decode(GstBuffer* frame, const Regions& regions, Topic* to
   }
   if (!regions.empty()) merge(regions, size);
   filter_.apply(size, &found_);
-  // Each region's objects are in order, and some of all of them may not be attached.
+  // Each region's objects are sorted; if some are to be left out, the whole list must be.
   if (regions.size() > 1 && found_.size() > settings.max_detections) found_.sort_from(0);
   return {};
 }
@@ -239,7 +240,7 @@ void release_outputs(GstBuffer* frame, const Regions& regions) {
   }
 }
 
-// A box that takes its object's place does so in the frame that it was found in, or not at all.
+// Removes late outputs: a refined box is right only in the frame that it was found in.
 void drop_late(GstBuffer* frame, Regions* regions) {
   const auto first_late =
       std::stable_partition(regions->begin(), regions->end(),
@@ -248,7 +249,7 @@ void drop_late(GstBuffer* frame, Regions* regions) {
   regions->erase(first_late, regions->end());
 }
 
-// Says once that outputs never come: no dvinfer is upstream, or something loses them.
+// Warns once that no outputs come: there is no dvinfer upstream, or an element loses them.
 void DecodeElement::warn_of_no_outputs() {
   if (warned_ || is_fed_ || bare_frames_ == 0) return;
   warned_ = true;
@@ -264,8 +265,8 @@ void DecodeElement::warn_of_no_outputs() {
       "docs/metadata.md lists the elements that lose metadata");
 }
 
-// Returns whether a frame rightly has no outputs: a dvinfer passed it without inference, there was
-// nothing to look at, or another dvdecode has handled it.
+// Returns whether the frame rightly has no outputs: dvinfer passed it without inference, it had no
+// regions, or another dvdecode has decoded them.
 bool is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
   const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, newest_pass);
   if (pass->state != GST_DV_PASS_INFERRED || pass->regions == 0) return true;
@@ -276,7 +277,7 @@ bool is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
   return false;
 }
 
-// Handles a frame that no network has looked at, or whose outputs were lost.
+// Handles a frame without outputs: not inferred, or the outputs were lost.
 void DecodeElement::pass_without_outputs(GstBuffer* frame) {
   const DecodeSettings& settings = current();
   const gchar* network = "";
@@ -291,7 +292,8 @@ void DecodeElement::pass_without_outputs(GstBuffer* frame) {
     warn_of_no_outputs();
   }
   ObjectsMessage message;
-  // Its dvinfer has looked at none of the frame's objects.
+  // Objects keep what earlier frames found on them, because the network was shown none of them
+  // here.
   if (passes > 0) attacher_.attach_known(frame, network, settings, &message);
   if (!settings.post_messages || (message.empty() && !settings.post_empty)) return;
   message.post(element(), segment(), frame, network, false);
@@ -320,7 +322,7 @@ GstFlowReturn DecodeElement::frame(GstBuffer* frame) {
                    decoder_.describe());
     return GST_FLOW_ERROR;
   }
-  // Only a box can take the place of an object; other results are facts about it.
+  // Only a detection can replace an object; other results describe it.
   const bool refine = settings.refine && decoder_.kind() == objects::Kind::kDetection;
   const gchar* name = gst_dv_network_info_get_name(network);
   std::optional<ObjectsMessage> message;

@@ -9,7 +9,7 @@
 namespace dvnn::gst {
 namespace {
 
-// Maps fractions of a box to the frame, as map_to_frame() has it.
+// Maps fractions of a box to frame pixels, for map_to_frame().
 objects::FrameMap to_frame(const image::Corners& box) {
   objects::FrameMap map;
   map.input = {1, 1};
@@ -20,7 +20,7 @@ objects::FrameMap to_frame(const image::Corners& box) {
   return map;
 }
 
-// Maps the frame to fractions of a box.
+// Maps frame pixels to fractions of a box.
 objects::FrameMap to_fractions(const image::Corners& box) {
   objects::FrameMap map;
   map.input = {1, 1};

@@ -12,18 +12,18 @@
 
 namespace dvnn::gst {
 
-/// For one thread at a time.
+/// Results by track. For one thread at a time.
 class KeptResults {
  public:
-  /// Another frame. Tracks that did not appear for long are forgotten, and all of them where the
-  /// stream jumps back.
+  /// Begins a frame at time `pts`. Forgets tracks that have not appeared for long, and all of them
+  /// if the stream jumps back.
   void begin_frame(GstClockTime pts);
-  /// The track's object is looked at, at `box`: what was known of it is not known any more.
+  /// Forgets a track's results, because the network is shown its object again, at `box`.
   void renew(guint64 track, const image::Corners& box);
-  /// Something was found on it, in the frame's coordinates.
+  /// Adds a result on a track, in frame pixels.
   void add(guint64 track, const objects::Object& found);
-  /// Returns the results of a track that was not renewed in this frame, moved to where its object
-  /// is now. Null if nothing is. It stays until the next call.
+  /// Returns the results of a track that was not renewed in this frame, moved to `box`, where its
+  /// object is now. Null if there are none. Valid until the next call.
   const objects::Objects* recall(guint64 track, const image::Corners& box);
   bool empty() const { return tracks_.empty(); }
   void reset() { tracks_.clear(); }
@@ -33,7 +33,7 @@ class KeptResults {
     objects::Objects parts;  // in fractions of the object's box
     image::Corners box;
     GstClockTime seen = 0;
-    guint64 frame = 0;  // in which it was looked at
+    guint64 frame = 0;  // the frame in which the network was shown the object
   };
 
   std::unordered_map<guint64, Known> tracks_;

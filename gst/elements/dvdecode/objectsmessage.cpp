@@ -92,7 +92,7 @@ void ObjectsMessage::post(GstElement* element, const GstSegment& segment, GstBuf
                         G_TYPE_UINT64, running_time(segment, frame), "duration", G_TYPE_UINT64,
                         GST_BUFFER_DURATION(frame), "network", G_TYPE_STRING, network, "inferred",
                         G_TYPE_BOOLEAN, static_cast<gboolean>(inferred), nullptr);
-  gst_structure_take_value(fields, "objects", objects_.get());  // which is unset then
+  gst_structure_take_value(fields, "objects", objects_.get());  // which leaves the list unset
   g_value_init(objects_.get(), GST_TYPE_LIST);
   gst_element_post_message(element, gst_message_new_element(GST_OBJECT(element), fields));
 }

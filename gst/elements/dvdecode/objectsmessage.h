@@ -11,19 +11,19 @@
 
 namespace dvnn::gst {
 
-/// Collects a frame's objects, and posts them.
+/// Collects a frame's objects and posts them.
 class ObjectsMessage {
  public:
   /// Adds an object of `meta`. Throws std::bad_alloc.
   void append(const GstDvObject& object, const GstDvObjectsMeta* meta);
   bool empty() { return gst_value_list_get_size(objects_.get()) == 0; }
-  /// Posts the message of `frame` in `element`'s name. The list is empty then.
+  /// Posts the message for `frame`, from `element`, and empties the list.
   void post(GstElement* element, const GstSegment& segment, GstBuffer* frame, const gchar* network,
             bool inferred);
 
  private:
   Value objects_{GST_TYPE_LIST};
-  objects::Object value_;  // of the object at hand
+  objects::Object value_;  // reused for each object
 };
 
 }  // namespace dvnn::gst

@@ -10,14 +10,14 @@
 namespace dvnn::gst {
 namespace {
 
-// The region in which an object was found: they come in the order of their numbers.
+// Returns the region that an object was found in; region i is at index i.
 const GstDvTensorMeta* region_of(const objects::Object& found,
                                  const ResultAttacher::Regions& regions) {
   const bool known = found.region < regions.size() && regions[found.region]->region == found.region;
   return known ? regions[found.region] : nullptr;
 }
 
-// The object whose region it is, if nobody has removed it meanwhile.
+// Returns the object whose region it is, or null if it was removed since.
 GstDvObject* whole_of(const GstDvTensorMeta* region, const GstDvObjectsMeta* meta) {
   return region && region->object != 0 ? gst_dv_objects_meta_find_object(meta, region->object)
                                        : nullptr;
@@ -27,8 +27,8 @@ image::Corners box_of(const GstDvObject& object) {
   return {object.x0, object.y0, object.x1, object.y1};
 }
 
-// Attaches what was found, where it was found on another network's object as that one's part.
-// Returns the object that now has it.
+// Attaches a result: as a part of `whole`, the other network's object that it was found on, if
+// there is one. Returns the object that has the result.
 GstDvObject* add_result(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
                         const objects::Object& found, GstDvObject* whole, guint exports) {
   if (whole && found.kind == objects::Kind::kAttributes && write_attributes(found, whole)) {
@@ -50,7 +50,7 @@ void write_analytics([[maybe_unused]] GstBuffer* frame, [[maybe_unused]] guint e
 
 }  // namespace
 
-// Takes the objects that the network was shown off the frame.
+// Removes from the frame the objects that the network was shown.
 void ResultAttacher::replace(GstBuffer* frame, GstDvObjectsMeta* meta, const Regions& regions) {
   for (const GstDvTensorMeta* region : regions) {
     const GstDvObject* whole = whole_of(region, meta);
@@ -60,12 +60,12 @@ void ResultAttacher::replace(GstBuffer* frame, GstDvObjectsMeta* meta, const Reg
   }
 }
 
-// Notes which tracked objects the network was shown.
+// Notes which tracked objects the network was shown in this frame.
 void ResultAttacher::renew(GstDvObjectsMeta* meta, const gchar* network, const Regions& regions) {
   for (const GstDvTensorMeta* region : regions) {
     const GstDvObject* whole = whole_of(region, meta);
     if (!whole || whole->track_id == 0) continue;
-    // Another network's results are not this one's, also on other tracks.
+    // Results of another network do not apply, on any track.
     if (network_ != network) kept_.reset();
     network_ = network;
     kept_.renew(whole->track_id, box_of(*whole));
@@ -95,7 +95,7 @@ guint ResultAttacher::attach(GstBuffer* frame, const gchar* network, const Regio
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   gint pass = gst_dv_objects_meta_find_pass(meta, network);
   if (pass < 0) {
-    // The outputs are not of our dvinfer, which would have said so.
+    // A dvinfer would have added the pass; these outputs come from another element.
     pass = static_cast<gint>(gst_dv_objects_meta_add_pass(meta, network, GST_DV_PASS_INFERRED));
   }
   if (refine) {

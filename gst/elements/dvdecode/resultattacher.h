@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attaches what a network has found to a frame, as objects and as the metas that others read.
+// Attaches a network's results to a frame, as objects and as other elements' metas.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@
 
 namespace dvnn::gst {
 
-/// For one thread at a time. Messages may be null.
+/// For one thread at a time. `message` may be null.
 class ResultAttacher {
  public:
   using Regions = std::vector<GstDvTensorMeta*>;
 
   void begin_frame(GstClockTime pts) { kept_.begin_frame(pts); }
-  /// Attaches what `network` has found in `regions` of a writable frame, and what is known of
-  /// objects that it was not shown this time. `refine`: what is found in an object takes its place.
-  /// Returns how many results were new.
+  /// Attaches what `network` has found in `regions` of a writable frame, and earlier results on
+  /// objects that it was not shown this time. `refine`: results replace the objects that they were
+  /// found in. Returns the number of new results.
   guint attach(GstBuffer* frame, const gchar* network, const Regions& regions,
                const objects::Objects& found, bool refine, const DecodeSettings& settings,
                ObjectsMessage* message);
-  /// Attaches what is known of the objects of a frame of which `network`, the last to have seen it,
-  /// was shown none.
+  /// Attaches earlier results to the objects of a frame whose last pass is by `network`, which was
+  /// shown none of them.
   void attach_known(GstBuffer* frame, const gchar* network, const DecodeSettings& settings,
                     ObjectsMessage* message);
   void reset() { kept_.reset(); }
@@ -38,7 +38,7 @@ class ResultAttacher {
               ObjectsMessage* message);
 
   KeptResults kept_;
-  std::string network_;  // whose results they are
+  std::string network_;  // the network whose results are kept
 };
 
 }  // namespace dvnn::gst

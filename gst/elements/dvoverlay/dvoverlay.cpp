@@ -4,28 +4,26 @@
  * @title: dvoverlay
  * @short_description: draws objects onto the frame
  *
- * dvoverlay draws every object of a frame's #GstDvObjectsMeta: the mask as a tint, the box or,
- * where it has one, the outline, the points with the lines of their skeleton, and a label of what
- * it is: its class, or the text that was read there, the confidence, and numbers. The colour
+ * dvoverlay draws every object of a frame's #GstDvObjectsMeta: the mask as a tint, the outline or
+ * else the box, the points with the lines of their skeleton, and a caption: the text that was read
+ * or else the class, the confidence, and numbers. The colour
  * belongs to the class or, by #GstDvOverlay:color-by, to the track. Lines and letters follow the
  * frame's height. Then it draws every #GstVideoRegionOfInterestMeta that another element attached,
  * with its type as the label. Labels may be in any language that the installed fonts have.
  *
- * What a second network says of an object is written below that; what is said of the whole frame
- * is listed in its upper left corner.
+ * The results of a second network on an object are written below it; results about the whole frame
+ * are listed in its upper left corner.
  *
- * Below the objects it draws the areas and lines that dvzones watched in the frame, with what they
- * have counted and, at lines, an arrow in the direction that counts as forward, and, where
- * #GstDvOverlay:trails-ms asks for it, the way of each track: where the middle of its box's lower
- * edge was.
+ * Below the objects it draws the areas and lines that dvzones watched in the frame, with their
+ * counts. An arrow at a line points forward. With #GstDvOverlay:trails-ms it also draws the path of
+ * each track: where the middle of its box's lower edge was.
  *
- * Where downstream draws overlays itself (caps with the feature `meta:GstVideoOverlayComposition`,
- * as video sinks have), the frame stays as it is, and what is drawn travels with it.
+ * If downstream draws overlays itself (caps with the feature `meta:GstVideoOverlayComposition`, as
+ * video sinks have), the frame stays as it is, and the overlay travels with it.
  *
  * #GstDvOverlay:blur and #GstDvOverlay:pixelate make objects of some classes unrecognisable: the
- * frame's own pixels within their boxes become averages of an eighth of the box. Boxes of frames
- * that were passed without inference are the last ones, so use dvinfer's settings that infer each
- * frame where this is to hide people.
+ * frame's own pixels within their boxes become averages of an eighth of the box. To hide people,
+ * let dvinfer infer every frame: frames that it passes have only the boxes of an earlier one.
  *
  * On frames that dvinfer passed without inference, the objects of the last inferred frame stay for
  * #GstDvOverlay:hold-ms milliseconds, so that boxes do not flicker where the network is slower than
@@ -119,7 +117,7 @@ Properties<OverlaySettings> overlay_properties() {
                 "inference"});
   table.choice(&OverlaySettings::color_by, When::kPlaying,
                register_enum("GstDvOverlayColorBy", kColors),
-               {"color-by", "Color by", "The fact that an object's colour tells"});
+               {"color-by", "Color by", "Whether colours stand for classes or for tracks"});
   add_label_list(&OverlaySettings::show, "show", "show-array", "Show",
                  "Labels of objects to draw, between commas; empty for all", &table);
   add_label_list(&OverlaySettings::hide, "hide", "hide-array", "Hide",
@@ -163,7 +161,7 @@ class OverlayElement final : public ElementWithSettings<OverlaySettings> {
 
   // Streaming thread only.
   GstVideoInfo video_;
-  bool composes_ = false;  // downstream draws
+  bool composes_ = false;  // whether downstream draws
   SceneSettings scene_settings_;
   OverlayScene scene_;
   OverlayPainter painter_;
@@ -174,7 +172,7 @@ class OverlayElement final : public ElementWithSettings<OverlaySettings> {
 
 // --- drawing -----------------------------------------------------------------------------------
 
-// `info` describes the mapped frame: a frame that a meta crops is larger than the caps say.
+// `info` describes the mapped frame. A frame that a meta crops is larger than its caps say.
 void OverlayElement::configure_painter(const GstVideoInfo& info) {
   const OverlaySettings& settings = current();
   if (info.width == width_ && info.height == height_ && settings.line_width == line_width_ &&
@@ -193,10 +191,10 @@ bool obscures(const std::vector<Item>& items) {
                      [](const Item& item) { return item.obscure != draw::Obscure::kNo; });
 }
 
-// Draws into the frame's memory: all, or only what downstream cannot draw for us.
+// Draws into the frame's memory: everything, or only what downstream cannot draw.
 Status OverlayElement::paint(GstBuffer* frame, const Scene& scene) {
   DVNN_TRY(check_video_meta(video_, frame));
-  // Mapping for writing also copies memory that others hold, for example a tee's other branch.
+  // Mapping for writing copies memory that others share, such as a tee's other branch.
   VideoFrameMap mapped(video_, frame, GST_MAP_READWRITE);
   if (!mapped.ok()) {
     return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped for writing"};
@@ -266,7 +264,8 @@ bool is_composed(const GstCaps* caps, guint index) {
          gst_caps_features_contains(features, GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION);
 }
 
-// The caps, each with the same frames drawn upon by downstream or, towards upstream, by us.
+// Offers, beside the caps themselves, the same frames with overlays that downstream draws or,
+// towards upstream, that this element draws.
 GstCaps* transform_caps(GstBaseTransform*, GstPadDirection direction, GstCaps* caps,
                         GstCaps* filter) {
   GstCaps* result = gst_caps_new_empty();
@@ -293,7 +292,8 @@ GstCaps* transform_caps(GstBaseTransform*, GstPadDirection direction, GstCaps* c
   return gst_caps_intersect_full(filter, all.get(), GST_CAPS_INTERSECT_FIRST);
 }
 
-// Returns whether somebody downstream names the feature: elements that take anything do not draw.
+// Returns whether an element downstream names the feature. Elements that accept any caps do not
+// draw.
 bool is_asked_for(GstBaseTransform* trans) {
   const CapsPtr caps(gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(trans), nullptr));
   for (guint i = 0; caps && i < gst_caps_get_size(caps.get()); ++i) {
@@ -302,7 +302,7 @@ bool is_asked_for(GstBaseTransform* trans) {
   return false;
 }
 
-// Returns whether downstream will draw what travels with frames of these caps.
+// Returns whether downstream will draw overlays attached to frames of these caps.
 bool is_taken(GstBaseTransform* trans, GstCaps* caps) {
   const QueryPtr query(gst_query_new_allocation(caps, FALSE));
   return gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query.get()) &&

@@ -7,7 +7,7 @@
 namespace dvnn::gst {
 namespace {
 
-constexpr double kMaxPixelAspect = 16;  // beyond that, caps are not believed
+constexpr double kMaxPixelAspect = 16;  // larger pixel aspects in caps are not believed
 
 double believable_pixel_aspect(const GstVideoInfo& info) {
   const double n = GST_VIDEO_INFO_PAR_N(&info), d = GST_VIDEO_INFO_PAR_D(&info);
@@ -16,7 +16,7 @@ double believable_pixel_aspect(const GstVideoInfo& info) {
 
 using PicturePtr = std::shared_ptr<const draw::Picture>;
 
-// The picture's own memory, in the order of bytes that compositions have, too.
+// Wraps the picture's memory, whose byte order is that of compositions.
 BufferPtr wrap(const PicturePtr& picture) {
   auto owner = std::make_unique<PicturePtr>(picture);
   const gsize size = picture->argb.size() * sizeof(uint32_t);

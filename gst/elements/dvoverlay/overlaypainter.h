@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Items as a GstVideoOverlayComposition, which GStreamer blends onto any raw format, or which sinks
-// draw for themselves. Streaming thread only. Throws std::bad_alloc.
+// Turns items into a GstVideoOverlayComposition, which GStreamer blends onto any raw format, or
+// which sinks draw themselves. Streaming thread only. Throws std::bad_alloc.
 #pragma once
 
 #include <gst/video/video.h>

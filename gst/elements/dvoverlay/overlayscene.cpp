@@ -20,11 +20,11 @@ namespace {
 
 using draw::Item;
 
-// A frame may carry any number of metas: more than this cannot be told apart on a screen.
+// More than this cannot be told apart on a screen; frames may carry any number of metas.
 constexpr size_t kMaxItems = 1000, kMaxPoints = 20000;
 constexpr size_t kMaxHeldNetworks = 16;
 
-// Labels may be of any length, and each item has a copy: no more than a screen shows.
+// A screen shows no more of a label, and each item has a copy of it.
 constexpr size_t kMaxLabelBytes = 256;
 
 std::string bounded(const char* text) {
@@ -43,13 +43,13 @@ int color_of_object(const GstDvObject& object, const SceneSettings& settings) {
   return by_track ? static_cast<int>(object.track_id % kMostNumbers) : object.class_id;
 }
 
-// Reads an object. Where nothing of it has a place, it appears in messages, but is not drawn.
+// Reads an object. Returns false if it has no place in the frame to draw at.
 bool read_item(const GstDvObject& object, const GstDvObjectsMeta* meta,
                const SceneSettings& settings, Item* item) {
   constexpr unsigned kDrawn =
       objects::kPoints | objects::kOutlines | objects::kMasks | objects::kTexts | objects::kNumbers;
   const std::string label = bounded(object.label);
-  // Of what is not shown the box counts alone, where it is to be obscured.
+  // Of a hidden object only the box is needed, in case it is obscured.
   objects::Object value;
   read_object(object, meta, settings.is_shown(label) ? kDrawn : 0, &value);
   const bool has_place = objects::has_box(value) || !value.points.empty() ||
@@ -69,7 +69,7 @@ guint color_number(const gchar* type) {
   return number & 0xff;
 }
 
-// The exact box of a region, if the region was not scaled since it was written.
+// Reads the exact box of a region of interest, if the region has not been scaled since.
 bool read_exact_box(const GstStructure* fields, const image::Corners& region,
                     image::Corners* exact) {
   image::Corners box;
@@ -86,14 +86,14 @@ bool read_exact_box(const GstStructure* fields, const image::Corners& region,
   return true;
 }
 
-// Regions of interest of any maker: the rectangle and its type, and what dvdecode adds to them.
+// Reads a region of interest of any element: rectangle and type, and the fields that dvdecode adds.
 Item read_region(GstVideoRegionOfInterestMeta* roi, const SceneSettings& settings) {
   objects::Object region;
   region.box = {static_cast<double>(roi->x), static_cast<double>(roi->y),
                 static_cast<double>(roi->x) + roi->w, static_cast<double>(roi->y) + roi->h};
   const gchar* type = g_quark_to_string(roi->roi_type);
   region.label = bounded(type);
-  // Regions without a class still have a colour of their own.
+  // Gives each type without a class a colour of its own.
   region.class_id = type ? static_cast<int>(color_number(type)) : 0;
   region.confidence = -1;
   const GstStructure* fields = gst_video_region_of_interest_meta_get_param(roi, "detection");
@@ -117,7 +117,7 @@ Item read_region(GstVideoRegionOfInterestMeta* roi, const SceneSettings& setting
 
 void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSettings& settings,
                   ItemList* scene) {
-  // The regions that are exports of our objects, by id.
+  // The objects whose exports these regions may be, by region id.
   std::unordered_map<gint, const GstDvObject*> objects;
   const guint count = meta ? gst_dv_objects_meta_get_n_objects(meta) : 0;
   for (guint i = 0; i < count; ++i) {
@@ -134,7 +134,7 @@ void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSet
   }
 }
 
-// Returns the text at a shape: its name, as labels are, and its numbers.
+// Returns a shape's text: its name, if labels are drawn, and its counts.
 std::string text_of(const ZoneShape& shape, const SceneSettings& settings) {
   std::string text = settings.caption.labels ? bounded(shape.name.c_str()) : std::string();
   if (!settings.counts) return text;
@@ -144,7 +144,7 @@ std::string text_of(const ZoneShape& shape, const SceneSettings& settings) {
                      : std::to_string(shape.inside));
 }
 
-// The areas and lines of all dvzones that have seen the frame.
+// Reads the areas and lines of all dvzones that have seen the frame.
 void read_zones(GstBuffer* frame, const SceneSettings& settings,
                 std::vector<draw::Figure>* figures) {
   constexpr int kFirstColor = 1000;  // far from those of the first classes
@@ -168,10 +168,10 @@ void read_zones(GstBuffer* frame, const SceneSettings& settings,
 }
 
 #ifdef DVNN_HAVE_ANALYTICS
-// Reads what other elements have found and written as analytics metas.
+// Reads the analytics metas of other elements.
 void read_others(GstBuffer* frame, const SceneSettings& settings, ItemList* scene) {
   for (const AnalyticsObject& object : read_analytics(frame, kMaxAnalyticsEntries)) {
-    const gchar* label = g_quark_to_string(object.label);  // null where it has none
+    const gchar* label = g_quark_to_string(object.label);  // null without a label
     objects::Object found;
     if (!object.is_detection) found.kind = objects::Kind::kClassification;
     found.box = object.box;
@@ -191,7 +191,7 @@ bool ItemList::full() const {
   return items_.size() >= kMaxItems;
 }
 
-// An object that cannot be drawn any more must still not be recognised.
+// Beyond the limit, an object is no longer drawn, but still obscured.
 void ItemList::add(draw::Item item) {
   points_ += item.object.points.size() + item.object.outline.size();
   if (points_ > kMaxPoints) {
@@ -254,7 +254,7 @@ void Scene::flatten(int lines_per_row) {
   for (draw::Figure& figure : figures) gst::flatten(lines_per_row, &figure.points);
 }
 
-// If a network did not look at the frame, its last objects stay for a while.
+// Keeps the last objects of a network for a while on frames that it did not see.
 void OverlayScene::hold_or_recall(const GstDvPass& pass, ItemList items, GstClockTime time,
                                   GstClockTime hold, ItemList* scene) {
   if (!pass.network) return scene->add(items);
@@ -262,7 +262,7 @@ void OverlayScene::hold_or_recall(const GstDvPass& pass, ItemList items, GstCloc
   if (pass.state == GST_DV_PASS_SKIPPED && items.empty()) {
     const auto held = held_.find(pass.network);
     if (held == held_.end() || !timed) return;
-    // A time before the held one is another part of the stream.
+    // An earlier time than the held one's means that the stream jumped.
     if (time >= held->second.time && time - held->second.time <= hold) {
       scene->add(held->second.items);
     } else {
@@ -280,12 +280,12 @@ void OverlayScene::hold_or_recall(const GstDvPass& pass, ItemList items, GstCloc
 void OverlayScene::read_objects(const GstDvObjectsMeta* meta, GstClockTime time,
                                 const SceneSettings& settings, ItemList* scene) {
   const guint passes = gst_dv_objects_meta_get_n_passes(meta);
-  // One group for each pass, and a last one for objects of no pass.
+  // One group for each pass, and a last one for objects without a pass.
   std::vector<ItemList> groups(passes + 1);
   size_t total = 0;
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
-    // Objects beyond the limit count only if they are to be obscured.
+    // Beyond the limit, only objects that are to be obscured count.
     if (total >= kMaxItems && settings.obscure_of(bounded(object->label)) == draw::Obscure::kNo) {
       continue;
     }

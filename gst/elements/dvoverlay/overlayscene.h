@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses what dvoverlay draws on a frame: its objects, other elements' regions of interest and
-// analytics metas, the areas and lines of dvzones, and where tracks have been. On frames that were
-// passed without inference it draws the objects of the last frame that was inferred.
+// Collects what dvoverlay draws on a frame: its objects, other elements' regions of interest and
+// analytics metas, the areas and lines of dvzones, and the trails of tracks. On frames that were
+// passed without inference it draws the objects of the last inferred frame.
 #pragma once
 
 #include <gst/video/video.h>
@@ -24,10 +24,10 @@ struct SceneSettings {
   draw::CaptionSettings caption;
   GstClockTime hold = 0;
   ColorBy color_by = ColorBy::kClass;
-  LabelList show, hide;  // an empty `show` is all labels
+  LabelList show, hide;  // an empty `show`: all labels
   LabelList blur, pixelate;
   bool zones = true, counts = true;
-  GstClockTime trails = 0;  // how much of the past is drawn
+  GstClockTime trails = 0;  // length of trails, 0: none
 
   bool is_shown(const std::string& label) const {
     return (show.empty() || show.has(label)) && !hide.has(label);
@@ -38,39 +38,40 @@ struct SceneSettings {
   }
 };
 
-/// Items within limits. Of what is beyond these, places that are to be obscured are kept as one.
+/// Items up to a limit. Places to obscure beyond it are joined into one.
 class ItemList {
  public:
   bool full() const;
   void add(draw::Item item);
-  /// Adds all that another list has.
+  /// Adds all items of another list.
   void add(const ItemList& list);
   bool empty() const { return items_.empty() && !any_joined_; }
-  /// The items; the list is empty then.
+  /// Returns the items and empties the list.
   std::vector<draw::Item> take();
 
  private:
   std::vector<draw::Item> items_;
-  draw::Item joined_;  // if there is any
+  draw::Item joined_;  // valid if any_joined_
   bool any_joined_ = false;
-  size_t points_ = 0;  // of all items
+  size_t points_ = 0;  // total of all items
 };
 
 struct Scene {
   std::vector<draw::Item> items;
   std::vector<draw::Figure> figures;
   bool empty() const { return items.empty() && figures.empty(); }
-  /// Moves everything to where it is on a field, of which each row stands for that many lines.
+  /// Moves everything to its place on a field, each of whose rows is `lines_per_row` lines of the
+  /// frame.
   void flatten(int lines_per_row);
 };
 
-/// Streaming thread only.
+/// Keeps held objects and trails. Streaming thread only.
 class OverlayScene {
  public:
-  /// Reads what to draw on `frame` at the running time `time`; without a time, nothing is held, and
+  /// Reads what to draw on `frame` at running time `time`. Without a time, nothing is held and
   /// there are no trails.
   Scene read(GstBuffer* frame, GstClockTime time, const SceneSettings& settings);
-  /// Forgets held objects and trails, because the stream jumps or its frames change.
+  /// Forgets held objects and trails, because the stream jumps or its format changes.
   void reset() {
     held_.clear();
     trails_.reset();
@@ -89,7 +90,7 @@ class OverlayScene {
   void hold_or_recall(const GstDvPass& pass, ItemList items, GstClockTime time, GstClockTime hold,
                       ItemList* scene);
 
-  std::map<std::string, Held> held_;  // by the name of the network
+  std::map<std::string, Held> held_;  // by network name
   Trails trails_;
 };
 

@@ -5,7 +5,7 @@ namespace dvnn::gst {
 namespace {
 
 constexpr size_t kMostTrails = 1000;
-// Steps of a trail are at least so much of its length apart.
+// Steps are at least this fraction (1/250) of a trail's length apart in time.
 constexpr GstClockTime kMostSteps = 250;
 
 }  // namespace
@@ -30,7 +30,7 @@ void Trails::add(gint network, guint64 track, const objects::Point& foot, int co
   }
   Trail& trail = at->second;
   trail.color = color;
-  // The last step goes along with the track until it is far enough from the one before.
+  // The last step follows the track until it is far enough from the one before.
   const size_t count = trail.steps.size();
   if (count > 1 && now_ - trail.steps[count - 2].time < length_ / kMostSteps) {
     trail.steps.pop_back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trails of tracks in the last while: the way of the middle of each box's lower edge, which dvzones
-// counts by. Bounded, however many tracks there are and however long the while is.
+// Trails of tracks: the path of the middle of each box's lower edge, at which dvzones counts.
+// Memory is bounded, whatever the number of tracks and the length of trails.
 #pragma once
 
 #include <gst/gst.h>
@@ -17,12 +17,12 @@ namespace dvnn::gst {
 /// Streaming thread only. Throws std::bad_alloc.
 class Trails {
  public:
-  /// The next frame's time, and how much of the past is kept. A time before the last one is another
-  /// part of the stream: all trails end.
+  /// Begins a frame at time `now`; trails keep the last `length`. If the time goes back, all trails
+  /// end.
   void begin(GstClockTime now, GstClockTime length);
-  /// A track of a network in that frame.
+  /// Adds the place of a track of network `network` in that frame.
   void add(gint network, guint64 track, const objects::Point& foot, int color);
-  /// Appends the trails, the oldest points of which are thin.
+  /// Appends the trails, which get thinner towards their oldest points.
   void draw(std::vector<draw::Figure>* figures) const;
   void reset() { trails_.clear(); }
 

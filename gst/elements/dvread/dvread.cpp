@@ -9,20 +9,20 @@
  * the code's kind (gst_dv_object_get_text(), gst_dv_object_get_text_format()); dvoverlay draws the
  * text, dvpublish writes both.
  *
- * Of objects of #GstDvRead:marker-class the number is read, as of an ArUco or AprilTag marker, by
- * OpenCV. It becomes the text, the family is the kind (`apriltag-36h11`), and the marker's corners
- * become the object's (gst_dv_object_get_corner()), the marker's own upper left one first.
+ * Objects of #GstDvRead:marker-class are read as ArUco or AprilTag markers, by OpenCV. The number
+ * is the text, the family is the kind (`apriltag-36h11`), and the marker's corners become the
+ * object's (gst_dv_object_get_corner()), the marker's own upper left one first.
  *
- * A text is what a stranger printed: control characters and bytes that are no UTF-8 are replaced,
- * and long texts are cut. Nothing is done with it but showing it.
+ * Texts come from strangers: control characters and invalid UTF-8 are replaced, and long texts are
+ * cut. No text is ever opened or run.
  *
  * With dvtrack before it, a text stays with its track, also where a later look is blurred, and
  * #GstDvRead:refresh-ms, #GstDvRead:max-per-frame and #GstDvRead:max-rate limit the work.
  *
  * ## Messages
  *
- * With #GstDvRead:post-messages, `dvnn-objects` for each frame with objects, as dvdecode posts it,
- * with all objects of the frame and their texts.
+ * With #GstDvRead:post-messages, a message `dvnn-objects` is posted for each frame with objects, in
+ * dvdecode's form, with all objects of the frame and their texts.
  *
  * ## Example launch line
  * |[

@@ -61,7 +61,7 @@ void ObjectReader::spend_budget(GstClockTime time) {
     for (size_t i = 0; i < objects_.size(); ++i) chosen_.push_back(i);
     return;
   }
-  // Without a time each frame is long after the one before.
+  // Limits by time do not apply to frames without a time.
   if (!GST_CLOCK_TIME_IS_VALID(time)) rules.refresh = 0, rules.max_rate = 0, time = 0;
   std::vector<regions::Candidate> candidates;
   for (const GstDvObject* object : objects_) {
@@ -80,7 +80,7 @@ void ObjectReader::forget_old(GstClockTime time) {
   }
 }
 
-// The marker's number is its text. Its corners say how it lies, which the box does not.
+// Reads a marker: its number is the text. Its corners say how it lies, which a box does not.
 std::optional<codes::Reading> ObjectReader::read_marker(
     [[maybe_unused]] const codes::PixelRect& part, [[maybe_unused]] GstDvObject* object) {
 #ifdef DVNN_HAVE_MARKERS
@@ -111,7 +111,7 @@ void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& 
   codes::copy_luma(planes, part, &luma_);
   const auto reading = is_marker(*object) ? read_marker(part, object) : read_code();
   if (!reading) return;
-  // Codes have checksums: what was read once stays true where the next look is blurred.
+  // Codes have checksums, so a text stays right when a later look is blurred.
   if (object->track_id != 0) known_[object->track_id].reading = *reading;
   write(*reading, object);
 }
@@ -132,8 +132,8 @@ Status ObjectReader::read_chosen(const GstVideoInfo& info, GstBuffer* frame) {
   return {};
 }
 
-// Attaches what tracks said before where their objects were not read now, and keeps all of it for
-// other elements.
+// Attaches what was read earlier on a track whose object was not read now, and writes all texts
+// into regions.
 void ObjectReader::attach(GstClockTime time, GstBuffer* frame) {
   for (GstDvObject* object : objects_) {
     const auto known = known_.find(object->track_id);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses which of a frame's objects are read, and keeps what tracks say. Streaming thread only.
+// Chooses which objects of a frame are read, and keeps what was read by track. Streaming thread
+// only.
 #pragma once
 
 #include <gst/video/video.h>
@@ -31,12 +32,12 @@ struct ReadSettings {
 
 class ObjectReader {
  public:
-  /// Cheap where nothing has changed.
+  /// Takes over the settings; cheap if none has changed.
   void configure(const ReadSettings& settings);
-  /// Gives the objects of a writable frame what is written on them. kMalformed if the frame's
-  /// memory is not as the caps, `info`, say.
+  /// Reads the codes on the objects of a writable frame, and adds the texts to the objects.
+  /// kMalformed if the frame's memory does not match the caps, `info`.
   Status read(const GstVideoInfo& info, GstClockTime time, GstBuffer* frame);
-  /// Another stream.
+  /// Forgets everything, because another stream begins.
   void reset();
 
  private:
@@ -66,8 +67,8 @@ class ObjectReader {
   regions::Budget budget_;
   std::unordered_map<guint64, Known> known_;  // by track
   GstClockTime last_ = 0;
-  std::vector<GstDvObject*> objects_;  // of this frame
-  std::vector<size_t> chosen_;         // of these
+  std::vector<GstDvObject*> objects_;  // candidates of this frame
+  std::vector<size_t> chosen_;         // indices into objects_
 };
 
 }  // namespace dvnn::gst

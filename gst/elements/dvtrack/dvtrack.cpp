@@ -5,15 +5,15 @@
  * @short_description: follows objects from frame to frame
  *
  * dvtrack gives the objects of a frame's #GstDvObjectsMeta the `track_id` of the thing that they
- * show, the same in every frame. It counts in milliseconds, not in frames: it does the same at any
- * frame rate, and where only some frames are inferred. To those that are not, it adds the objects
- * where they are expected (`predicted`), so that overlays, zones and applications see every frame.
+ * show, the same in every frame. It counts in milliseconds, not in frames, so it works alike at any
+ * frame rate, and if only some frames are inferred. To the other frames it adds the objects where
+ * they are expected (`predicted`), so that overlays, zones and applications have them in every
+ * frame.
  *
- * Something is a track once its detections are evidence enough (#GstDvTrack:min-evidence); it is
- * lost where an inferred frame does not show it, and ends after #GstDvTrack:max-lost-ms
- * milliseconds without being found again, or when it leaves the frame. Ids count from 1 in each
- * stream, in the order in which tracks are confirmed, and are not given twice. Where the stream
- * jumps, all tracks end.
+ * A track is confirmed once its detections are evidence enough (#GstDvTrack:min-evidence). It is
+ * lost if an inferred frame does not show it, and ends after #GstDvTrack:max-lost-ms milliseconds
+ * without being found again, or when it leaves the frame. Ids count from 1 in each stream, in the
+ * order in which tracks are confirmed, and are never reused. If the stream jumps, all tracks end.
  *
  * Objects of less confidence than #GstDvTrack:min-confidence-find keep a track that was just seen,
  * which helps where things hide each other: let dvdecode pass them (`threshold=0.1`). Objects that
@@ -22,16 +22,17 @@
  * Tracks are also written to the objects' #GstVideoRegionOfInterestMeta (`track-id`, and `id` in a
  * structure `object_id`) and, with GStreamer 1.24 or newer, to #GstAnalyticsRelationMeta.
  *
- * Where the camera moves (#GstDvTrack:camera), tracks move with it. A #GstDvCameraMeta that a frame
- * has says how; else dvtrack estimates it and attaches one.
+ * If the camera moves (#GstDvTrack:camera), tracks move with it. Its motion is that of the frame's
+ * #GstDvCameraMeta; if there is none, dvtrack estimates the motion and attaches one.
  *
  * ## Messages
  *
- * `dvnn-track-started` when a track is confirmed, `dvnn-track-ended` when it ends: `timestamp`,
- * `stream-time`, `running-time` (guint64) of the frame at which this was found out, `track-id`
- * (guint64), `network`, `label` (string), `class-id` (int), `first` and `last` (guint64), the
- * timestamps of its first and last detection. When it starts, `confidence` and `x0`, `y0`, `x1`,
- * `y1` (double). When it ends, `detections` (uint), `path` (an array of doubles: x and y of the
+ * `dvnn-track-started` is posted when a track is confirmed, `dvnn-track-ended` when it ends. Both
+ * have `timestamp`, `stream-time`, `running-time` (guint64) of the frame at which this was found
+ * out, `track-id` (guint64), `network`, `label` (string), `class-id` (int), `first` and `last`
+ * (guint64), the timestamps of its first and last detection. `dvnn-track-started` also has
+ * `confidence` and `x0`, `y0`, `x1`, `y1` (double); `dvnn-track-ended` has `detections` (uint),
+ * `path` (an array of doubles: x and y of the
  * middle, at most 64 points evenly in time), `path-times` (an array of guint64) and `best-view`, a
  * structure with `timestamp`, `confidence`, `x0`, `y0`, `x1` and `y1` of the detection that shows
  * it best. The same structures are sent downstream as serialised custom events.
@@ -63,7 +64,7 @@ DVNN_LOG_CATEGORY(track_category, "dvtrack", "Tracking of objects")
 namespace dvnn::gst {
 namespace {
 
-// The interval of frames without a time, in streams without a rate.
+// Interval of frames without times in streams without a rate.
 constexpr GstClockTime kUsualInterval = 40 * GST_MSECOND;
 
 class TrackElement final : public ElementWithSettings<TrackSettings> {
@@ -91,7 +92,7 @@ class TrackElement final : public ElementWithSettings<TrackSettings> {
   // Streaming thread only.
   image::Size size_;
   GstClockTime interval_ = kUsualInterval, last_ = GST_CLOCK_TIME_NONE;
-  TrackMoment moment_;  // of this frame
+  TrackMoment moment_;  // times of the current frame
   FrameCamera camera_;
   StreamTracks tracks_;
   FoundEvents found_;
@@ -110,12 +111,12 @@ void TrackElement::tell(StreamTracks::Change change, const track::Track& track,
 
 // --- frames ------------------------------------------------------------------------------------
 
-// Frames without a time follow each other at the stream's rate.
+// Returns the frame's time. Frames without one follow each other at the stream's rate.
 GstClockTime TrackElement::time_of(GstBuffer* frame) {
   GstClockTime time = GST_BUFFER_PTS(frame);
   if (!GST_CLOCK_TIME_IS_VALID(time) || time > G_MAXINT64) {
     time = GST_CLOCK_TIME_IS_VALID(last_) ? last_ + interval_ : 0;
-    if (time > G_MAXINT64) time = 0;  // in streams of a frame in centuries
+    if (time > G_MAXINT64) time = 0;  // overflow, at rates of a frame in centuries
   }
   last_ = time;
   return time;
@@ -143,7 +144,7 @@ GstFlowReturn TrackElement::frame(GstBuffer* frame) {
 
 // --- stream ------------------------------------------------------------------------------------
 
-// Boxes of another size are at other places.
+// Ends all tracks if the size of frames changes, because boxes are in pixels.
 bool TrackElement::set_caps(GstCaps* in, GstCaps*) {
   const image::Size size = frame_size(in);
   if (size.width != size_.width || size.height != size_.height) tracks_.end();

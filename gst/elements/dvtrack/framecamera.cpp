@@ -9,7 +9,7 @@
 namespace dvnn::gst {
 namespace {
 
-// The component that says most of the brightness: luma, or green.
+// Returns the component that carries most of the brightness: luma, or green.
 guint bright_component(const GstVideoFormatInfo* format) {
   return GST_VIDEO_FORMAT_INFO_IS_RGB(format) ? 1 : 0;
 }
@@ -23,7 +23,8 @@ void FrameCamera::reset() {
   since_ = {};
 }
 
-// A camera that drives on leaves its first frame behind: then another epoch begins.
+// Attaches the motion to the frame. When nothing of the epoch's first frame is left in view, a new
+// epoch begins.
 void FrameCamera::tell(const motion::Affine& motion, GstBuffer* frame) {
   const motion::Affine since = since_.then(motion);
   const bool known = epoch_ != 0 && since.is_plausible();
@@ -35,8 +36,8 @@ void FrameCamera::tell(const motion::Affine& motion, GstBuffer* frame) {
                                since_.y0);
 }
 
-// A meta of the frame's maker knows best how its camera has moved; next, what the frame shows. Of
-// one that has moved each frame tells that, lest the last one that did were lost.
+// Prefers a meta that the frame already has to the motion seen in its pixels. Once the camera has
+// moved, every frame carries the sum since the epoch began, so that lost frames do no harm.
 std::optional<motion::Affine> FrameCamera::follow(GstBuffer* frame, GstClockTime time) {
   auto motion = told_.next(frame);
   if (!motion) motion = see(frame, time);
@@ -48,7 +49,7 @@ void FrameCamera::set_caps(const GstCaps* caps) {
   reset();
   readable_ = video_info_from_caps(caps, &info_);
   if (!readable_) return;
-  // The fields of a frame lie a line apart: the camera would seem to shake.
+  // Fields are offset by a line, so the camera would seem to shake.
   readable_ = lines_per_row(info_) == 1;
   const GstVideoFormatInfo* format = info_.finfo;
   const guint bright = bright_component(format);
@@ -62,7 +63,7 @@ void FrameCamera::set_caps(const GstCaps* caps) {
 std::optional<motion::Affine> FrameCamera::see(GstBuffer* frame, GstClockTime time) {
   const auto at = static_cast<int64_t>(time);
   if (!readable_ || !watch_.wants(at)) return {};
-  // Anybody may attach a GstVideoMeta. A frame that is not what it says is nothing to look at.
+  // Any element may attach a GstVideoMeta, so frames that contradict it are not looked at.
   if (!check_video_meta(info_, frame).ok()) return {};
   const VideoFrameMap map(info_, frame, GST_MAP_READ);
   if (!map.ok() || !check_frame_memory(map.frame()).ok()) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the camera of a stream moves: as frames say themselves, or as their pixels show. Streaming
+// Finds out how a stream's camera moves: from the metas of frames, or from their pixels. Streaming
 // thread only.
 #pragma once
 
@@ -16,9 +16,9 @@ class FrameCamera {
  public:
   void configure(motion::Camera camera) { watch_.configure(camera); }
   void set_caps(const GstCaps* caps);
-  /// The motion since the last frame: as the frame's meta tells it, else as its pixels show it.
-  /// Nothing where it is not known. Afterwards the frame has a meta that tells it, if the camera
-  /// has ever moved, and how it has moved since the epoch began.
+  /// Returns the motion since the last frame, from the frame's meta or else from its pixels;
+  /// nothing if unknown. Once the camera has moved, the frame gets a meta with this motion and the
+  /// motion since the epoch began.
   std::optional<motion::Affine> follow(GstBuffer* frame, GstClockTime time);
   void reset();
 
@@ -29,9 +29,9 @@ class FrameCamera {
   motion::CameraWatch watch_;
   CameraSteps told_;
   guint64 epoch_ = 0;     // 0: the camera has not moved yet
-  motion::Affine since_;  // since its first frame
+  motion::Affine since_;  // motion since the epoch's first frame
   GstVideoInfo info_;
-  bool readable_ = false;  // frames have a brightness of bytes
+  bool readable_ = false;  // whether brightness is a byte per pixel
 };
 
 }  // namespace dvnn::gst

@@ -15,10 +15,10 @@
 namespace dvnn::gst {
 namespace {
 
-// Streams may name networks and classes as they like.
+// Bounds, because a stream may name any number of networks and classes.
 constexpr size_t kMostNetworks = 16;
 constexpr size_t kMostClasses = 4096;
-// More objects of a frame are not followed.
+// Most objects of a frame that are followed.
 constexpr size_t kMostObjects = 1000;
 constexpr int kNoClass = -1;
 
@@ -57,7 +57,7 @@ int StreamTracks::class_of(const GstDvObject& object, Group* group) const {
   return static_cast<int>(group->classes.size() - 1);
 }
 
-// Objects that another tracker has named stay its own.
+// Collects a pass's detections. Objects with a track of another tracker are left alone.
 void StreamTracks::collect(GstDvObjectsMeta* meta, gint pass, Group* group) const {
   group->detections.clear();
   group->objects.clear();
@@ -128,7 +128,7 @@ bool StreamTracks::add_predicted(GstDvObjectsMeta* meta, gint pass, const Group&
   return !group.tracker.predicted().empty();
 }
 
-// Follows the objects of a pass, or of none: then the meta's objects are all there are.
+// Follows the objects of a pass, or, if `pass` is -1, those that belong to no pass.
 bool StreamTracks::follow_pass(GstDvObjectsMeta* meta, gint pass, GstClockTime time,
                                const image::Size& size) {
   GstDvPass* state =
@@ -153,7 +153,7 @@ bool StreamTracks::follow_pass(GstDvObjectsMeta* meta, gint pass, GstClockTime t
   return any;
 }
 
-// Writes tracks into the regions that dvdecode has made, and adds regions of predicted objects.
+// Writes tracks into the regions that dvdecode has made, and adds regions for predicted objects.
 void StreamTracks::export_to(GstBuffer* frame) {
   if (settings_.exports & kRegions) {
     std::sort(changed_.begin(), changed_.end(), [](const GstDvObject* a, const GstDvObject* b) {
@@ -186,7 +186,7 @@ bool StreamTracks::follow(GstBuffer* frame, GstClockTime time, const image::Size
   for (guint pass = 0; pass < passes; ++pass) {
     any |= follow_pass(meta, static_cast<gint>(pass), time, size);
   }
-  // Objects of no network: an application's.
+  // Objects that belong to no pass, such as an application's.
   bool others = passes == 0;
   for (guint i = 0; !others && i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     others = gst_dv_objects_meta_get_object(meta, i)->network < 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracks of a stream: a tracker for each network, because networks look at frames of their own.
-// Streaming thread only.
+// The tracks of a stream. Each network has a tracker of its own, because networks may infer
+// different frames. Streaming thread only.
 #pragma once
 
 #include <functional>
@@ -21,30 +21,30 @@ class StreamTracks {
   using Told =
       std::function<void(Change change, const track::Track& track, const TrackNames& names)>;
 
-  /// `told` is told of tracks that start and end.
+  /// `told` is called for each track that starts or ends.
   explicit StreamTracks(Told told) : told_(std::move(told)) {}
 
-  /// Cheap where nothing has changed.
+  /// Takes over the settings; cheap if none has changed.
   void configure(const TrackSettings& settings);
-  /// The camera has moved since the last frame.
+  /// Moves all tracks with the camera; `camera`: its motion since the last frame.
   void move(const motion::Affine& camera);
-  /// Names the objects of a writable frame by their tracks, and adds those that are expected where
-  /// no network has looked. Returns whether it has changed anything.
+  /// Gives the objects of a writable frame their track ids, and adds predicted objects if no
+  /// network has seen the frame. Returns whether anything has changed.
   bool follow(GstBuffer* frame, GstClockTime time, const image::Size& size);
   /// Ends all tracks.
   void end();
-  /// Forgets everything, numbers of tracks among it: another stream.
+  /// Forgets everything, also which ids are taken, because another stream begins.
   void reset();
 
  private:
-  // A network's objects.
+  // The tracks of one network.
   struct Group {
     explicit Group(track::TrackIds* ids) : tracker(ids) {}
     std::string network;
     track::Tracker tracker;
-    std::vector<TrackNames> classes;  // a tracker's class is an index
+    std::vector<TrackNames> classes;  // by the tracker's class index
     std::vector<track::Detection> detections;
-    std::vector<GstDvObject*> objects;  // of the detections
+    std::vector<GstDvObject*> objects;  // object of each detection
   };
 
   Group* group_of(const gchar* network);
@@ -61,7 +61,7 @@ class StreamTracks {
   LabelList labels_;
   track::TrackIds ids_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::vector<GstDvObject*> changed_;  // objects of this frame
+  std::vector<GstDvObject*> changed_;  // in this frame
 };
 
 }  // namespace dvnn::gst

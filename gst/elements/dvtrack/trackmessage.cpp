@@ -31,7 +31,7 @@ void append_moment(track::Time time, GValue* array) {
   gst_value_array_append_and_take_value(array, &item);
 }
 
-// The middles of the boxes: x, y, x, y, and the time of each pair.
+// Adds the middles of the boxes (x, y, x, y, ...) and their times.
 void add_path(const track::Path& path, GstStructure* fields) {
   GValue places = G_VALUE_INIT, times = G_VALUE_INIT;
   g_value_init(&places, GST_TYPE_ARRAY);

@@ -11,13 +11,13 @@
 
 namespace dvnn::gst {
 
-/// Names in a message about a track that the tracker does not know.
+/// Names for a message about a track; the tracker itself knows only numbers.
 struct TrackNames {
   gint class_id = 0;
   std::string label, network;
 };
 
-/// The frame at which it was found out; without a time where no frame was.
+/// Times of the frame at which a change was found out; all unset if there was no frame.
 struct TrackMoment {
   GstClockTime timestamp = GST_CLOCK_TIME_NONE, stream_time = GST_CLOCK_TIME_NONE,
                running_time = GST_CLOCK_TIME_NONE;

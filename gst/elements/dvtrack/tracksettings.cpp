@@ -19,14 +19,14 @@ void add_confidence_properties(Properties<TrackSettings>* table) {
                  "threshold lets them through"});
   table->number(&TrackSettings::min_evidence, When::kPlaying, 0.0f, 1000.0f,
                 {"min-evidence", "Least evidence",
-                 "Sum of the log-odds of its objects' confidence, ln(c / (1 - c)), from which on "
-                 "something is a track (0 = at once)"});
+                 "Sum of the log-odds ln(c / (1 - c)) of detections' confidences that confirms a "
+                 "track; 0 for at once"});
 }
 
 void add_time_properties(Properties<TrackSettings>* table) {
   table->number(&TrackSettings::max_lost_ms, When::kPlaying, 0, kLongestTime,
                 {"max-lost-ms", "Longest time lost",
-                 "Milliseconds for which a track that nothing shows is waited for before it ends"});
+                 "Milliseconds that a track may go unseen before it ends"});
   table->number(&TrackSettings::max_coast_ms, When::kPlaying, 0, kLongestTime,
                 {"max-coast-ms", "Longest time to coast",
                  "Milliseconds for which a lost track's box is predicted; one look that misses it "
@@ -36,9 +36,10 @@ void add_time_properties(Properties<TrackSettings>* table) {
 const GEnumValue kCameras[] = {
     {static_cast<gint>(motion::Camera::kStatic), "It never moves; frames are not looked at",
      "static"},
-    {static_cast<gint>(motion::Camera::kMoving), "It may move at any time", "moving"},
-    {static_cast<gint>(motion::Camera::kAuto), "It is looked at now and then, until it moves",
-     "auto"},
+    {static_cast<gint>(motion::Camera::kMoving), "It may move at any time; each frame is looked at",
+     "moving"},
+    {static_cast<gint>(motion::Camera::kAuto),
+     "Frames are looked at now and then, and each one while it moves", "auto"},
     {0, nullptr, nullptr}};
 
 }  // namespace
@@ -73,8 +74,8 @@ Properties<TrackSettings> track_properties() {
                  "Attach tracked objects where they are expected to frames without inference"});
   table.boolean(&TrackSettings::smooth, When::kPlaying,
                 {"smooth", "Smooth",
-                 "Give tracked objects the boxes that the track's filter has, "
-                 "instead of those that were detected"});
+                 "Give tracked objects the boxes of the track's filter instead of the detected "
+                 "ones"});
   table.boolean(&TrackSettings::post_messages, When::kPlaying,
                 {"post-messages", "Post messages",
                  "Post element messages 'dvnn-track-started' and 'dvnn-track-ended'"});

@@ -26,7 +26,7 @@ struct TrackSettings {
   track::Settings tracker() const;
 };
 
-/// The rows of all settings.
+/// Returns the rows of all properties.
 Properties<TrackSettings> track_properties();
 
 }  // namespace dvnn::gst

@@ -5,27 +5,27 @@
  * @short_description: tells what tracks do at areas and lines
  *
  * dvzones watches the objects that dvtrack has named, at areas (polygons) and lines that
- * #GstDvZones:zones or #GstDvZones:zones-file describe, and tells when they enter, leave, dwell,
- * idle and cross, and when an area is crowded. Each happens once, at the time at which the way
- * between two frames crosses an edge, also where frames in between are missing. A point that lands
- * on a line has not crossed it before it leaves it on the other side.
+ * #GstDvZones:zones or #GstDvZones:zones-file describe, and reports when they enter, leave, dwell,
+ * idle and cross, and when an area is crowded. Each event is reported once, with the time at which
+ * the straight path between two sightings crosses an edge, even if frames in between are missing. A
+ * point that lands on a line has not crossed it before it leaves it on the other side.
  *
- * Only frames that a network has looked at count, and the objects that it has seen there, unless
+ * Only inferred frames count, and only objects that a network has found in them, unless
  * #GstDvZones:count-predicted is set.
  *
  * ## Messages
  *
- * An element message `dvnn-zone-event` for each event: `event` (string: `enter`, `leave`, `dwell`,
- * `idle`, `cross`, `crowd`, `crowd-end`), `area` or `line` (string, its name), `timestamp`,
- * `stream-time` and `running-time` (guint64) of the event, `track-id` (guint64) and `label`
- * (string) of who it was; for lines `direction` (string: `forward` is from the line's left to its
- * right, seen along it), for areas `duration` (guint64, of the stay so far) and `inside` (uint, how
- * many are in it then).
+ * An element message `dvnn-zone-event` is posted for each event: `event` (string: `enter`, `leave`,
+ * `dwell`, `idle`, `cross`, `crowd`, `crowd-end`), `area` or `line` (string, its name),
+ * `timestamp`, `stream-time` and `running-time` (guint64) of the event, `track-id` (guint64) and
+ * `label` (string) of the object; for lines `direction` (string: `forward` is from the line's left
+ * to its right, seen along it), for areas `duration` (guint64, of the stay so far, in nanoseconds)
+ * and `inside` (uint, the number of objects then in the area).
  *
  * ## Counts
  *
- * #GstDvZones:counts has, for each area and line, how many are inside, have entered and left, or
- * crossed in each direction, in all and by label. Frames carry the same as the custom meta
+ * #GstDvZones:counts holds, for each area and line, how many objects are inside, have entered and
+ * left, or crossed in each direction, in all and by label. Frames carry the same as the custom meta
  * `GstDvZonesMeta`: its structure has `events` (a list of the frame's) and `counts`. dvoverlay
  * draws areas and lines with their counts. Each event is also sent downstream, as a serialised
  * custom event of the message's structure.
@@ -82,21 +82,21 @@ class ZonesElement final : public ElementWithSettings<ZoneSettings> {
 
   StructurePtr counts_;  // under the object lock
   // Streaming thread only.
-  SharedZones zones_now_;  // what `zones_` is made of
+  SharedZones zones_now_;  // the configuration of `zones_`
   image::Size size_, size_now_;
   GstClockTime last_ = GST_CLOCK_TIME_NONE;
   zones::Zones zones_;
-  ZoneShapes shapes_;  // as frames carry them; null once they have changed
+  ZoneShapes shapes_;  // attached to frames; null once they have changed
   std::vector<zones::Sighting> sightings_;
   CameraSteps steps_;
-  motion::Affine camera_;  // from where the zones were drawn to what the camera shows now
+  motion::Affine camera_;  // from the frame in which the zones were set to the current one
   FoundEvents found_;
 };
 
 // --- events ------------------------------------------------------------------------------------
 
-// Posts the events of the last change, and keeps the counts for those that read them. `list`, if it
-// is there, gets the events.
+// Posts the events of the last change and updates the property `counts`. `list`, if not null, gets
+// the events.
 void ZonesElement::tell(GValue* list) {
   for (const zones::Event& event : zones_.events()) {
     StructurePtr fields(event_structure(event, zones_, segment()));
@@ -116,7 +116,7 @@ void ZonesElement::tell(GValue* list) {
   counts.swap(counts_);
 }
 
-// Ends what is in areas, and forgets it: the stream jumps, or ends.
+// Ends all stays and forgets tracks, because the stream jumps or ends.
 void ZonesElement::end() {
   zones_.end();
   last_ = GST_CLOCK_TIME_NONE;
@@ -127,7 +127,7 @@ void ZonesElement::end() {
 
 // --- frames ------------------------------------------------------------------------------------
 
-// Takes over what has been set, and reports the tracks that thereby leave an area.
+// Takes over new settings, and reports the tracks that thereby leave an area.
 void ZonesElement::configure(const image::Size& size) {
   const ZoneSettings& settings = take_settings();
   const SharedZones chosen = settings.chosen();
@@ -135,7 +135,7 @@ void ZonesElement::configure(const image::Size& size) {
   const bool resized = size.width != size_now_.width || size.height != size_now_.height;
   if (chosen == zones_now_ && !resized) return;
   static const zones::Config none;
-  // Names of the old shapes are needed for what ends with them.
+  // Events that end stays need the names of the old shapes, so this comes first.
   end();
   zones_.configure(chosen ? *chosen : none, size);
   shapes_.reset();
@@ -143,7 +143,7 @@ void ZonesElement::configure(const image::Size& size) {
   size_now_ = size;
 }
 
-// Returns whether a network has looked at the frame, or none ever does.
+// Returns whether the frame counts: a network has inferred it, or it has no passes at all.
 bool ZonesElement::is_seen(const GstDvObjectsMeta* meta) const {
   const bool predicted = current().count_predicted;
   const guint passes = gst_dv_objects_meta_get_n_passes(meta);
@@ -180,8 +180,7 @@ void ZonesElement::attach(GstBuffer* frame, GValue* events) {
   gst_structure_set(fields, "counts", GST_TYPE_STRUCTURE, counts.get(), nullptr);
 }
 
-// Zones stand in the scene, not in the frame: under a camera that moves they go where the ground
-// goes, and what stands still passes no line.
+// Moves the zones with the scene: under a camera that moves, things that stand still cross no line.
 void ZonesElement::follow_camera(GstBuffer* frame) {
   const auto motion = steps_.next(frame);
   if (!motion || motion->is_identity()) return;
@@ -226,7 +225,7 @@ void ZonesElement::event(GstEvent* event) {
   }
 }
 
-// Counts begin anew with the next start.
+// Resets the counts: they begin anew with the next start.
 void ZonesElement::stop() {
   zones_ = {};
   steps_.reset();

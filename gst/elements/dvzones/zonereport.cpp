@@ -46,7 +46,7 @@ GstStructure* numbers_of(const char* what, const std::string& name,
                            counts.forward, "backward", G_TYPE_UINT64, counts.backward, nullptr);
 }
 
-// A shape's counts, and those of its labels in a list.
+// Returns a shape's counts, with a list of the same for each label.
 template <typename State>
 GstStructure* counts_of(const char* what, const std::string& name, const State& state) {
   GstStructure* fields = numbers_of(what, name, state.all);

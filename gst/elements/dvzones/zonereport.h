@@ -10,18 +10,19 @@
 
 namespace dvnn::gst {
 
-/// Type of the custom meta that frames carry.
+/// Name of the custom meta that frames carry.
 constexpr const char* kZonesMeta = "GstDvZonesMeta";
 
-/// Registers it, once.
+/// Registers the custom meta, once.
 void register_zones_meta();
 
-/// The structure "dvnn-zone-event". Times of the segment are those of the event, not of a frame.
+/// Returns the structure "dvnn-zone-event". Its times are those of the event, not of a frame.
 GstStructure* event_structure(const zones::Event& event, const zones::Zones& zones,
                               const GstSegment& segment);
-/// The structure "dvnn-zone-counts": lists `areas` and `lines`.
+/// Returns the structure "dvnn-zone-counts" with the lists `areas` and `lines`.
 GstStructure* counts_structure(const zones::Zones& zones);
-/// The shapes as they are drawn on frames of that size, with what they have counted.
+/// Returns the shapes and their counts, as drawn on a frame of size `frame`. `camera`: its motion
+/// since the zones were set.
 ZoneShapes shown_shapes(const zones::Zones& zones, const image::Size& frame,
                         const motion::Affine& camera);
 

@@ -43,7 +43,7 @@ Properties<ZoneSettings> zone_properties() {
   Properties<ZoneSettings> table;
   table.text(
       &ZoneSettings::zones, When::kPlaying,
-      {"zones", "Zones", "Areas and lines as JSON (docs/zones.md), before those of zones-file"},
+      {"zones", "Zones", "Areas and lines as JSON (docs/zones.md), instead of those of zones-file"},
       take_text);
   table.text(&ZoneSettings::zones_file, When::kPlaying,
              {"zones-file", "Zones file", "File with areas and lines as JSON"}, take_file);

@@ -6,12 +6,12 @@
 
 #include <check.h>
 
-// An old name of Check's that standard headers use, too: with it gone, this header may stand before
-// any.
+// Undefines an old macro of Check's whose name standard headers use, so that this header may come
+// before them.
 #undef fail
 
-// Check writes a line to a file at each assertion that holds, to tell where a forked test crashed.
-// Ours do not fork, and sweeps assert something of millions of numbers.
+// Check's own macro writes a line to a file at each assertion that holds, to tell where a forked
+// test crashed. Our tests do not fork, and sweeps check millions of numbers.
 #undef ck_assert_msg
 #define ck_assert_msg(expr, ...) \
   ((expr)                        \
@@ -28,25 +28,25 @@
 #include <string>
 #include <vector>
 
-/// Prints what failed, and ends the test as Check does. Check prints it when all have run: a test
-/// that is left with its threads running may crash before.
+/// Prints what failed, and ends the test as Check does. It prints at once, because a test whose
+/// threads still run may crash before Check prints.
 [[noreturn]] void dvnn_assertion_failed(const char* file, int line, const char* expression,
                                         const char* message, ...)
     __attribute__((format(printf, 4, 5)));
 
-/// Holds a string against what it should be. ck_assert_str_eq() would read one that an expression
-/// has made after it is gone.
+/// Compares a string with the expected one. ck_assert_str_eq() would read a temporary string after
+/// it is gone.
 #define dvnn_assert_text(text, wanted)            \
   do {                                            \
     const std::string dvnn_text_ = (text);        \
     ck_assert_str_eq(dvnn_text_.c_str(), wanted); \
   } while (0)
 
-/// The test that runs now, or the last one that did.
+/// Returns the name of the running test, or of the last one that ran.
 std::atomic<const char*>& dvnn_running_test();
 
-/// Shortens random tests of numbers: one in DVNN_TEST_BRIEFLY is done in builds that are slow, and
-/// one in DVNN_TEST_ROUNDS where another run of CI does all of it.
+/// Returns the number of rounds of a random test: one in DVNN_TEST_BRIEFLY in slow builds, one in
+/// DVNN_TEST_ROUNDS if another run of CI does all.
 inline int dvnn_rounds(int all) {
   for (const char* name : {"DVNN_TEST_ROUNDS", "DVNN_TEST_BRIEFLY"}) {
     if (const char* share = std::getenv(name)) return all / std::max(1, std::atoi(share));
@@ -54,19 +54,19 @@ inline int dvnn_rounds(int all) {
   return all;
 }
 
-/// The seed of such a sweep: another one in each run of CI, which DVNN_TEST_SEED numbers, so that a
-/// share is not a part of what the others did.
+/// Returns the seed of such a sweep. DVNN_TEST_SEED gives each run of CI seeds of its own, so that
+/// a share has other cases than the whole.
 inline unsigned dvnn_seed(unsigned own) {
   const char* run = std::getenv("DVNN_TEST_SEED");
   return own + (run ? 1000u * static_cast<unsigned>(std::atoi(run)) : 0u);
 }
 
-/// Runs the tests, `after` behind each of them, also behind one that failed. DVNN_TEST_ONLY in the
-/// environment chooses those whose names contain it.
+/// Runs the tests, and `after` behind each of them, even if it failed. DVNN_TEST_ONLY in the
+/// environment chooses the tests whose names contain it.
 int dvnn_run_suite(const char* name, const std::vector<const TTest*>& all,
                    void (*after)() = nullptr);
 
-/// Runs a suite with what it needs around its tests, and returns the program's status.
+/// Runs a suite with its set-up and clean-up, and returns the program's status.
 using DvnnRunner = int (*)(const char* name, const std::vector<const TTest*>& tests);
 int dvnn_run_plainly(const char* name, const std::vector<const TTest*>& tests);
 
@@ -76,17 +76,17 @@ struct DvnnSuite {
   std::vector<const TTest*> tests;
 };
 
-/// Adds tests to a suite, which other files may have begun. Returns true.
+/// Adds tests to a suite, which may already have tests of other files. Returns true.
 bool dvnn_add_suite(const char* name, DvnnRunner run, std::initializer_list<const TTest*> tests);
 
-/// Runs the suite that is named, by the argument or by CK_RUN_SUITE; without a name all of the
-/// program's, each in a process of its own. Returns the program's status.
+/// Runs the suite that the argument or CK_RUN_SUITE names; without a name all suites, each in a
+/// process of its own. Returns the program's status.
 int dvnn_run(int argc, char** argv);
 
-/// Adds the named START_TESTs to a suite of the program. Files of one suite are run in their order.
+/// Adds START_TESTs to a suite of the program. Files of one suite are run in their order.
 #define DVNN_SUITE(name, ...) DVNN_SUITE_RUN_BY(dvnn_run_plainly, name, __VA_ARGS__)
 
-/// The same for a suite that is run by a function of its own.
+/// Adds START_TESTs to a suite that a function of its own runs.
 #define DVNN_SUITE_RUN_BY(run, name, ...) DVNN_ADD_SUITE_AT(__LINE__, run, name, __VA_ARGS__)
 #define DVNN_ADD_SUITE_AT(line, run, name, ...) DVNN_ADD_SUITE_AS(line, run, name, __VA_ARGS__)
 #define DVNN_ADD_SUITE_AS(line, run, name, ...) \

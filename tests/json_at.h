@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-/// The value at "/steps/0/name". What is not there is made, null.
+/// Returns the value at "/steps/0/name". Missing values are created, as null.
 inline dvnn::Json* json_at(dvnn::Json* document, const std::string& path) {
   std::istringstream names(path.substr(1));
   for (std::string name; std::getline(names, name, '/');) {

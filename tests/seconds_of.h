@@ -15,14 +15,14 @@ inline double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Returns what the process has had of processors.
+/// Returns the processors' time that the process has used, in seconds.
 inline double processor_seconds() {
   timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Returns what the process has of processors while `work` runs.
+/// Returns the processors' time that the process uses while `work` runs, in seconds.
 inline double processor_seconds_of(const std::function<void()>& work) {
   const double before = processor_seconds();
   work();

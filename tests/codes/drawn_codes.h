@@ -53,8 +53,8 @@ const Modules kShelfCode = {  // Code 128 SHELF-07/b:12
     "##.#..#....##.###.#...##...#.#...#...##.#...#...##.###.#...##...#.#..##.###..#..###.##..##"
     "#.##.###.#.###..##..#..#....##.###..#..##.#..###..##.##..###..#.##.##.##...##...###.#.##"};
 
-/// A picture, light but for the code at x and y, a module being so many pixels wide. A single row
-/// is as high as half its width.
+/// Draws a code at (x, y) on a light picture; `module` is a module's width in pixels. A code of one
+/// row is half as high as it is wide.
 inline void draw(const Modules& code, int x, int y, int module, codes::Luma* picture) {
   const int columns = static_cast<int>(code[0].size());
   const int rows = code.size() == 1 ? columns / 2 : static_cast<int>(code.size());

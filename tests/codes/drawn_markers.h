@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markers whose numbers are known, with their black frames. AprilTag's are as libapriltag 3.3 draws
-// them (apriltag_to_image), so that they hold our reader against somebody else's tables.
+// Markers with known numbers, with their black frames. AprilTags are drawn by libapriltag 3.3
+// (apriltag_to_image), so that they check our reader against another implementation's tables.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ const Modules kAruco17 = {  // DICT_4X4_50
 const Modules kAruco321 = {  // DICT_6X6_1000
     "########", "#..#...#", "#..#..##", "##...###", "##.###.#", "##.....#", "#.#.####", "########"};
 
-/// ArUco's first family, after the paper (Garrido-Jurado and others, 2014, fig. 2): each row has
-/// two bits of the number, as one of four words of five modules.
+/// Returns a marker of ArUco's first family, by the paper (Garrido-Jurado and others, 2014, fig.
+/// 2): each row has two bits of the number, as one of four words of five modules.
 inline Modules original_aruco(int number) {
   static constexpr std::array<const char*, 4> kWords = {".####", ".#...", "#.##.", "#...#"};
   Modules marker = {"#######"};

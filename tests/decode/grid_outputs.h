@@ -12,7 +12,7 @@ namespace dvnn::test {
 // A picture of 32x16 at stride 8: 4 x 2 cells. Cell 5 is in column 1, row 1.
 inline constexpr size_t kCells = 8, kCell = 5;
 
-// One row per cell, all zero but that of kCell.
+// Returns one row per cell: `row` for kCell, `others` elsewhere.
 inline std::vector<float> one_row(const std::vector<float>& row, float others = 0) {
   std::vector<float> rows(kCells * row.size(), others);
   std::copy(row.begin(), row.end(), rows.begin() + static_cast<std::ptrdiff_t>(kCell * row.size()));

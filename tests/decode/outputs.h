@@ -31,19 +31,19 @@ class Outputs {
     return decode::create_decoder(decoder, params, named_);
   }
 
-  /// Returns what the decoder finds; making it must succeed.
+  /// Returns the objects that the decoder finds. The decoder must accept the outputs.
   objects::Objects found(const char* decoder, const Json& params, float threshold) const {
     auto made = make(decoder, params);
     ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
     objects::Objects objects;
-    // Twice, because a decoder keeps its working memory.
+    // Decodes twice, because a decoder reuses its working memory.
     ck_assert(made.value()->decode(views_, threshold, &objects).ok());
     objects.clear();
     ck_assert(made.value()->decode(views_, threshold, &objects).ok());
     return objects;
   }
 
-  /// The error of a decoder that must be refused.
+  /// Returns the error of a decoder that must be refused.
   std::string refusal(const char* decoder, const Json& params) const {
     auto made = make(decoder, params);
     ck_assert(!made.ok());

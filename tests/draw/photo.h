@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gray picture that is painted on, and what may be drawn where.
+// A gray picture to draw on, and a check of which pixels were drawn.
 #pragma once
 
 #include <cmath>
@@ -54,7 +54,8 @@ inline Photo paint(const std::vector<Item>& items, int width, int height, int li
   return photo;
 }
 
-// Every pixel is drawn on where `wanted` says 1, and untouched where it says 0; -1 may be either.
+// Checks every pixel: `wanted` is 1 if it must be drawn on, 0 if it must be untouched, -1 for
+// either.
 inline void check_pixels(const Photo& photo, const char* what,
                          const std::function<int(int, int)>& wanted) {
   for (int y = 0; y < photo.height; ++y) {

@@ -7,10 +7,10 @@
 
 namespace dvnn::fuzz {
 
-/// Options of the converter that every kind of model has, by the lowest six bits.
+/// Returns options that apply to every kind of model, from the lowest six bits.
 inline convert::ConvertOptions converter_options(uint64_t bits) {
   convert::ConvertOptions options;
-  options.rescale = options.measure_bits = false;  // which compute the whole network
+  options.rescale = options.measure_bits = false;  // these compute the whole network
   options.quantise = bits & 1;
   options.hwc = bits & 2;
   if (bits & 4) options.import.width = 12, options.import.height = 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks of every decoder, with small outputs that fit, and some that name nothing that there is.
+// Networks for every decoder with small outputs that fit, and some that name no existing decoder.
 #pragma once
 
 #include <vector>

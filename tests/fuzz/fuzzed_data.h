@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes an input apart into numbers, choices and texts. What is used up is zeros, so that the first
+// Takes an input apart into numbers, choices and texts. After its end there are zeros, so the first
 // of each list of choices is the ordinary one.
 #pragma once
 
@@ -24,7 +24,7 @@ class FuzzedData {
     data_ += n;
     left_ -= n;
   }
-  /// Any bits.
+  /// Returns arbitrary bits.
   template <typename T>
   T any() {
     T value;
@@ -33,7 +33,7 @@ class FuzzedData {
   }
   uint8_t byte() { return any<uint8_t>(); }
   bool flag() { return byte() & 1; }
-  /// Once in a while: most inputs shall get on.
+  /// True once in a while, so that most inputs get past the first checks.
   bool rarely() { return byte() >= 240; }
   /// A number in [least, most].
   int64_t in(int64_t least, int64_t most) {
@@ -44,7 +44,7 @@ class FuzzedData {
   auto& one_of(const List& list) {
     return std::begin(list)[byte() % std::size(list)];
   }
-  /// Mostly ordinary, in [-1, 2] times `scale`; sometimes what no program expects.
+  /// Returns a mostly ordinary number, in [-1, 2] times `scale`; sometimes an extreme one.
   double real(double scale) {
     static constexpr double kOdd[] = {0,
                                       1,
@@ -62,7 +62,7 @@ class FuzzedData {
     if (byte() >= 208) return one_of(kOdd);
     return (any<uint16_t>() / 32768.0 * 1.5 - 1) * scale;
   }
-  /// Mostly ordinary; sometimes any bits.
+  /// Returns a mostly ordinary number up to `most`; sometimes arbitrary bits.
   uint32_t extent(uint32_t most) {
     static constexpr uint32_t kOdd[] = {0,          1,        0x7fffffff, 0x80000000, 0xffffffff,
                                         0xfffffffe, 1u << 16, 1u << 20,   32767,      65535};

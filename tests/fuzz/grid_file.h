@@ -13,7 +13,7 @@
 
 namespace dvnn::fuzz {
 
-/// The path of a grid network, which is there until the program ends.
+/// Returns the path of a grid network, which exists until the program ends.
 inline std::string write_network(const test::GridVariant& variant = {}) {
   static auto* const paths = new std::vector<std::string>();
   if (paths->empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that anybody may have written on a frame, and what other elements make of a frame with
-// metas.
+// Arbitrary objects on a frame, as any element may write them, and the changes that other elements
+// make to a frame with metas.
 #pragma once
 
 #include <gst/video/video.h>
@@ -13,7 +13,7 @@
 
 namespace dvnn::fuzz {
 
-/// Points, corners, texts and masks within `extent` pixels, more or less.
+/// Adds points, corners, texts and masks within about `extent` pixels.
 inline void add_details(FuzzedData* in, double extent, GstDvObject* object) {
   static const char* const kSkeletons[] = {"face-5", "coco-17", "none", ""};
   for (uint8_t left = in->byte() % 8; left > 0; --left) {
@@ -41,7 +41,7 @@ inline void add_details(FuzzedData* in, double extent, GstDvObject* object) {
   }
 }
 
-/// A box within `extent` pixels, more or less.
+/// Adds an object with a box within about `extent` pixels.
 inline void add_object(FuzzedData* in, double extent, GstDvObjectsMeta* meta) {
   static const char* const kLabels[] = {"one", "two", "", "\xff\xfe", "two\nlines"};
   const uint8_t kind = in->byte();
@@ -62,7 +62,7 @@ inline void add_object(FuzzedData* in, double extent, GstDvObjectsMeta* meta) {
   if (kind & 32 && in->rarely()) object->parent = object->id - in->byte() % 3;
 }
 
-/// What networks of these names have done with the frame, and at most `most` objects.
+/// Adds arbitrary passes of networks with these names, and at most `most` objects.
 template <typename Names>
 GstDvObjectsMeta* add_objects(FuzzedData* in, const Names& networks, int64_t most, double extent,
                               GstBuffer* frame) {
@@ -94,8 +94,8 @@ inline test::VideoMatrix any_matrix(FuzzedData* in, const GstVideoInfo* from,
   return data;
 }
 
-/// The frame as it leaves an element that copies it, a part of it, or its pixels into a frame of
-/// another size or the other way up: metas are told so.
+/// Returns the frame as it leaves an element that copies it or a part of it, scales it, or turns it
+/// upside down; metas are told.
 inline GstBuffer* through_another_element(FuzzedData* in, GstBuffer* frame) {
   const uint8_t how = in->byte();
   GstBuffer* made = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds elements: GStreamer with our plugin and no other, caps and frames that may lie, and memory
-// whose end is a page that faults.
+// Feeds elements: GStreamer with our plugin alone, caps and frames that may lie, and memory that
+// ends at a guard page.
 #pragma once
 
 #include <gst/check/gstharness.h>
@@ -22,15 +22,15 @@ constexpr size_t kMostBytes = 128 * 1024;
 GstBuffer* any_buffer(FuzzedData* in, size_t size);
 void reuse_memory();
 
-/// Raw video, mostly small. `info` is what the caps say, or something small if nobody could read
-/// them.
+/// Returns caps of raw video, mostly of small frames. `info` is what they say, or a small format if
+/// they cannot be read.
 gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info);
 
-/// A frame of that kind, with its times. Now and then it is too short, has a GstVideoMeta or a
-/// GstVideoCropMeta that lie, or is none at all.
+/// Returns a frame for these caps, with times. Now and then it is too short, has a lying
+/// GstVideoMeta or GstVideoCropMeta, or is null.
 GstBuffer* any_frame(FuzzedData* in, const GstVideoInfo& info);
 
-/// A harness that is taken down with the object.
+/// A harness that is torn down with the object.
 class Harness {
  public:
   explicit Harness(GstHarness* harness) : harness_(harness) {}
@@ -41,19 +41,19 @@ class Harness {
   GstElement* element() const { return harness_->element; }
   /// Pushes stream-start, caps and a segment. False if the caps are refused.
   bool begin(const GstCaps* caps);
-  /// Pushes a buffer and lets go of what comes out.
+  /// Pushes a buffer and releases all output.
   GstFlowReturn push(GstBuffer* buffer);
   void drop_output();
   void flush();
-  /// Waits until all that was pushed has left.
+  /// Waits until everything that was pushed has left.
   void drain();
 
  private:
   GstHarness* harness_;
 };
 
-/// Plays a stream of raw video: any caps, and while there is input, at most `most` frames that
-/// `make` makes of what the caps say. Counts the frames that are taken.
+/// Plays a stream of raw video with arbitrary caps and, while there is input, at most `most` frames
+/// from `make`. Counts the frames that are accepted.
 void play_video(FuzzedData* in, int most, Harness* harness,
                 const std::function<GstBuffer*(const GstVideoInfo& info)>& make);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutates JSON as JSON: bytes that libFuzzer flips are no JSON most of the time, and checks of what
-// stands in a file begin where the JSON ends.
+// Mutates JSON as JSON: flipped bytes are rarely valid JSON, so they would not get past the parser.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace dvnn::fuzz {
 
 class JsonMutator {
  public:
-  /// `words` are texts that the reader knows: kinds, names of parameters.
+  /// `words`: texts that the reader knows, such as kinds and names of parameters.
   explicit JsonMutator(std::initializer_list<const char*> words) {
     for (const char* word : words) values_.emplace_back(word);
     for (int64_t number : std::initializer_list<int64_t>{
@@ -34,7 +33,7 @@ class JsonMutator {
     }
   }
 
-  /// Most of the time a change of JSON, else of bytes.
+  /// Mutates mostly as JSON, else as bytes.
   size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
     random_.seed(seed + 1);
     auto document = parse(data, size);
@@ -44,7 +43,7 @@ class JsonMutator {
     return write(document.value(), data, size, max_size);
   }
 
-  /// A value of one document in the place of one of the other.
+  /// Replaces a value of one document by a value of the other.
   size_t cross(const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size, uint8_t* out,
                size_t max_size, unsigned seed) {
     random_.seed(seed + 1);
@@ -90,8 +89,8 @@ class JsonMutator {
   }
   const Json& interesting() { return values_[pick(values_.size())]; }
 
-  // One change of one value: another number, another value of the same document, one more, one
-  // less.
+  // Changes one value: another number, a value from elsewhere in the document, an added or a
+  // removed one.
   void change(Json* root, Json* document) {
     Json& value = any_of(root);
     switch (pick(8)) {
@@ -137,7 +136,7 @@ class JsonMutator {
       *value = value->get<double>() * kFactors[pick(std::size(kFactors))];
     }
   }
-  // By libFuzzer's own changes, which know what the text was compared with.
+  // Uses libFuzzer's own mutations, which know the strings that the text was compared with.
   void change_text(Json* value) {
     if (!value->is_string()) return;
     constexpr size_t kMost = 64;
@@ -164,7 +163,7 @@ class JsonMutator {
 
 }  // namespace dvnn::fuzz
 
-/// Gives a target of JSON its mutator, which knows these words.
+/// Gives a target of JSON its mutator, with these words.
 #define DVNN_FUZZ_JSON(...)                                                               \
   static dvnn::fuzz::JsonMutator& json_mutator() {                                        \
     static auto* const mutator = new dvnn::fuzz::JsonMutator({__VA_ARGS__});              \

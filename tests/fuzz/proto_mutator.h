@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutates a protocol buffer by its fields: what bytes that libFuzzer flips destroy are lengths and
-// tags, and a model's checks begin where those end.
+// Mutates a protocol buffer field by field: flipped bytes would destroy lengths and tags, and never
+// get past the parser.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -23,7 +23,7 @@ class ProtoMutator {
   using Message = google::protobuf::Message;
   using Field = google::protobuf::FieldDescriptor;
 
-  /// `words` are texts that the reader knows: types of layers, names of attributes.
+  /// `words`: texts that the reader knows, such as types of layers and names of attributes.
   explicit ProtoMutator(std::vector<std::string> words) : words_(std::move(words)) {}
 
   void mutate(Message* root, unsigned seed) {
@@ -62,7 +62,7 @@ class ProtoMutator {
     }
   }
 
-  // Mostly one that is there.
+  // Returns mostly a field that is set.
   const Field* any_field(const Message& message) {
     std::vector<const Field*> fields;
     message.GetReflection()->ListFields(message, &fields);
@@ -109,7 +109,7 @@ class ProtoMutator {
     }
   }
 
-  // Another element, like number `at` if there is one.
+  // Adds an element, similar to number `at` if that exists.
   void add(Message* message, const Field* field, int at) {
     const auto* reflection = message->GetReflection();
     if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
@@ -125,7 +125,7 @@ class ProtoMutator {
     change(inner, any_field(*inner));
   }
 
-  // Becomes another message of its type.
+  // Replaces the message by another one of its type.
   void copy_alike(Message* message) {
     std::vector<Message*> alike;
     for (Message* other : messages_) {
@@ -172,7 +172,7 @@ class ProtoMutator {
     return text;
   }
 
-  // Changes a plain value: the field's (-1), element `at`, or one that is added.
+  // Changes a plain value: the field's (-1), element `at`, or a new one.
   void set(Message* m, const Field* f, int at) {
     const auto* r = m->GetReflection();
 #define DVNN_SET(kind, value)                                                       \

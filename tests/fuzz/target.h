@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that targets share. A target is a file with a try_input(): libFuzzer calls it with inputs
-// that reach new code, replay.cpp with those that are kept in corpus/.
+// Helpers of fuzz targets. A target is a file with a try_input(): libFuzzer calls it with inputs
+// that reach new code, replay.cpp with those in corpus/.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,32 +18,32 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace dvnn::fuzz {
 
-/// Inputs that were not refused. A target whose inputs all are tries the first check alone: a
-/// replay that counts none fails.
+/// Number of inputs that were not refused. A target that refuses every input tests only its first
+/// check, so a replay that counts none fails.
 inline int64_t accepted = 0;
 
-/// Crashes, which is how a fuzzer is told, unless `good`.
+/// Crashes unless `good`: that is how a fuzzer learns of a mistake.
 inline void expect(bool good, const char* what) {
   if (good) return;
   std::fprintf(stderr, "%s\n", what);
   std::abort();
 }
 
-/// An error is one line: anything else crashes, which is how a fuzzer is told.
+/// Crashes if an error is not a single line.
 inline void expect_one_line(const Error& error) {
   if (!error.message.empty() && error.message.find('\n') == std::string::npos) return;
   std::fprintf(stderr, "not a line: '%s'\n", error.message.c_str());
   std::abort();
 }
 
-/// Returns whether it is no error; an error is one line.
+/// Returns whether there is no error; an error must be a single line.
 template <typename T>
 bool is_good(const Result<T>& result) {
   if (!result.ok()) expect_one_line(result.error());
   return result.ok();
 }
 
-/// Small budgets: many inputs a second, and every limit is met.
+/// Sets small budgets, so that many inputs are tried per second and every limit is reached.
 inline void set_small_budgets() {
   setenv("DVNN_MAX_IO_BYTES", "1000000", 1);
   setenv("DVNN_MAX_CONSTANT_BYTES", "1000000", 1);
@@ -56,7 +56,7 @@ inline void set_small_budgets() {
   setenv("DVNN_SOFT_THREADS", "1", 1);
 }
 
-/// A file for functions that take a path, without a disk.
+/// A file in memory, for functions that take a path.
 class MemoryFile {
  public:
   MemoryFile() : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {
@@ -66,7 +66,7 @@ class MemoryFile {
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
-  /// Its path, now that it has these bytes.
+  /// Writes these bytes and returns the path.
   std::string with(const std::string& bytes) {
     if (ftruncate(fd_, 0) != 0 ||
         pwrite(fd_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -79,20 +79,20 @@ class MemoryFile {
   int fd_;
 };
 
-/// A target of a replay, which has several.
+/// A target of a replay program, which has several.
 struct Target {
   const char* name;
   void (*prepare)();
   void (*try_input)(const uint8_t* data, size_t size);
   size_t (*mutate)(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 };
-/// Adds it to those that replay.cpp knows. Returns true.
+/// Adds a target to replay.cpp's list. Returns true.
 bool add_target(const Target& target);
 
 }  // namespace dvnn::fuzz
 
-/// Makes a target of a file's prepare(), which runs first, and try_input(). Its inputs are damaged
-/// as bytes; by its own mutate(); as JSON.
+/// Makes a target of a file's prepare(), which runs first, and try_input(). Its inputs are mutated
+/// as bytes, by its own mutate(), or as JSON.
 #ifdef DVNN_LIBFUZZER
 #define DVNN_FUZZ_TARGET(name)                                              \
   extern "C" int LLVMFuzzerInitialize(int*, char***) {                      \

@@ -18,17 +18,17 @@ using dvnn::image::PixelFormat;
 /// The place of a component.
 struct Place {
   int plane = 0, first = 0, step = 1, sub_x = 1, sub_y = 1;
-  // The bits of two bytes, as GStreamer's table has them; 0: a whole sample is there.
+  // Bits of two bytes, by GStreamer's table; 0: a whole sample.
   int bits = 0, shift = 0;
 };
 
-/// A format as its definition has it (GStreamer's video-format documentation), apart from the table
-/// that the converter uses.
+/// A format by its definition (GStreamer's video-format documentation), independent of the
+/// converter's table.
 struct Format {
   PixelFormat format;
   bool yuv;
-  int bits;        // of a sample; 10: of two bytes
-  bool at_top;     // of the two bytes
+  int bits;        // of a sample; 10: in two bytes
+  bool at_top;     // whether they are the upper ones of the two bytes
   Place place[3];  // Y, U, V or R, G, B
 };
 constexpr Format kFormats[] = {
@@ -66,7 +66,7 @@ constexpr Format kFormats[] = {
     {PixelFormat::kGray16, false, 8, false, {{0, 1, 2, 1, 1}, {}, {}}},
 };
 
-// Every format of the converter's has its row here.
+// Has a row for every format of the converter.
 #define DVNN_COUNT(...) +1
 #define DVNN_NOTHING(...)
 static_assert(std::size(kFormats) == DVNN_PIXEL_FORMATS(DVNN_COUNT, DVNN_COUNT, DVNN_NOTHING));
@@ -101,20 +101,21 @@ inline Place place(PixelFormat f, int component) {
   return definition(f).place[component];
 }
 
-/// A frame with odd strides and memory of its own per plane, so that a sanitizer sees every step
-/// beyond a plane's last row.
+/// A frame with odd strides and separate memory for each plane, so that a sanitizer sees every
+/// access beyond a plane's last row.
 struct Frame {
   FrameFormat format;
   std::vector<uint8_t> planes[3];
   FrameView view;
 
-  /// Sample (x, y) of a component, in the units of its plane: 0..255, of 10 bits in quarters.
+  /// Returns sample (x, y) of a component, in its plane's coordinates: 0..255, with 10 bits in
+  /// steps of a quarter.
   double sample(int component, int x, int y) const {
     const Place p = place(format.format, component);
     const size_t plane = static_cast<size_t>(p.plane);
     const uint8_t* at =
         &planes[plane][static_cast<size_t>(y * view.strides[plane] + p.first + x * p.step)];
-    if (p.bits > 0) {  // the bits again and again, until there are eight
+    if (p.bits > 0) {  // repeats the bits until there are eight
       const int value = (at[0] | at[1] << 8) >> p.shift & ((1 << p.bits) - 1);
       return (value << p.bits | value) >> (2 * p.bits - 8);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frame conversion pixel by pixel in double precision, written from the definitions in
-// tensor/input_spec.h and without a look at the converter.
+// tensor/input_spec.h, independently of the converter.
 #pragma once
 
 #include <cmath>
@@ -30,7 +30,7 @@ struct Weight {
   double weight;
 };
 
-/// Samples [first, end) of a plane, which show the picture.
+/// Samples [first, end) of a plane that show the picture.
 struct Samples {
   int first, end;
 };
@@ -39,8 +39,8 @@ inline Samples samples_of(int start, int size, int sub) {
   return {start / sub, (start + size + sub - 1) / sub};
 }
 
-/// Source samples of a plane (subsampled by `sub`, sample 0 at luma position `siting`) that make
-/// pixel `i`.
+/// Returns the source samples of a plane that make pixel `i`, with their weights. The plane is
+/// subsampled by `sub`, with sample 0 at luma position `siting`.
 inline std::vector<Weight> weights(const Axis& axis, int i, int sub, double siting, Samples plane,
                                    ResizeMethod method) {
   if (axis.flip) i = axis.target - 1 - i;
@@ -65,7 +65,7 @@ inline std::vector<Weight> weights(const Axis& axis, int i, int sub, double siti
     return found;
   }
   const double luma = (i + 0.5) * scale - 0.5;
-  // Luma stays within what is looked at; chroma is shared with what of the picture lies beside it.
+  // Luma stays within the part that is shown; chroma samples at its edge may lie partly beside it.
   const int first = sub == 1 ? axis.start : plane.first,
             last = (sub == 1 ? axis.start + axis.size : plane.end) - 1;
   const double at = (axis.start + luma - siting) / sub;
@@ -74,7 +74,7 @@ inline std::vector<Weight> weights(const Axis& axis, int i, int sub, double siti
           {std::clamp(index + 1, first, last), at - index}};
 }
 
-/// The request that a converter gets.
+/// The converter's request.
 struct Request : InputSpec {
   dvnn::image::View view;
 };
@@ -101,7 +101,7 @@ inline Layout layout_of(const Frame& frame, const Request& p, int tensor_w, int 
   part(cy, ch, p.view.region.y, p.view.region.height, &sy, &sh);
   Layout l = {};
   bool flip_columns = false, flip_rows = false;
-  switch (p.view.orientation) {  // as GstVideoOrientationMethod describes them
+  switch (p.view.orientation) {  // by GstVideoOrientationMethod's definitions
     case Orientation::kIdentity:
       break;
     case Orientation::k90:
@@ -148,8 +148,8 @@ inline Layout layout_of(const Frame& frame, const Request& p, int tensor_w, int 
   return l;
 }
 
-/// Levels of the tensor's pixels before normalisation, not rounded: c x h x w; the padding colour
-/// where there is no picture.
+/// Returns the levels of the tensor's pixels before normalisation, not rounded: c x h x w, with the
+/// padding colour beside the picture.
 inline std::vector<double> levels(const Frame& frame, const Request& p, const dvnn::Shape& shape) {
   const dvnn::image::FrameFormat& f = frame.format;
   const Layout l = layout_of(frame, p, shape.w(), shape.h());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Caffe models on the software device against OpenCV's dnn in FP32.
 //
-// Tolerance: values pass through at most six roundings to binary16 here, each 2^-11 of the largest
+// Tolerance: values pass through at most six roundings to binary16, each of 2^-11 of the largest
 // value in a layer; 1 % of the largest output covers them.
 #pragma once
 

@@ -16,8 +16,8 @@ namespace dvnn::test {
 
 class KerasModel {
  public:
-  /// An array of the layer `name`, with values in [low, high] from a seed. `group` is the nested
-  /// model that holds it, if one does.
+  /// Adds an array of the layer `name`, with values in [low, high] from a seed. `group`: the nested
+  /// model that holds it, if any.
   KerasModel& weights(const std::string& name, const std::string& what, std::vector<hsize_t> dims,
                       float low = -0.5f, float high = 0.5f, const std::string& group = "") {
     std::uniform_real_distribution<float> value(low, high);
@@ -121,7 +121,7 @@ class KerasModel {
   std::mt19937 random_{1};
 };
 
-/// A path that is free, removed with the object.
+/// An unused path; the file is removed with the object.
 class TemporaryPath {
  public:
   TemporaryPath() { close(mkstemp(&path[0])); }

@@ -16,7 +16,7 @@ namespace dvnn::test {
 
 class OnnxModel {
  public:
-  /// With an input "x" of these dimensions.
+  /// Begins a model with an input "x" of these dimensions.
   explicit OnnxModel(std::vector<int64_t> input, int64_t opset = 11) {
     model.set_ir_version(6);
     model.add_opset_import()->set_version(opset);
@@ -24,14 +24,14 @@ class OnnxModel {
     onnx::ValueInfoProto* info = graph().add_input();
     describe("x", input, info);
   }
-  /// Another input.
+  /// Adds an input.
   OnnxModel& input(const std::string& name, const std::vector<int64_t>& dims) {
     describe(name, dims, graph().add_input());
     return *this;
   }
   onnx::GraphProto& graph() { return *model.mutable_graph(); }
 
-  /// Numbers in [low, high].
+  /// Adds weights in [low, high].
   OnnxModel& weights(const std::string& name, std::vector<int64_t> dims, float low = -0.5f,
                      float high = 0.5f) {
     std::uniform_real_distribution<float> value(low, high);
@@ -48,7 +48,7 @@ class OnnxModel {
     for (int64_t v : values) tensor->add_int64_data(v);
     return *this;
   }
-  /// Indices of any shape.
+  /// Adds indices of any shape.
   OnnxModel& places(const std::string& name, std::vector<int64_t> dims,
                     std::vector<int64_t> values) {
     onnx::TensorProto* tensor = tensor_of(name, dims, 7);
@@ -60,7 +60,7 @@ class OnnxModel {
     for (float v : values) tensor->add_float_data(v);
     return *this;
   }
-  /// Numbers of one of ONNX's integer types of up to 32 bits (TensorProto.DataType).
+  /// Adds numbers of one of ONNX's integer types of up to 32 bits (TensorProto.DataType).
   OnnxModel& integers(const std::string& name, int type, std::vector<int64_t> dims,
                       const std::vector<int>& values) {
     onnx::TensorProto* tensor = tensor_of(name, dims, type);
@@ -80,7 +80,7 @@ class OnnxModel {
     for (const auto& name : outputs) node->add_output(name);
     return *this;
   }
-  /// Attributes of the node that was added last.
+  /// Adds an attribute to the last node.
   OnnxModel& list(const std::string& name, std::vector<int64_t> values) {
     onnx::AttributeProto* a = attribute(name, 7);
     for (int64_t v : values) a->add_ints(v);

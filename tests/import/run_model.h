@@ -11,7 +11,8 @@
 
 namespace dvnn::test {
 
-/// The first output, row-major, for a row-major input. `library` has the model's own CPU layers.
+/// Returns the first output, row-major, for a row-major input. `library` has the model's own CPU
+/// layers.
 inline std::vector<float> run_model(
     const char* what, network::Model model, const float* input,
     std::shared_ptr<const layers::CustomLibrary> library = nullptr) {
@@ -29,7 +30,7 @@ inline std::vector<float> run_model(
   return values;
 }
 
-/// The first output of a graph as it was imported, in FP32.
+/// Returns the first output of an imported graph, computed in FP32.
 inline std::vector<float> run_reference(const char* what, const plan::Graph& graph,
                                         const float* input) {
   auto reference = plan::Reference::create(graph);
@@ -55,7 +56,7 @@ inline void expect_close(const char* what, const std::vector<float>& have, const
   ck_assert_msg(worst <= tolerance * largest, "%s: off by %g of %g", what, worst, largest);
 }
 
-/// Fails unless the model was refused with all these words.
+/// Fails unless the model was refused with a message that contains all these words.
 inline void expect_refused(const Result<network::Model>& made,
                            std::initializer_list<const char*> words) {
   ck_assert(!made.ok());

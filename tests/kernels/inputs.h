@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of tests of kernels: seeded numbers, numbers at the edge, and every instruction set.
+// Inputs of kernel tests: seeded numbers, extreme numbers, and every instruction set.
 #pragma once
 
 #include <cmath>
@@ -33,7 +33,7 @@ inline std::vector<float> odd_floats() {
           -0.0f};
 }
 
-/// Two arrays are the same to the last bit; which NaN a NaN is does not matter.
+/// Checks that two arrays are the same to the last bit; all NaNs count as equal.
 inline void assert_same(const char* what, const std::vector<float>& found,
                         const std::vector<float>& wanted) {
   ck_assert_uint_eq(found.size(), wanted.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a CPU layer of small tensors, whose results tests know.
+// Runs a CPU layer on small tensors whose results are known.
 #pragma once
 
 #include <vector>
@@ -19,8 +19,8 @@ struct Tensor {
   std::vector<float> values;
 };
 
-// Runs a layer on row-major floats, and again with every tensor in the device's form, which must
-// give the same up to binary16.
+// Runs a layer on row-major floats, and again with every tensor in the device's layout, which must
+// give the same result up to binary16.
 inline std::vector<float> run(const char* type, const Json& params,
                               const std::vector<Tensor>& inputs, Shape output,
                               const layers::CustomLibrary* library = nullptr) {

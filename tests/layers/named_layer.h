@@ -18,7 +18,7 @@ inline layers::LayerResult create_layer(const std::string& type, const Json& par
   return layers::create_cpu_layer(attributes, inputs, outputs, library);
 }
 
-/// The parameters of an Elementwise of one step: a function of one input, or of two.
+/// Returns parameters of an Elementwise with one step: a function of one input, or of two.
 inline Json function_of(const std::string& name, float a = 0, float b = 0) {
   return {{"inputs", 1}, {"steps", {{{"function", name}, {"of", {0}}, {"a", a}, {"b", b}}}}};
 }
@@ -26,7 +26,7 @@ inline Json operation_of(const std::string& name) {
   return {{"inputs", 2}, {"steps", {{{"function", name}, {"of", {0, 1}}}}}};
 }
 
-/// Parameters that are right.
+/// Creates a layer; the parameters must be valid.
 inline layers::LayerPtr layer_of(const std::string& type, const Json& params) {
   return layers::read_layer(type, &params).value();
 }

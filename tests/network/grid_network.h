@@ -5,7 +5,7 @@
 // "red" (64 * (mean red - mean green - 0.5)); another gives box deltas, all zero. Permute and
 // Softmax run on the CPU; the ssd decoder has one anchor per cell, as large as the cell.
 //
-// Variants look for blue, look at the upper half of each cell only (so that a turned picture gives
+// Variants look for blue, look only at the upper half of each cell (so that a turned picture gives
 // other cells), or have a finer grid.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// .dvn files as an attacker writes them: any description, all checksums right.
+// .dvn files as an attacker would write them: any description, with right checksums.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace dvnn::test {
 
-/// The bytes of a file with this description.
+/// Returns the bytes of a file with this description.
 std::string dvn_bytes(const std::string& description, const std::string& weights);
 
-/// A file that goes with the object.
+/// A file that is removed with the object.
 class NetworkFile {
  public:
   explicit NetworkFile(const std::string& description, const std::string& weights = "");
@@ -25,11 +25,11 @@ class NetworkFile {
   std::string path = "/tmp/dvnn-hostile-XXXXXX";
 };
 
-/// A network of a 3 x 16 x 16 input that is its output, and nothing else.
+/// Returns a network whose 3 x 16 x 16 input is its output.
 Json idle_network();
 
-/// Its graph: `count` nodes in a row, each made by `node(i)`, which says "op" and what goes with
-/// it.
+/// Returns that network with a graph of `count` nodes in a row; `node(i)` returns node i with "op"
+/// and its other members.
 Json network_of_nodes(size_t count, const std::function<Json(size_t i)>& node);
 
 }  // namespace dvnn::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs in few words, with numbers that do not matter.
+// Builds graphs with short calls; their numbers do not matter.
 #pragma once
 
 #include <random>
@@ -28,7 +28,7 @@ inline int sure(const Result<int>& value) {
 struct Maker : import::GraphBuilder {
   explicit Maker(int h = 16, int w = 16) { sure(input("data", {1, 3, h, w})); }
   std::string name() const { return "layer" + std::to_string(graph.nodes.size()); }
-  /// Pads of half the kernel if `pad` is not given.
+  /// Adds a convolution, with pads of half the kernel if `pad` is not given.
   int conv(int in, int m, int kernel = 3, int pad = -1, int groups = 1) {
     import::ConvSpec spec;
     spec.outputs = m;

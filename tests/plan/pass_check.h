@@ -48,7 +48,7 @@ inline void expect_same(const char* what, const Graph& before, const Graph& afte
 
 using Pass = std::function<void(Graph*)>;
 
-// Applies a pass; the result must compute what the graph did.
+// Applies a pass and checks that the result computes the same as the graph.
 inline Graph after(const char* what, const Graph& graph, const Pass& pass) {
   Graph changed = graph;
   pass(&changed);
@@ -57,7 +57,7 @@ inline Graph after(const char* what, const Graph& graph, const Pass& pass) {
   return changed;
 }
 
-// The board that passes are given.
+// The limits of the board that passes get.
 inline const device::Limits kBoard;
 
 inline Pass with_limits(void (*pass)(Graph*, const device::Limits&)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that arrive somewhere: what came first, twice, or not at all.
+// Counts the numbers that arrive in order, again, or too early.
 #pragma once
 
 #include <check.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates for servers of tests, made by openssl: of two authorities, `good` and `bad`, and by
-// the good one for the hosts `localhost` and `elsewhere`.
+// Certificates for test servers, made by openssl: of two authorities, `good` and `bad`; the good
+// one has signed those of the hosts `localhost` and `elsewhere`.
 #pragma once
 
 #include <cstdio>
@@ -31,7 +31,7 @@ class Certificates {
   std::string certificate(const std::string& name) const { return folder_.file(name + ".pem"); }
   std::string key(const std::string& name) const { return folder_.file(name + ".key"); }
 
-  /// A server of this host's certificate, and a client that trusts this authority (null: those of
+  /// A server with this host's certificate, and a client that trusts this authority (null: those of
   /// the system).
   struct Case {
     const char *host, *authority;

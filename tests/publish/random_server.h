@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers that answer any bytes: a broker or a webhook may be anybody's. The bytes are seeded. Each
-// answer begins as a true one does, so that what lies behind is reached. The rounds are counted in
-// connections, not by a clock; the test's time limit is the watchdog.
+// Servers that answer arbitrary bytes, because a broker or a webhook may be anybody's. The bytes
+// are seeded. Each answer begins like a valid one, so that the code behind the first check is
+// reached. Rounds are counted in connections, not by a clock; the test's time limit is the
+// watchdog.
 #pragma once
 
 #include <sys/socket.h>
@@ -29,7 +30,7 @@ inline std::string any_bytes(Random* random, size_t most) {
   return bytes;
 }
 
-// A socket that listens at a port of this machine's own choice.
+// Returns a socket that listens at any free port.
 inline int listen_anywhere(int* port) {
   const int listening = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -43,7 +44,7 @@ inline int listen_anywhere(int* port) {
   return listening;
 }
 
-// Answers each connection once it has asked something, and hangs up.
+// Answers each connection after its first request, and closes it.
 class RandomServer {
  public:
   using Answer = std::string (*)(Random* random);
@@ -70,7 +71,7 @@ class RandomServer {
       if (recv(caller, asked, sizeof(asked), 0) > 0) {
         const std::string bytes = answer_(&random_);
         (void)send(caller, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        // Bytes that were not taken would make the end of the connection an error.
+        // Reads the rest half of the time: unread bytes turn the close into an error.
         if (random_() % 2) (void)recv(caller, asked, sizeof(asked), MSG_DONTWAIT);
       }
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -102,13 +103,13 @@ inline PublisherSettings tireless() {
   return settings;
 }
 
-// Every message is delivered, dropped or waits, once, whatever was answered.
+// Checks that every message is delivered, dropped or waiting, once, whatever the answers are.
 inline void try_rounds(const char* scheme, RandomServer::Answer answer,
                        const publish::Options& options, unsigned seed, int connections) {
   constexpr int kMessages = 500;
   RandomServer server(answer, seed);
   Publisher publisher(tireless(), [](publish::Notice, const std::string& why) {
-    // Its words are in what is told: an application may print it.
+    // Applications may print the server's words, which the text contains.
     ck_assert_int_lt(static_cast<int>(why.size()), 1000);
   });
   start_at(&publisher, std::string(scheme) + "://127.0.0.1:" + std::to_string(server.port()) + "/x",

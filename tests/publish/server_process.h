@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that a test starts, kills and starts again, and ports that are free.
+// A server that a test starts, kills and restarts, and free ports.
 #pragma once
 
 #include <arpa/inet.h>
@@ -49,7 +49,7 @@ class ServerProcess {
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
-  /// Returns once it answers.
+  /// Starts the server, and returns once it answers.
   void start() {
     std::vector<char*> arguments;
     for (std::string& word : command_) arguments.push_back(word.data());
@@ -58,10 +58,10 @@ class ServerProcess {
     process_ = fork();
     ck_assert_int_ge(process_, 0);
     if (process_ == 0) {
-      // The server is not watched as the test is.
+      // The server runs without the test's sanitizers and preloads.
       for (const char* name : {"LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"}) unsetenv(name);
-      // It ends with the test, also where that ends early (the kernel means the thread that
-      // forked), and does not hold what the test writes to.
+      // The server ends with the test, even if that ends early (for the kernel that is the thread
+      // that forked), and does not hold the test's output open.
       if (from_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
       const int nowhere = open("/dev/null", O_RDWR);
       for (const int stream : {0, 1, 2}) dup2(nowhere, stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder that goes with its owner, and what is in files.
+// A folder that is removed with its owner, and functions to read files.
 #pragma once
 
 #include <check.h>

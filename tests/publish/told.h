@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps what a publisher tells, from its own thread.
+// Records what a publisher reports, from its own thread.
 #pragma once
 
 #include <chrono>
@@ -20,12 +20,13 @@ class Told {
       changed_.notify_all();
     };
   }
-  /// What was said of the last connection that came up.
+  /// Returns the text about the last connection that came up.
   std::string connected() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return connected_;
   }
-  /// Why the last connection was lost; waits for the first loss, however slow the machine is.
+  /// Returns why the last connection was lost; waits for the first loss, however slow the machine
+  /// is.
   std::string lost() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !lost_.empty(); });

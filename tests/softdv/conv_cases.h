@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeded random convolution commands with their weights. Sizes, channels, kernels and pads are at
-// their smallest and largest far more often than chance has it, and around multiples of the chunks
-// of 8 channels and of the 16 lanes of a vector.
+// Seeded random convolution commands with their weights. Sizes, channels, kernels and pads often
+// have their smallest and largest values, and values around multiples of the chunks of 8 channels
+// and of the 16 lanes of a vector.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ class Randomness {
  public:
   explicit Randomness(unsigned seed) : engine_(seed) {}
   int between(int low, int high) {
-    // Counted without a sign: from 0 to the largest int there are more numbers than an int counts.
+    // Unsigned, because the number of values from 0 to the largest int exceeds an int.
     const unsigned first = static_cast<unsigned>(low);
     const unsigned count = static_cast<unsigned>(high) - first + 1;
     return static_cast<int>(first + static_cast<unsigned>(engine_() % count));
   }
   bool chance(int one_in) { return between(1, one_in) == 1; }
-  /// Like between(), but each end one time in six.
+  /// Like between(), but returns each end one time in six.
   int edgy(int low, int high) {
     const int die = between(1, 6);
     return die == 1 ? low : die == 2 ? high : between(low, high);
@@ -33,7 +33,7 @@ class Randomness {
     static constexpr int kEdges[] = {1, 7, 8, 9, 15, 16, 17, 24, 32, 33};
     return chance(2) ? kEdges[between(0, 9)] : between(1, 37);
   }
-  /// A value that binary16 holds exactly.
+  /// Returns a value that binary16 holds exactly.
   float value(float scale) {
     return half_to_float(float_to_half(scale * (static_cast<float>(between(-1000, 1000)) / 1000)));
   }
@@ -42,7 +42,7 @@ class Randomness {
   std::mt19937 engine_;
 };
 
-/// A run, the values of its weights and what they are packed from.
+/// A run with the values of its weights, and what they are packed from.
 struct RunCase {
   device::ConvRun run;
   std::vector<float> weights, bias, slopes;  // weights: (m, c or 1, ky, kx)
@@ -50,8 +50,8 @@ struct RunCase {
   std::vector<uint8_t> indices;
 };
 
-// Makes a run as the device dilates: odd kernels, stride 1 here, pads that keep the size, no
-// pooling or PReLU.
+// Turns a run into a dilated one as the device allows it: odd kernels, stride 1, pads that keep the
+// size, no pooling or PReLU.
 inline void dilate(Randomness* r, device::ConvRun* run) {
   run->dilation = {r->between(1, 3), r->between(1, 3)};
   run->kernel = {run->kernel.x | 1, run->kernel.y | 1};
@@ -110,12 +110,12 @@ inline device::ConvRun make_run(Randomness* r, device::Dims in) {
   const device::Pad& pad = run.pool_pad;
   if (run.conv != ConvKind::kNone && (run.pool_size.x > pad.left + in.w + pad.right ||
                                       run.pool_size.y > pad.top + in.h + pad.bottom)) {
-    run.pool = PoolKind::kNone;  // refused: the window is held against the convolution's input
+    run.pool = PoolKind::kNone;  // refused: the window is checked against the convolution's input
   }
   return run;
 }
 
-/// `run` with random weights.
+/// Returns `run` with random weights.
 inline RunCase with_weights(Randomness* r, const device::ConvRun& run, device::Dims in) {
   RunCase c;
   c.run = run;
@@ -138,7 +138,7 @@ inline RunCase make_run_case(Randomness* r, device::Dims in) {
   return with_weights(r, make_run(r, in), in);
 }
 
-/// The run's weights as the device reads them.
+/// Returns the run's weights, packed for the device.
 inline std::vector<uint8_t> pack(const RunCase& c, int channels, bool hwc) {
   const device::ConvRun& run = c.run;
   PackedGeometry g = device::run_geometry(run, channels);
@@ -171,7 +171,7 @@ inline TensorDesc device_desc(bool hwc, device::Dims d) {
   return {ElementType::kFloat16, hwc ? Layout::kHwc8 : Layout::kWhc8, {1, d.c, d.h, d.w}};
 }
 
-/// Fills a tensor in `memory` with random values, which it returns in NCHW order.
+/// Fills a tensor in `memory` with random values, and returns them in NCHW order.
 inline std::vector<float> fill(Randomness* r, device::Memory* memory, const TensorDesc& desc,
                                size_t offset) {
   std::vector<float> values(static_cast<size_t>(desc.shape.elements()));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, poolings, sums and activations one number after the other, in doubles: what the
-// software device's runs are held to.
+// Convolutions, poolings, sums and activations, one number after the other, in doubles: the
+// reference for the software device's runs.
 //
 // Tolerance: the device rounds each result once to binary16, so it may differ from the reference by
-// half a unit in the last place of 11 bits, 2^-11 relative (2^-25 absolute below 2^-14), plus what
-// FP32 sums in another order differ by: at most n * 2^-24 * sum|w x| for n products.
+// half a unit in the last place of 11 bits, 2^-11 relative (2^-25 absolute below 2^-14), plus the
+// difference of FP32 sums in another order: at most n * 2^-24 * sum|w x| for n products.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace dvnn::test {
 
-// A result and how far a right answer may be from it.
+// A result, and how far a right answer may be from it.
 struct Expected {
   double value = 0, slack = 0;
 };

@@ -38,7 +38,7 @@ struct Bench {
     buf.offs = offset;
     return buf;
   }
-  // The result of add_raw, and of the whole run if that is 0.
+  // Returns the result of add_raw or, if that is 0, of the whole run.
   template <typename Command>
   int run(Command& command) {
     dmp_dv_cmdlist list = fn().cmdlist_create(ctx);

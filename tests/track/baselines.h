@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published trackers, written from their papers with the parameters given there: what ours is held
-// against. They count frames, and take all that is sure to be of one class.
+// Published trackers, written from their papers with the parameters given there, to compare ours
+// with. They count frames, and treat all confident detections as one class.
 #pragma once
 
 #include "track/sequence.h"
@@ -11,7 +11,7 @@ namespace dvnn::test {
 /// assignment by overlap.
 Frames run_sort(const Sequence& sequence);
 /// ByteTrack (Zhang et al., 2022): a filter over (centre, aspect, height), overlap times score, and
-/// a second round of weak detections. `least` is the confidence that is sure.
+/// a second round for weak detections. `least`: confidence of a strong detection.
 Frames run_byte_track(const Sequence& sequence, double least);
 /// OC-SORT (Cao et al., 2023): SORT with the direction of observations, a round by the last
 /// observation, and a filter that is replayed after a gap.

@@ -25,24 +25,24 @@ struct NamedBox {
 };
 using Frames = std::vector<std::vector<NamedBox>>;  // by frame
 
-/// Returns the column of each row, or -1, so that the weights of the pairs sum up highest. Weights
+/// Returns the column of each row, or -1, so that the sum of the pairs' weights is largest. Weights
 /// of 0 and below are no pairs.
 std::vector<int> heaviest_pairs(size_t rows, size_t columns, const std::vector<double>& weights);
 
-/// What counts neither for nor against a tracker.
+/// Boxes that count neither for nor against a tracker.
 struct Ignored {
-  Frames things;  // boxes that match one of them are taken away, as the rules of both sets say
-  // KITTI's rules: of those that match nothing, those that lie in one of these areas to a half, and
-  // those that are no higher than this.
+  Frames things;  // tracks that match one of these are removed, by the rules of both sets
+  // KITTI's rules: unmatched tracks are removed if half of them lies in one of these areas, or if
+  // they are no higher than this.
   Frames areas;
   double height = 0;
 };
 
-/// Returns the tracks without what is ignored.
+/// Returns the tracks without those that are ignored.
 Frames counted(const Frames& truth, const Frames& tracks, const Ignored& ignored);
 
-/// Sums over sequences, from which the figures come. Sequences add up as the MOT challenge adds
-/// them: as if they were one.
+/// Sums over sequences, from which the figures are computed. Sequences add up as in the MOT
+/// challenge: as if they were one.
 struct Figures {
   static constexpr int kAlphas = 19;  // thresholds of overlap, from 0.05 to 0.95
 
@@ -59,7 +59,7 @@ struct Figures {
   double loc_a() const;
 };
 
-/// Compares tracks with the truth, boxes of as many frames.
+/// Compares tracks with the truth; both have the same number of frames.
 Figures figures_of(const Frames& truth, const Frames& tracks);
 
 }  // namespace dvnn::test

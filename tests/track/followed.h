@@ -9,11 +9,11 @@
 
 namespace dvnn::test {
 
-/// Sets what dvtrack's property of that name sets. False if there is none.
+/// Sets the tracker's setting that dvtrack's property `property` sets. False if there is none.
 bool set(const std::string& property, double value, track::Settings* settings);
 
-/// A track's box in a frame, and which of the frame's detections it is of, counted from 1; 0 where
-/// it is predicted.
+/// A track's box in a frame, and the frame's detection that it comes from, counted from 1; 0:
+/// predicted.
 struct Followed {
   long id;
   Box box;
@@ -21,10 +21,10 @@ struct Followed {
   double confidence;
 };
 
-/// Looks at every Nth frame, and predicts the others.
+/// Runs the tracker on every Nth frame, and predicts the others.
 std::vector<std::vector<Followed>> follow(const Sequence& sequence, const track::Settings& settings,
                                           size_t every = 1);
-/// The same as boxes alone.
+/// Runs the tracker likewise; returns boxes alone.
 Frames run_ours(const Sequence& sequence, const track::Settings& settings = {}, size_t every = 1);
 
 }  // namespace dvnn::test

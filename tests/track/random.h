@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers from a seed, the same with every standard library, whose distributions may differ.
+// Numbers from a seed, equal with every standard library, whose distributions may differ.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded sequences in the MOT challenge's form, and what may befall their detections.
+// Recorded sequences in the MOT challenge's form, and disturbances of their detections.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ struct Seen {
   Box box;
   double confidence = 1;
   int class_id = 0;
-  std::vector<float> look;  // an embedding, if there is one
+  std::vector<float> look;  // embedding, if any
 };
 
-/// A folder with det.txt and gt.txt and, where there are, seqinfo.ini, ignore.txt, dontcare.txt and
+/// A folder with det.txt and gt.txt and, if they exist, seqinfo.ini, ignore.txt, dontcare.txt and
 /// camera_motion.txt. Frames count from 0.
 struct Sequence {
   std::string name;
@@ -24,7 +24,8 @@ struct Sequence {
   std::vector<std::vector<Seen>> detections;
   Frames truth;
   Ignored ignored;
-  std::vector<std::vector<double>> camera;  // six numbers a frame: an affine matrix from the last
+  std::vector<std::vector<double>>
+      camera;  // six numbers a frame: an affine matrix from the last frame
 };
 
 /// The numbers of a file's lines, between commas or blanks.
@@ -32,16 +33,16 @@ std::vector<std::vector<double>> read_numbers(const std::string& path);
 std::vector<std::vector<Seen>> read_detections(const std::string& path);
 Sequence read_sequence(const std::string& folder);
 
-/// What a sequence is measured under.
+/// The conditions of a measurement.
 struct Conditions {
-  size_t every = 1;   // frames of which one is inferred, and counts
+  size_t every = 1;   // one in this number of frames is inferred, and counts
   double drop = 0;    // share of detections that are dropped
-  double jitter = 0;  // deviation of each edge, in widths and heights
-  bool cut = false;   // boxes end at the frame's edge
-  unsigned seed = 5;  // of what is dropped, and how edges tremble
+  double jitter = 0;  // standard deviation of each edge, in widths and heights
+  bool cut = false;   // whether boxes end at the frame's edge
+  unsigned seed = 5;  // of drops and jitter
 };
 
-/// Returns the sequence under the conditions: frames that are left out are taken away, so that the
+/// Returns the sequence under the conditions. Frames that are left out are removed, so that the
 /// rate falls.
 Sequence under(const Conditions& conditions, Sequence sequence);
 

@@ -35,7 +35,7 @@ struct Stream {
   }
 };
 
-constexpr float kNever = 1e6f;  // evidence that nothing has
+constexpr float kNever = 1e6f;  // evidence that no track reaches
 
 /// Settings with which the first detection confirms a track, unless more evidence is asked for.
 inline Settings times(double probation, double lost, float evidence = 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An InferQueue without a device, for tests of its rules: the work is a function of the test's.
+// An InferQueue without a device, for tests of its rules. The work is a function of the test.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace dvnn::test {
 
 using namespace dvnn::gst;
 
-// A queue with a worker or two, and a note of what its task was told.
+// A queue with one or two workers, and a record of the calls to its task.
 class Bench {
  public:
   explicit Bench(InferQueue::Limits limits = {}, InferQueue::Work work = nullptr, int workers = 1)
@@ -73,7 +73,7 @@ inline GstEvent* segment() {
   return gst_event_new_segment(&s);
 }
 
-/// A frame with `regions` to be run.
+/// Returns a frame with `regions` regions to run.
 inline ItemPtr frame_of(guint64 pts, size_t regions) {
   ItemPtr item = frame(pts, false);
   item->regions.resize(regions);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator new of a whole test program, plugin and libraries included, that fails on demand.
+// The operator new of a whole test program, with plugin and libraries, which fails on demand.
 #pragma once
 
 #include <cstddef>
 
 namespace dvnn::test {
 
-/// The allocation after the next `after` ones fails, once, in whatever thread it is; a negative
-/// number: none does.
+/// Makes one allocation fail, in whatever thread, after `after` others; a negative number: none.
 void fail_allocation(long after);
 /// Returns whether an allocation has failed.
 bool has_failed_allocation();
-/// Allocations of more bytes fail, until it is SIZE_MAX again.
+/// Makes allocations of more bytes fail; SIZE_MAX: none.
 void limit_allocations(size_t bytes);
 
 }  // namespace dvnn::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan of faults for as long as a test needs it.
+// A plan of faults for the lifetime of an object.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,8 +12,8 @@
 
 namespace dvnn::test {
 
-/// Sets a plan of the fault device (fault_device.h); when it goes, all that hangs is released and
-/// the device is whole again. Networks run on it with `device=` path().
+/// Sets a plan of the fault device (fault_device.h). Its destructor releases all calls that hang
+/// and resets the device. Networks run on the device with `device=` path().
 class FaultPlan {
  public:
   explicit FaultPlan(const std::string& plan) {
@@ -46,7 +46,7 @@ class FaultPlan {
     const char* path = std::getenv("DVNN_FAULT_DEVICE");
     return path && *path ? path : "libdmpdv-fault.so";
   }
-  /// The property that runs a dvinfer on it.
+  /// Returns the property that runs a dvinfer on the fault device.
   static std::string device() { return "device=" + path(); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The software device behind a library that stands for it in tests.
+// The software device behind a library that replaces it in tests.
 #pragma once
 
 #include <dlfcn.h>
@@ -18,8 +18,8 @@ struct RealFunctions {
 #undef DVNN_MEMBER
 };
 
-/// The functions of the library that DVNN_SOFT_DEVICE names, which is loaded at the first call;
-/// without it the process ends.
+/// Returns the functions of the library that DVNN_SOFT_DEVICE names, loaded at the first call. Ends
+/// the process if that fails.
 inline const RealFunctions& real() {
   static const RealFunctions functions = [] {
     const char* path = std::getenv("DVNN_SOFT_DEVICE");

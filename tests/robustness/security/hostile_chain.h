@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of elements that is pushed what no honest element makes: each frame comes out, or there is
-// one error, in printable words, within seconds.
+// A line of elements that gets frames which no honest element makes. Each frame must come out, or
+// cause one error, in printable words, within seconds.
 #pragma once
 
 #include <utility>
@@ -31,7 +31,7 @@ class HostileChain {
   /// The last frame that came out.
   GstBuffer* out() { return out_; }
 
-  /// Empty if the frame comes out, else why not.
+  /// Pushes a frame; returns an empty text if it comes out, else the reason.
   std::string push(GstBuffer* frame) {
     constexpr gint64 kPatience = 20 * G_TIME_SPAN_SECOND;
     const gint64 end = g_get_monotonic_time() + kPatience;
@@ -50,8 +50,7 @@ class HostileChain {
     return "";
   }
 
-  /// The next error on the bus, if there is one; messages of elements and warnings before it are
-  /// kept.
+  /// Returns the next error on the bus, if any; element messages and warnings before it are kept.
   std::string take_error() {
     constexpr auto kTypes =
         static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING | GST_MESSAGE_ELEMENT);
@@ -70,12 +69,12 @@ class HostileChain {
     }
     return "";
   }
-  /// The last warning; empty if there was none.
+  /// Returns the last warning; empty if there was none.
   std::string take_warning() {
     (void)take_error();
     return std::exchange(warning_, {});
   }
-  /// The structure of the last message of an element; null if there was none. (transfer full)
+  /// Returns the structure of the last element message; null if there was none. (transfer full)
   GstStructure* take_structure() {
     (void)take_error();
     return std::exchange(told_, nullptr);
@@ -105,7 +104,7 @@ class HostileChain {
   std::string warning_;
 };
 
-/// A gray frame, in memory that is exactly as large as the caps say.
+/// Returns a gray frame in memory that is exactly as large as the caps say.
 inline GstBuffer* exact_frame(const GstVideoInfo& info) {
   GstBuffer* frame = gst_buffer_new_wrapped(g_malloc(info.size), info.size);
   gst_buffer_memset(frame, 0, 128, info.size);
@@ -118,7 +117,7 @@ inline std::string infer_grid(const std::string& properties = "") {
   return "dvinfer name=infer device=soft network=" + network_path() + " " + properties;
 }
 
-/// What is no error of ours must not be one of GLib's.
+/// Makes GLib's criticals fatal: an input that is no error of ours must not be one of GLib's.
 inline int run_with_fatal_criticals(const char* name, const std::vector<const TTest*>& tests) {
   setenv("G_DEBUG", "fatal-criticals", FALSE);
   return run_gst_suite(name, tests);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every element in one line, for tests of what is written on its frames.
+// All elements in one line, for tests of hostile metas.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dvnn::test {
 
-inline constexpr int kSize = 64;  // of frames, pixels
+inline constexpr int kSize = 64;  // width and height of frames, in pixels
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr double kSlower = 10;
@@ -16,7 +16,7 @@ inline constexpr double kSlower = 10;
 inline constexpr double kSlower = 1;
 #endif
 
-// It publishes all that it can tell of frames as they are.
+// Publishes everything that it can about each frame.
 inline const std::string kPublish =
     "dvpublish location=/dev/null mode=frames+events+tracks snapshot=object "
     "details=points+outlines+masks+texts+embeddings+numbers";

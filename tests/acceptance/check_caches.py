@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Networks and elements behind caches that are not coherent with the device (cache_device.cpp) give
-the bytes of the software device, run after run, and hand over little more than what crosses.
+the bytes of the software device, run after run, and hand over few bytes more than must cross.
 
     check_caches.py DVNET DEFAULT_NETWORK CLIP DATA_FOLDER     without the data: the default network alone
 """
@@ -13,11 +13,11 @@ import tempfile
 
 DVNET, DEFAULT, CLIP, DATA = sys.argv[1:5]
 CACHES = os.environ["DVNN_CACHE_DEVICE"]
-# As on a board, where no layer is computed with the command before it, and its input is rounded.
+# As with a board: layers are computed apart from commands, and their inputs are rounded.
 os.environ["DVNN_SOFT_UNFUSED"] = "1"
-# Bytes handed over, by those that cross between CPU and device.
+# Bytes handed over, per byte that must cross between CPU and device.
 MOST = 1.2
-# With many CPU layers, several inputs of layers, none, and with an input that the CPU reads.
+# Many CPU layers, layers with several inputs, no CPU layer, an input that the CPU reads.
 MODELS = ["models/yolox_nano.onnx", "zoo/SINet.onnx", "zoo/nanodet_m_320.onnx", "zoo/yunet_n_320_320.onnx",
           "zoo/ssrnet.onnx", "zoo/LPRNet.onnx", "zoo/chinese_ocr_angle_net.onnx", "zoo/facemesh_landmark.onnx",
           "zoo/road_seg_adas_0001.onnx", "models/fer2013_mini_XCEPTION.102-0.66.hdf5"]

@@ -3,7 +3,7 @@
 """Runs the default network on the embedded clip through the elements and compares with its truth.
 
 Of the codes at least 40 pixels wide in the network's input, 95 % must be found (class equal, IoU of
-at least 0.5); at most 0.05 finds per frame may be of nothing: what is asked of the network itself.
+at least 0.5), with at most 0.05 false finds per frame.
 
     check_clip.py CODES_FOLDER      with codes.webm, codes.json and messages.py
 """
@@ -14,7 +14,7 @@ import sys
 
 INPUT_WIDTH = 256
 MIN_WIDTH = 40
-MIN_SHARE = 0.85  # of a code in the frame, to be asked for
+MIN_SHARE = 0.85  # least share of a code in the frame for it to count
 MIN_IOU = 0.5
 MIN_RECALL = 0.95
 MAX_FALSE = 0.05
@@ -30,13 +30,13 @@ def area(box):
 
 
 def is_same(found, code):
-    """A find (class, confidence, box) and a code of the truth (class, box, share)."""
+    """Whether a find (class, confidence, box) matches a code of the truth (class, box, share)."""
     both = common(found[2:], code[1:5])
     return found[0] == code[0] and both >= MIN_IOU * (area(found[2:]) + area(code[1:5]) - both)
 
 
 def is_on_cut_code(found, code):
-    """Of a code that the frame's edge cuts, what is left may be found or not."""
+    """A code that the frame's edge cuts may be found or not."""
     return code[5] < MIN_SHARE and common(found[2:], code[1:5]) >= MIN_IOU * area(found[2:])
 
 

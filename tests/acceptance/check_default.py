@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default network is kept as it was converted; the command of pipelines/codes/README.md has to make the same
-file of its model, but for the name.
+"""The command of pipelines/codes/README.md must make the kept default network from its model again, byte for byte
+except for the name.
 
 Arguments: dvnet, default.dvn, the folder of its model
 """

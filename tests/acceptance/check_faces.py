@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The faces' cascade of docs/cascades.md on a photograph: YuNet finds faces, PFLD their landmarks, and
-MobileFaceNet an embedding of each, all in one pipeline. Landmarks are held against OpenCV alone: its crop
-of the same place, and its dnn on the same file. Embeddings are held against those of OpenCV's warpAffine by
-`dvnet run`, as OpenCV 4.6 does not read the file; the zoo's test has its numbers from ONNX Runtime.
+MobileFaceNet an embedding of each, all in one pipeline. Landmarks are compared with OpenCV: its crop
+of the same place, and its dnn on the same file. Embeddings are compared with `dvnet run` on OpenCV's warpAffine,
+because OpenCV 4.6 cannot read the file; the zoo's test has its numbers from ONNX Runtime.
 
 Arguments: dvnet, docs/cascades.md, the folder of the data
 """
@@ -16,7 +16,7 @@ from page_lines import run_section, skip_without  # first: it skips where the re
 import cv2
 import numpy as np
 
-# Where ArcFace wants the eyes, the nose and the corners of the mouth, in 112 x 112 pixels.
+# ArcFace's places of the eyes, the nose and the corners of the mouth, in 112 x 112 pixels.
 ARCFACE = np.array([[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655],
                     [70.7299, 92.2041]])
 
@@ -29,7 +29,7 @@ def similarity(points):
         wanted += [u, v]
     a, b, dx, dy = np.linalg.lstsq(np.array(rows), np.array(wanted), rcond=None)[0]
     matrix = np.array([[a, -b, dx], [b, a, dy]])
-    # Pixels' edges are at whole numbers here, and their middles for warpAffine.
+    # Edges of pixels are at whole numbers here; in warpAffine, their middles are.
     matrix[:, 2] += matrix[:, :2] @ (0.5, 0.5) - 0.5
     return matrix
 
@@ -57,7 +57,8 @@ def check(picture, document, zoo, dvnet, folder):
         expected = embed(dvnet, folder, aligned)
         ours = np.array(face["embedding"])
         cosine = ours @ expected / np.linalg.norm(ours) / np.linalg.norm(expected)
-        # Points are told in hundredths of a pixel, a face has 25 here: the warp is right to 0.04 %.
+        # Points are printed in hundredths of a pixel, and a face is 25 pixels wide here: the warp
+        # is right to 0.04 %.
         assert cosine > 0.999, f"embedding of face {face['id']}: cosine {cosine:.5f}"
 
         crop = landmarks[face["id"]]

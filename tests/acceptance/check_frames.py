@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the default network on frames that once embarrassed it, through the elements.
+"""Runs the default network, through the elements, on kinds of frames that earlier versions got wrong.
 
-Nothing may be found in any pattern of videotestsrc; codes of the embedded clip that fill the frame, and
-those of the clip turned by 90 degrees, are to be found (class equal, IoU of at least 0.5).
+Nothing may be found in any pattern of videotestsrc. Codes of the embedded clip that fill the frame, and
+those of the clip turned by 90 degrees, must be found (class equal, IoU of at least 0.5).
 
     check_frames.py CODES_FOLDER      with codes.webm, codes.json and messages.py
 """
@@ -20,12 +20,12 @@ PATTERNS = 26
 SIZES = ((320, 240), (640, 480), (720, 1280))
 PATTERN_FRAMES = 4
 FIND = ["!", "dvconvert", "!", "dvinfer", "!", "dvdecode", "post-messages=true", "!", "fakesink", "sync=false"]
-FILL = 0.92  # how much of the frame's height, or width, a large code takes
+FILL = 0.92  # share of the frame's height, or width, that a large code fills
 LARGE_OF_A_KIND = 8
-PORTRAIT = (540, 960)  # the clip's turned frame is in its middle
-PORTRAIT_STEP = 4  # of the clip's frames
+PORTRAIT = (540, 960)  # the clip's turned frame is in the middle of it
+PORTRAIT_STEP = 4  # one in this number of the clip's frames
 MIN_RECALL = 0.95
-MAX_FALSE = 0.05  # of a portrait frame
+MAX_FALSE = 0.05  # false finds per portrait frame
 
 
 def launch(words, data=None):
@@ -33,7 +33,7 @@ def launch(words, data=None):
 
 
 def seen_in_patterns(patterns, width, height):
-    """How many frames of some patterns, one after the other, have finds."""
+    """Counts the frames with finds, over some patterns."""
     words = ["-m", "concat", "name=all", *FIND]
     for pattern in patterns:
         words += ["videotestsrc", "pattern=%d" % pattern, "num-buffers=%d" % PATTERN_FRAMES, "!",
@@ -42,7 +42,7 @@ def seen_in_patterns(patterns, width, height):
 
 
 def find(messages, pictures):
-    """Rows of class, confidence and box for each of some pictures of one size."""
+    """Returns rows of class, confidence and box for each of several pictures of one size."""
     height, width = pictures[0].shape[:2]
     out = launch(["-m", "fdsrc", "fd=0", "!", "rawvideoparse", "format=bgr", "width=%d" % width, "height=%d" % height,
                   "framerate=1/1", *FIND], b"".join(p.tobytes() for p in pictures))
@@ -53,7 +53,7 @@ def find(messages, pictures):
 
 
 def enlarged(picture, width, height):
-    """Linear interpolation, as a camera that comes closer would see it but for the detail."""
+    """Enlarges by linear interpolation, like a camera that comes closer, without more detail."""
     def weights(size, old):
         at = np.clip((np.arange(size) + 0.5) * old / size - 0.5, 0, old - 1)
         low = np.minimum(at.astype(int), old - 2)
@@ -66,7 +66,7 @@ def enlarged(picture, width, height):
 
 
 def large(clip, pictures):
-    """Pictures with one code that fills them, and that code."""
+    """Yields pictures with one code that fills them, and that code."""
     made = []
     for kind in (1, 2, 3):
         whole = [(p, c) for p, truth in zip(pictures, clip["frames"]) for c in truth if c[0] == kind and c[5] == 1]
@@ -81,7 +81,7 @@ def large(clip, pictures):
 
 
 def portrait(clip, pictures):
-    """The clip's frames as of a telephone held upright, and their codes."""
+    """Yields the clip's frames as from a telephone held upright, and their codes."""
     made = []
     left, top = (PORTRAIT[0] - clip["height"]) // 2, (PORTRAIT[1] - clip["width"]) // 2
     below = top + clip["width"]

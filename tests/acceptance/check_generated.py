@@ -18,7 +18,7 @@ PICTURE = os.path.join("images", "ulfg_5.jpg")
 
 
 def outputs(dvnet, network, picture, folder):
-    """Bytes of every raw output, by name. Sources run step by step, as on a board."""
+    """Returns the bytes of every raw output, by name. Sources run step by step, as on a board."""
     os.makedirs(folder)
     subprocess.run([dvnet, "run", *network, "--dump", folder, picture], check=True,
                    env=dict(os.environ, DVNN_SOFT_UNFUSED="1"), stdout=subprocess.DEVNULL)

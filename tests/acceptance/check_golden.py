@@ -37,8 +37,8 @@ SIZES_RATIOS = {
     "ratios": [[1, 0.62, 0.42]] * 5,
 }
 
-# Builds that are slow, for sanitizers or an emulator, take a share: the sweeps of the device are about
-# their numbers, and one network shows that the parts go together.
+# Slow builds (sanitizers, an emulator) test a share of the networks: the sweeps of the device test
+# numbers, and one network shows that the parts fit together.
 BRIEFLY = "DVNN_TEST_BRIEFLY" in os.environ
 BRIEF_MODELS = ["rfb320", "rfb320_onnx"]
 BRIEF_PICTURES = 2
@@ -126,7 +126,7 @@ RAW = [
 
 
 def chosen(models):
-    """The names of those that this build compares."""
+    """Returns the names of the networks that this build compares."""
     return [name for name in models if name in BRIEF_MODELS or not BRIEFLY]
 
 
@@ -200,7 +200,7 @@ class Checker:
                 yield os.path.join(full, name)
 
     def golden(self, folder, picture):
-        """The golden JSON of a picture; frames are named after their video."""
+        """Returns the golden JSON of a picture; frames are named after their video."""
         name = os.path.basename(picture)
         name = name[:-4] if name.endswith(".png") else name
         path = os.path.join(self.data, "golden", folder, name + ".json")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MTCNN of docs/cascades.md on two photographs: the faces must be those of a plain implementation of the
-paper, with the same pyramid.
+"""The MTCNN of docs/cascades.md on two photographs must find the faces of a plain implementation of the paper with
+the same pyramid.
 
 Arguments: dvnet, docs/cascades.md, the folder of the data
 """
@@ -16,15 +16,16 @@ import numpy as np
 from plain_mtcnn import PlainMtcnn, overlap
 
 HEADING = "Faces by MTCNN"
-# Three networks in a row answer to single pixels: of these shifts of the photographs the plain implementation
-# itself gives boxes that share 0.79 and points 4 % apart. So each face is held against the nearest one of them.
+# Three networks in a row react to single pixels: on photographs with these shifts, the plain
+# implementation's own boxes have an IoU of 0.79 and points are 4 % apart. So each face is compared
+# with the nearest one of these.
 SHIFTS = (0, 0), (1, 1), (3, 2), (5, 3), (7, 7)
 SURE = 0.9  # faces of less confidence come and go with the shifts, at a threshold of 0.7
 INPUT = 160, 120  # width and height of the first network's upright input
 
 
 def scales_of(page, picture):
-    """How many times as large as it is the page's pipeline looks at a picture."""
+    """Returns the scales at which the page's pipeline looks at a picture."""
     words = next(w for w in commands(page, HEADING) if w[0] == "gst-launch-1.0")
     tiles = next(w for w in words if w.startswith("tiles="))[len("tiles="):].split(",")
     height, width = picture.shape[:2]
@@ -32,7 +33,7 @@ def scales_of(page, picture):
 
 
 def plain_faces(picture, scales, zoo):
-    """What the plain implementation finds in the picture, and in the picture a few pixels further right and down."""
+    """Returns the faces that the plain implementation finds in the picture, and in the picture shifted by some pixels."""
     plain = PlainMtcnn(zoo)
     for x, y in SHIFTS:
         shifted = cv2.copyMakeBorder(picture, y, 0, x, 0, cv2.BORDER_CONSTANT)
@@ -42,7 +43,7 @@ def plain_faces(picture, scales, zoo):
 
 def check(document, picture, page, zoo):
     found = document["objects"]
-    # What the first and the second network thought is not there any more.
+    # The objects of the first two networks have been replaced.
     assert {o["network"] for o in found} == {"faces"}, {o["network"] for o in found}
     expected = list(plain_faces(picture, scales_of(page, picture), zoo))
     sure = [face for face in expected[0] if face[1] >= SURE]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Networks planned for another size of input without their models: the same files, byte for byte,
-as from the models. Which layers keep 16 bits of weights where others get 8 is measured at the size
-that a model is converted for: so networks of 8 bits are planned for another size and back.
+"""Networks planned for another size of input without their models give the same files, byte for byte,
+as from the models. The layers that keep 16 bits of weights beside others of 8 are chosen at the size
+for which a model is converted, so networks of 8 bits are planned for another size and back.
 
 usage: check_resize.py DVNET DATA
 """
@@ -21,7 +21,7 @@ from share import share_of  # noqa: E402
 SIZES = {"res10": "320x256", "yufacedetectnet": "640x352", "rfb320": "640x480",
          "rfb320_onnx": "480x352", "mini_xception": "96x80", "yolox_nano": "320x256",
          "squeezenet": "320x240", "FastestDet": "320x256"}
-# ShuffleNet's blocks, whose reshapes name one size: converted for that, for another, and back.
+# ShuffleNet's blocks, whose reshapes name one size: converted for that size, for another, and back.
 ZOO = {"FastestDet": (None, ["../zoo/FastestDet.onnx"], [])}
 
 
@@ -33,7 +33,7 @@ def own_size(path):
 
 
 def pair(dvnet, model, options, size, back, folder):
-    """The two files that must be the same."""
+    """Returns the two files that must be the same."""
     own, direct, resized, description = (
         os.path.join(folder, n) for n in ("own.dvn", "direct.dvn", "resized.dvn", "own.json"))
 
@@ -61,7 +61,7 @@ def main():
         size = SIZES[name]
         _, names, options = {**MODELS, **ZOO}[name]
         files = [os.path.join(data, "models", file) for file in names]
-        # Anchors by a rule for one size of picture are not the network's.
+        # A rule for anchors that names one size of picture does not fit the network.
         if "--decoder" in options:
             options = options[:options.index("--decoder")]
         with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text cascades of docs/cascades.md: lines of a drawn page, of which some stand on their heads, must be told
-from those that do not; a number plate within a frame must be read as the same network reads it alone.
+"""The text cascades of docs/cascades.md: upside-down lines of a drawn page must be told from upright ones, and a number
+plate within a frame must be read as the same network reads it alone.
 
 Arguments: dvnet, docs/cascades.md, the folder of the data
 """
@@ -14,11 +14,11 @@ from page_lines import run_section, skip_without  # first: it skips where the re
 import cv2
 import numpy as np
 
-# Text, its middle, and how it is turned, in degrees against the clock.
+# Text, its middle, and its rotation in degrees, anticlockwise.
 LINES = (("STATION ROAD 14", 320, 90, 0), ("PLATFORM SEVEN", 320, 200, 180), ("KEEP DRY", 170, 340, 8),
          ("THIS SIDE UP", 460, 350, 188))
 PAPER, INK = 235, (30, 20, 20)
-PLATE_AT = 200, 180  # of the frame in which the page's region list expects it
+PLATE_AT = 200, 180  # where the page's region list expects the plate in the frame
 PLATE_SIZE = 188, 48
 
 
@@ -53,7 +53,7 @@ def check_lines(dvnet, page, data, folder):
 def check_plate(dvnet, page, data, folder):
     (folder / "LPRNet.onnx").symlink_to((data / "zoo" / "LPRNet.onnx").resolve())
     plate = cv2.imread(str(data / "zoo" / "golden" / "LPRNet.png"))
-    # Each pixel twice as large: sampled at half the size, that is the plate again.
+    # Each pixel twice as large: sampled at half the size, the plate is the same again.
     frame = np.full((480, 640, 3), 90, np.uint8)
     x, y = PLATE_AT
     frame[y:y + PLATE_SIZE[1], x:x + PLATE_SIZE[0]] = cv2.resize(plate, PLATE_SIZE, interpolation=cv2.INTER_NEAREST)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the functions of a test whose names begin with check_, each with an empty folder of its own."""
+"""Runs the functions of a test whose names begin with check_, each in an empty folder of its own."""
 import tempfile
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium, told what to do by its own protocol over pipes: no library is needed."""
+"""Controls a headless Chromium by its own protocol over pipes; needs no library."""
 import base64
 import json
 import os
@@ -10,7 +10,7 @@ import time
 
 
 def find():
-    """Its path, or None."""
+    """Returns its path, or None."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-headless-shell", "google-chrome"))), None)
 
 
@@ -21,7 +21,7 @@ class Chromium:
         self.input, from_it = os.pipe()
 
         def take_pipes():
-            # It reads 3 and writes 4.
+            # Chromium reads descriptor 3 and writes 4.
             a, b = os.dup(to_it), os.dup(from_it)
             os.dup2(a, 3)
             os.dup2(b, 4)
@@ -29,14 +29,14 @@ class Chromium:
         flags = ["--headless", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run", "--hide-scrollbars",
                  "--disable-dev-shm-usage", "--user-data-dir=" + self.profile.name, "--window-size=1000,640"]
         if os.geteuid() == 0:
-            flags.append("--no-sandbox")  # which it refuses to set up for root
+            flags.append("--no-sandbox")  # root cannot use Chromium's sandbox
         self.process = subprocess.Popen([path, *flags, "about:blank"], preexec_fn=take_pipes, close_fds=False,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_it)
         os.close(from_it)
         self.number = 0
         self.rest = b""
-        self.complaints = []  # of the page: exceptions, and what its policy has refused
+        self.complaints = []  # the page's exceptions, and requests that its policy has refused
         page = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
@@ -86,7 +86,7 @@ class Chromium:
         raise AssertionError("never true: %s" % expression)
 
     def picture(self):
-        """The page as PNG."""
+        """Returns the page as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot")["data"])
 
     def close(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what a section of docs/cascades.md prints, on another picture than the page's."""
+"""Runs the commands of a section of docs/cascades.md, on another picture than the page's."""
 import json
 import re
 import shlex
@@ -16,14 +16,14 @@ except ImportError:
 
 
 def skip_without(paths):
-    """Ends the test, saying so, where the data is not there."""
+    """Ends the test with a message if the data are not there."""
     if missing := [path for path in paths if not path.exists()]:
         print(f"skipped: needs {missing[0]}")
         sys.exit(SKIP)
 
 
 def commands(page, heading):
-    """The section's commands, as lists of words."""
+    """Returns the section's commands, as lists of words."""
     section = page.read_text().split(f"## {heading}\n")[1].split("\n## ")[0]
     for block in re.findall(r"((?:^ {4}.*\n)+)", section, re.M):
         for command in re.split(r"(?<!\\)\n", block):
@@ -32,15 +32,16 @@ def commands(page, heading):
 
 
 def run_section(page, heading, dvnet, picture, folder):
-    """Converts the models, which are in the folder, and runs the pipeline there. Returns the document of what
-    it found where the page draws, and the frame's pixels, B, G, R."""
+    """Converts the models in the folder and runs the pipeline there. Returns the document of what it found, and the
+    frame's pixels, B, G, R."""
     pipeline = None
     for words in commands(page, heading):
         if words[0] == "dvnet":
             subprocess.run([dvnet, *words[1:]], cwd=folder, check=True, timeout=60, stdout=subprocess.DEVNULL)
         elif words[0] == "gst-launch-1.0":
             pipeline = words
-    # The given picture for the page's file, its pixels beside, and documents where the page draws.
+    # Uses the given picture instead of the page's file, keeps its pixels, and publishes documents
+    # instead of drawing.
     first, drawn = pipeline.index("dvconvert"), pipeline.index("dvoverlay")
     tap = ("video/x-raw,format=BGR ! tee name=t t. ! queue ! filesink location=frame.bgr "
            "t. ! queue !").split()

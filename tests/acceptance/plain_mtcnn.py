@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MTCNN as its paper has it (Zhang, Zhang, Li and Qiao: Joint Face Detection and Alignment using Multitask
-Cascaded Convolutional Networks, 2016), plainly, with OpenCV and NumPy alone: what our cascade is held against.
-The Caffe files were trained with pictures whose rows are columns.
+"""MTCNN by its paper (Zhang, Zhang, Li and Qiao: Joint Face Detection and Alignment using Multitask
+Cascaded Convolutional Networks, 2016), with OpenCV and NumPy alone: the reference for our cascade.
+The Caffe files were trained with transposed pictures.
 """
 import cv2
 import numpy as np
 
 
 def varint(data, at):
-    """A protobuf number, and where the next thing begins."""
+    """Returns a protobuf number, and the place of the next item."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -20,7 +20,7 @@ def varint(data, at):
 
 
 def wire(data):
-    """Fields of a protobuf message: number and value."""
+    """Yields the fields of a protobuf message: number and value."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -41,7 +41,7 @@ def numbers(data):
 
 
 def read_weights(path):
-    """Arrays of each layer of a caffemodel, by its name."""
+    """Returns the arrays of each layer of a caffemodel, by its name."""
     NAME, BLOBS, LAYER, DATA, SHAPE = 1, 7, 100, 5, 7
     layers = {}
     for number, layer in wire(path.read_bytes()):
@@ -72,7 +72,7 @@ def prelu(x, weights):
 
 
 def pool(x, size):
-    """The greatest of each window, two apart, of which the last may reach beyond the edge."""
+    """Returns the maximum of each window, with stride 2; the last window may reach beyond the edge."""
     height, width = (-(-(n - size) // 2) + 1 for n in x.shape[1:])
     padded = np.full((x.shape[0], 2 * height + size, 2 * width + size), -np.inf, np.float32)
     padded[:, :x.shape[1], :x.shape[2]] = x
@@ -90,7 +90,7 @@ def connect(x, weights):
 
 
 def input_of(picture):
-    """Channels R, G, B of the transposed picture."""
+    """Returns channels R, G, B of the transposed picture."""
     return (cv2.cvtColor(picture, cv2.COLOR_BGR2RGB).astype(np.float32).transpose(2, 1, 0) - 127.5) / 128
 
 
@@ -127,7 +127,7 @@ class PlainMtcnn:
         for scale in scales:
             height, width = (int(np.ceil(n * scale)) for n in picture.shape[:2])
             small = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
-            # Cells are those of the transposed picture: columns of the picture come first.
+            # Cells are those of the transposed picture, in which the picture's columns come first.
             faces, moves = self.run_first(input_of(small))
             found = []
             for x, y in np.argwhere(faces >= threshold):
@@ -137,8 +137,8 @@ class PlainMtcnn:
         return [(moved(row[:4], row[5:9]), row[4]) for row in suppress(rows, 0.7)]
 
     def find(self, picture, scales, thresholds=(0.6, 0.7, 0.7)):
-        """Faces, the most certain first: box and certainty, and five points. The picture is looked at so many
-        times as large."""
+        """Returns faces, the most confident first: box, confidence and five points. The picture is looked at in each
+        of `scales`."""
         again = []
         for box, _ in self.propose(picture, scales, thresholds[0]):
             box = square(box)
@@ -168,7 +168,7 @@ def square(box):
 
 
 def crop(picture, box, size):
-    """Black beyond the picture, as the paper's own code has it."""
+    """Crops with black beyond the picture, like the paper's own code."""
     x0, y0, x1, y1 = (int(round(v)) for v in box)
     part = np.zeros((max(1, y1 - y0), max(1, x1 - x0), 3), np.uint8)
     left, top, right, bottom = max(x0, 0), max(y0, 0), min(x1, picture.shape[1]), min(y1, picture.shape[0])

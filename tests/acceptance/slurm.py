@@ -10,7 +10,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo")
 
 
 def why_not():
-    """What keeps it from being started, or None."""
+    """Returns the reason why it cannot be started, or None."""
     path = os.environ["PATH"] + ":/usr/sbin:/sbin"
     absent = [name for name in PROGRAMS if not shutil.which(name, path=path)]
     if absent:

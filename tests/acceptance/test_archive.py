@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""pipelines/archive: segments are what the whole is, whoever is killed on the way; and so they are with Slurm.
+"""pipelines/archive: the segments together equal the whole, even if tasks are killed, and also with Slurm.
 
     test_archive.py DVARCHIVE CLIP
 
-Exits with 77 where Python's bindings are not installed; what needs Slurm skips where that cannot be started.
+Exits with 77 if Python's bindings are not installed; the parts with Slurm skip if it cannot be started.
 """
 import json
 import os
@@ -53,7 +53,7 @@ def check_that_segments_are_together_what_the_whole_is(folder):
     assert len(lines) == 100
     assert [line["time"]["stream_time"] for line in lines] == [40000000 * i for i in range(100)]
     assert sum(len(line["objects"]) for line in lines) > 200
-    # Also where a segment begins between two frames.
+    # Also with segments that begin between two frames.
     for length in ("1", "0.73"):
         shutil.rmtree(parts, ignore_errors=True)
         run("plan", parts, CLIP, "--segment", length)
@@ -165,7 +165,7 @@ def check_that_wrong_plans_and_torn_segments_are_named(folder):
         assert "000001.jsonl', line %d: " % torn.count("\n") in told or torn == whole[:-1] or torn == whole[:-20], told
         assert "remove the file" in told and "Traceback" not in told, told
     os.unlink(segment)
-    os.mkfifo(segment)  # is no segment that is done
+    os.mkfifo(segment)  # a pipe is not a finished segment
     assert "missing: 1" in run("status", folder)
     os.unlink(segment)
     with open(segment, "w", encoding="utf-8") as file:
@@ -198,14 +198,14 @@ def check_that_slurm_does_all_of_it(folder):
     more = {"SLURM_CONF": cluster.environment["SLURM_CONF"]}
     try:
         run("plan", work, CLIP, "--segment", "1")
-        run("segment", work, "1")  # one is there already
+        run("segment", work, "1")  # one segment is finished before
         told = run("submit", work, "--cpus-per-task=1", **more)
         assert told.startswith("3 segments: job "), told
         cluster.wait_for_jobs()
         logs = {name: read(work, "logs", name) for name in os.listdir(os.path.join(work, "logs"))}
         assert len(logs) == 4, logs
         assert len(merged(work).splitlines()) == 100, logs
-        # Once more: nothing is left to do but to merge.
+        # Nothing is left to do but the merge.
         os.unlink(os.path.join(work, os.path.basename(CLIP) + ".jsonl"))
         assert run("submit", work, **more).startswith("merge: job ")
         cluster.wait_for_jobs()

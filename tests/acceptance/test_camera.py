@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""pipelines/camera comes through what cameras do: go away, come back, fall silent, and worse.
+"""pipelines/camera survives cameras that go away, come back and fall silent.
 
     test_camera.py DVCAMERA CLIP
 
-Exits with 77 where Python's bindings of GStreamer are not installed. The RTSP server is
-gst-rtsp-server, by gir1.2-gst-rtsp-server-1.0; without it a TCP server stands in for it.
+Exits with 77 if Python's bindings of GStreamer are not installed. The RTSP server is
+gst-rtsp-server, by gir1.2-gst-rtsp-server-1.0; without it a TCP server replaces it.
 """
 import json
 import os
@@ -27,13 +27,13 @@ except (ImportError, AttributeError, ValueError) as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
 
-LONG = 40  # seconds, for what is there at once on a machine that does nothing else
+LONG = 40  # seconds, for events that come at once on an idle machine
 PICTURES = ("videotestsrc is-live=true ! video/x-raw,format=I420,width=320,height=240,framerate=25/1"
             " ! jpegenc")
 
 
 def serve_rtsp(port):
-    """A camera: prints a line when it can be called, and serves until it is killed."""
+    """A camera: prints a line when it is reachable, and serves until it is killed."""
     gi.require_version("GstRtspServer", "1.0")
     from gi.repository import GstRtspServer
     Gst.init(None)
@@ -54,7 +54,7 @@ def free_port():
 
 
 class Server:
-    """A camera in a process, which can be killed and started again at its port."""
+    """A camera in a process, which can be killed and restarted at the same port."""
 
     def __init__(self):
         self.port = free_port()
@@ -90,7 +90,7 @@ class Server:
 
 
 class Service:
-    """dvcamera, as systemd runs it, and what it has told systemd."""
+    """dvcamera, as systemd runs it, and its messages to systemd."""
 
     def __init__(self, folder, config, watchdog=0.4):
         self.folder = folder
@@ -106,7 +106,7 @@ class Service:
         self.process = subprocess.Popen([DVCAMERA, path], env=environment, stdout=self.log, stderr=self.log)
 
     def read(self, seconds):
-        """The next of what it tells, or None."""
+        """Returns the next message, or None."""
         self.socket.settimeout(max(0.001, seconds))
         try:
             text = self.socket.recv(4096).decode()
@@ -149,7 +149,7 @@ class Service:
             return file.read()
 
     def end(self, sign=signal.SIGTERM):
-        """Its exit status."""
+        """Returns its exit status."""
         if sign:
             self.process.send_signal(sign)
         try:
@@ -168,7 +168,7 @@ def check_that_a_camera_that_goes_away_is_found_again(folder):
     server = Server()
     service = Service(folder, dict(FAST, silence=1500, **server.config()))
     try:
-        # It is ready before its camera is, and lives without it.
+        # The service is ready before its camera is, and lives without it.
         service.wait_for("READY", "1")
         service.wait_for("STATUS", "no source")
         service.wait_for_signs_of_life(3)
@@ -187,7 +187,7 @@ def check_that_a_camera_that_goes_away_is_found_again(folder):
 
 
 def documents(path):
-    """What has been published so far; a line that is being written is left out."""
+    """Returns the published documents; a line that is being written is left out."""
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8") as file:
@@ -195,7 +195,7 @@ def documents(path):
 
 
 def check_that_documents_go_on_where_they_were(folder):
-    """The camera is pulled away twice: one session, no gap in its numbers, and times that go on by the clock."""
+    """Takes the camera away twice: the documents have one session, no gap in their numbers, and times by the clock."""
     server, path = Server(), os.path.join(folder, "documents")
     line = LINE + [{"element": "dvpublish", "location": path, "stream": "door"}]
     service = Service(folder, dict(FAST, silence=1500, elements=line, **server.config()))
@@ -276,7 +276,7 @@ def check_that_files_end_or_repeat(folder):
                                "elements": LINE + [{"element": "fakesink", "sync": False}]})
     service.wait_for_line("frames come", 3)
     assert service.end() == 0
-    # What cannot be repeated is tried again as a camera is, and not all the time.
+    # A file that cannot be played is tried again like a camera, and not all the time.
     service = Service(folder, {"source": os.path.join(folder, "none.webm"), "repeat": True, "retry": 100, "retry-most": 800,
                                "elements": LINE})
     service.wait_for_line("next attempt is in 0.8 s", 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""pipelines/demo as a newcomer meets it, and scripts/setup where packages or rights are missing.
+"""pipelines/demo as a newcomer runs it, and scripts/setup without packages or rights.
 
     test_demo.py SOURCE_FOLDER BUILD_FOLDER
 """
@@ -20,7 +20,7 @@ SETUP = os.path.join(SOURCE, "scripts", "setup")
 
 
 def environment(**more):
-    left_out = ("DISPLAY", "WAYLAND_DISPLAY", "GST_PLUGIN_PATH")  # the demo says itself where plugins are
+    left_out = ("DISPLAY", "WAYLAND_DISPLAY", "GST_PLUGIN_PATH")  # the demo sets GST_PLUGIN_PATH itself
     plain = {name: value for name, value in os.environ.items() if name not in left_out}
     return dict(plain, DVNN_BUILD=BUILD, DVNN_DEVICE="soft", **more)
 
@@ -31,7 +31,7 @@ def run(*args, build=BUILD, **more):
 
 
 def demo_on_terminal(*args):
-    """Its status, and all that it says on a terminal."""
+    """Returns its status, and its output on a terminal."""
     status, said = on_terminal([DEMO, *args], env=environment(TERM="xterm"))
     return status, said.decode()
 
@@ -74,7 +74,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(counts, sorted(counts, reverse=True))
         self.assertRegex(said, r"\d+ %, \d+ frames, objects in \d+ of them")
         self.assertIn("The annotated clip is " + output, said)
-        self.assertEqual(open(output, "rb").read(4), b"\x1a\x45\xdf\xa3")  # of Matroska and WebM
+        self.assertEqual(open(output, "rb").read(4), b"\x1a\x45\xdf\xa3")  # the magic of Matroska and WebM
         self.assertRegex(said, r"(?s)Try next:.*pipelines/demo.*dvnet doctor.*dvnet convert")
         if subprocess.run(["gst-inspect-1.0", "--exists", "dvread"], env=environment(
                 GST_PLUGIN_PATH=os.path.join(BUILD, "gst")), check=False).returncode == 0:
@@ -90,7 +90,7 @@ class Demo(unittest.TestCase):
         self.assertIn("The annotated picture is " + output, done.stdout)
         self.assertIn("Nothing was found in 1 frame.", done.stdout)
         self.assertIn("nothing-found.md", done.stdout)
-        # There is no display; nor is there progress where nobody watches.
+        # There is no display; progress is printed on terminals only.
         self.assertEqual(done.stderr, "demo: there is no display for --show; only the file is written\n")
         self.assertIn("--output NAME.png", run(photo, "--output", self.path("out.webm")).stderr)
 
@@ -109,7 +109,7 @@ class Demo(unittest.TestCase):
 
 
 class Setup(unittest.TestCase):
-    """With programs in place of the system's, nothing is installed here."""
+    """With programs in place of the system's, so that nothing is installed."""
 
     def run_setup(self, **programs):
         with tempfile.TemporaryDirectory() as folder:

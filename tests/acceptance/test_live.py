@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""pipelines/live: what it serves, and what the page shows of it in Chromium.
+"""pipelines/live: its answers, and what the page shows in Chromium.
 
     test_live.py DVLIVE [SCREENSHOT.png]
 
-What needs pictures skips where gst-launch-1.0 or its jpegenc are absent, what needs Chromium where that is;
+The parts with pictures skip if gst-launch-1.0 or its jpegenc are absent, the parts with Chromium if that is absent;
 exits with 77 if both are.
 """
 import http.client
@@ -29,14 +29,14 @@ GREEN = 0xff208040
 
 
 def jpegs(colour, count):
-    """Pictures of one colour, one behind the other."""
+    """Returns pictures of one colour, one after the other."""
     line = ("videotestsrc num-buffers=%d pattern=solid-color foreground-color=%d ! video/x-raw,width=%d,height=%d"
             " ! jpegenc ! fdsink" % (count, colour, WIDTH, HEIGHT))
     return subprocess.run(["gst-launch-1.0", "-q"] + line.split(), stdout=subprocess.PIPE, check=True).stdout
 
 
 def frame(number, objects, counts=None, **more):
-    """A document as dvpublish writes it."""
+    """Returns a document in dvpublish's form."""
     return dict({"version": 1, "type": "frame", "id": "0123456789abcdef-%d" % number, "session": "0123456789abcdef",
                  "seq": number, "stream": "any", "time": {"pts": number * 40000000, "utc_from": "clock",
                                                           "utc": "2026-11-23T21:50:13.123456Z"},
@@ -50,7 +50,7 @@ def thing(track, x, y, label="person", **more):
 
 
 class Live:
-    """dvlive with two streams, and who feeds it."""
+    """dvlive with two streams, and the files that feed it."""
 
     def __init__(self, folder, *streams):
         self.folder = folder
@@ -85,7 +85,7 @@ def next_document(answer):
 def check_that_documents_arrive_in_order_from_pipes_and_files(folder):
     rotated = os.path.join(folder, "yard.jsonl")
     with open(rotated, "w", encoding="utf-8") as file:
-        file.write(json.dumps(frame(1000, [])) + "\n")  # history
+        file.write(json.dumps(frame(1000, [])) + "\n")  # written before the start, so not shown
     live = Live(folder, "door", "yard")
     try:
         answer = live.open("documents")
@@ -95,7 +95,8 @@ def check_that_documents_arrive_in_order_from_pipes_and_files(folder):
         told = [next_document(answer) for _ in range(50)]
         assert [document["seq"] for document in told] == list(range(50))
         assert told[0]["stream"] == "door" and told[0]["objects"][0]["track_id"] == 1
-        # A file that is followed, and goes on in a new one; what is no document is left out.
+        # A file that is followed, and continued in a new one; lines that are no documents are left
+        # out.
         live.write("yard.jsonl", frame(1, []))
         assert next_document(answer)["seq"] == 1
         live.write("yard.jsonl", b"{no document\n[1]\n")
@@ -164,7 +165,7 @@ def check_pictures_that_arrive_whole(folder):
         live.close()
 
 
-# Lines of a folder that somebody else may write to: no kind of them ends anything.
+# Lines of a folder that anybody may write to: none of them may end anything.
 HOSTILE = [b"", b"5", b"null", b"[" * 5000, b"{" * 5000, b'{"a":' * 3000 + b"1" + b"}" * 3000, b'{"objects":5}',
            b'{"objects":[null,5,[1],"x"]}', b'{"objects":{"a":1}}', b'{"a":NaN}', b'{"a":-Infinity}', b'{"a":1e999}',
            b'{"picture":5}', b'{"picture":{"of":"frame","base64":"\xc3\xa9"}}', b"\xff\xfe\x00", b'{"a":"\\ud800"}',
@@ -187,7 +188,7 @@ def check_that_no_line_ends_a_reader(folder):
                 assert signs_of_life < 4, "the reader has ended"
                 if not line.startswith(b"data: "):
                     continue
-                # What arrives is JSON as browsers know it.
+                # Only JSON as browsers know it arrives.
                 document = json.loads(line[6:], parse_constant=lambda name: 1 / 0)
                 assert document["stream"] == "door"
                 if document.get("seq") == number:
@@ -293,7 +294,7 @@ def check_that_connections_have_a_bound(folder):
         assert len(os.listdir("/proc/%d/task" % live.process.pid)) < 160
         for connection in held:
             connection.close()
-        # There is room again, once the threads of those that have gone know of it.
+        # There is room again when the threads of closed connections have noticed.
         while True:
             try:
                 assert live.open("streams").status == 200
@@ -307,7 +308,7 @@ def check_that_connections_have_a_bound(folder):
 
 
 def module():
-    """The program, to be called."""
+    """Returns the program as a module."""
     loaded = importlib.util.module_from_spec(importlib.util.spec_from_loader(
         "dvlive", importlib.machinery.SourceFileLoader("dvlive", DVLIVE)))
     loaded.__spec__.loader.exec_module(loaded)
@@ -316,7 +317,7 @@ def module():
 
 def check_that_a_request_must_arrive_in_time(_folder):
     dvlive = module()
-    dvlive.REQUEST_SECONDS = -1  # it is late from the beginning
+    dvlive.REQUEST_SECONDS = -1  # every request is late
     dvlive.Handler.timeout = None
     server = dvlive.Server(("127.0.0.1", 0), {}, dvlive.Documents(), [])
     thread = threading.Thread(target=server.serve_forever)
@@ -332,7 +333,7 @@ def check_that_a_request_must_arrive_in_time(_folder):
 
 
 def mutated(chance, value):
-    """The same with some of it of other kinds, and sizes."""
+    """Returns the value with some members of other types and sizes."""
     if chance.random() < 0.07:
         return chance.choice([None, True, -1, 0, 1e300, 2 ** 53, "", "x" * 300, [], {}, [[]], [None], {"toString": 1},
                               {"length": 1e9}, [1e308, -1e308, 0, 1e-300], "__proto__", "\u202e<b>", ["a"] * 50])
@@ -415,21 +416,22 @@ def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
         browser.wait_for("/[1-9]\\d* objects, [1-9]/.test(document.querySelector('[data-stream=door] span').textContent)")
         browser.wait_for("[...document.querySelectorAll('img')].every((image) => image.naturalWidth === %d)" % WIDTH)
         browser.wait_for("document.querySelector('[data-stream=door] ul').textContent.includes('gate +: 3')")
-        # The track's way, which ends at the middle of the box's foot. It is drawn for three seconds only.
+        # The track's trail, which ends at the middle of the box's lower edge. It is drawn for three
+        # seconds only.
         browser.wait_for("(%s)[3] > 128" % (PIXEL % ("door", WIDTH, HEIGHT, 190, 120, "canvas")))
         time.sleep(1)
         png = browser.picture()
-        # The picture is that of its stream.
+        # Each stream shows its own picture.
         red, green, blue, _ = pixel(browser, "door", "img", 160, 20)
         assert abs(red - 0x20) < 12 and abs(green - 0x80) < 12 and abs(blue - 0x40) < 12, (red, green, blue)
-        # Boxes are drawn where they are, and nothing where they are not.
+        # Boxes are drawn at their places, and nothing elsewhere.
         assert pixel(browser, "door", "canvas", 200, 90)[3] > 128
         assert pixel(browser, "door", "canvas", 239, 90)[3] > 128
         assert pixel(browser, "door", "canvas", 220, 90)[3] == 0
         assert pixel(browser, "door", "canvas", 100, 30)[3] == 0
         line = pixel(browser, "door", "canvas", 240, 30)
         assert min(line) > 100, line
-        # One beside the other, and no text has become a part of the page.
+        # The streams are side by side, and no text has become part of the page.
         assert browser.evaluate("(([a, b]) => a.top === b.top && a.right <= b.left)"
                                 "([...document.querySelectorAll('figure')].map((f) => f.getBoundingClientRect()))")
         assert browser.evaluate("document.querySelectorAll('figure b').length") == 2
@@ -440,10 +442,10 @@ def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
                                  "let n = 0; for (let i = 3; i < data.length; i += 4) n += data[i] > 128; return n })()")
         assert drawn > 500, drawn
         assert not browser.complaints, browser.complaints
-        # Where nothing comes any more, it says so.
+        # The page says when nothing comes any more.
         stop.set()
         feeder.join()
-        # Whoever begins anew numbers tracks anew: there is no way from the old one's to the new one's.
+        # A new session numbers tracks again, so no trail leads from the old one's to the new one's.
         live.write("door.jsonl", frame(0, [thing(1, 20, 0)], session="f" * 16))
         live.write("door.jsonl", frame(1, [thing(1, 22, 0)], session="f" * 16))
         browser.wait_for("(%s)[3] > 128" % (PIXEL % ("door", WIDTH, HEIGHT, 40, 60, "canvas")))

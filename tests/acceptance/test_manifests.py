@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is handed to systemd and to Kubernetes is what these take.
+"""systemd and Kubernetes accept the files that pipelines/ has for them.
 
     test_manifests.py PIPELINES_FOLDER
 
-systemd's own systemd-analyze looks at the unit. The Jobs are held against what the API's reference says of the fields
-that they use (batch/v1): each field's name and type, and the rules between fields. Exits with 77 where neither can be
-looked at.
+systemd's own systemd-analyze checks the unit. The Jobs are checked against the API's reference (batch/v1): name and type
+of each field that they use, and the rules between fields. Exits with 77 if neither can be checked.
 """
 import os
 import re
@@ -41,7 +40,7 @@ def one_of(*values):
     return lambda value: value in values
 
 
-# A field is a check, an object of fields, or a list of one of these. All others would be refused.
+# A field is a check, an object of fields, or a list of one of these. Other fields are refused.
 SECURITY = {"runAsNonRoot": flag, "runAsUser": number, "seccompProfile": {"type": one_of("RuntimeDefault")}}
 CONTAINER = {
     "name": text(NAME), "image": text(), "command": [text()],
@@ -107,7 +106,7 @@ def check_jobs():
         for container in job["spec"]["template"]["spec"]["containers"]:
             program, command, folder = container["command"]
             assert program == "dvarchive"
-            # The program has that command, and the folder, with what is in it, is of a volume.
+            # The program has that command, and the folder and its contents are of a volume.
             subprocess.run([sys.executable, os.path.join(FOLDER, "archive", "dvarchive"), command, "--help"],
                            stdout=subprocess.DEVNULL, check=True)
             assert any(folder.startswith(mount["mountPath"] + "/") for mount in container["volumeMounts"])
@@ -117,7 +116,7 @@ def check_jobs():
 
 
 def check_unit(folder):
-    # What it would start has to be there.
+    # The program that the unit starts must exist.
     program = os.path.join(FOLDER, "camera", "dvcamera")
     with open(os.path.join(FOLDER, "camera", "dvcamera@.service"), encoding="utf-8") as file:
         unit = file.read()
@@ -133,7 +132,7 @@ def check_unit(folder):
 
     status, told = verify(unit)
     assert status == 0 and not told, told
-    # It would have said so.
+    # systemd-analyze does report mistakes.
     assert verify(unit.replace("WatchdogSec=30", "WatchdogSec=soon"))[1]
     assert verify(unit.replace("NoNewPrivileges=yes", "NoNewPrivilege=yes"))[1]
     print("the unit is good")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What dvnet convert writes beside the network file, for the default network.
+"""The files that dvnet convert writes beside the network file, for the default network.
 
 usage: check_outputs.py DVNET MODEL_FOLDER
 """
@@ -23,7 +23,7 @@ def convert(dvnet, *arguments):
 
 
 def check_reasons(text):
-    """-v: every line of a step that is the CPU's says why."""
+    """With -v, every line of a step on the CPU says why."""
     lines = [line for line in text.splitlines() if re.match(r"(device|CPU|once|in place)\b", line)]
     assert any(line.startswith("device") for line in lines), text
     for line in lines:
@@ -44,7 +44,7 @@ def check_report(path, network):
 
 
 def sources_of_steps(model):
-    """Which steps wrote what each step reads, by a map of who wrote each four bytes last."""
+    """Returns the steps whose results each step reads, by a map of which step wrote each four bytes last."""
     sizes = {"float16": 2, "float32": 4}
 
     def part(tensor):
@@ -87,7 +87,7 @@ def check_dot(text, model):
 
 
 def check_ini(dvnet, models, folder):
-    """A model that an INI file names becomes what it does when the command names it."""
+    """A model that an INI file names gives the same network as one that the command names."""
     ini = os.path.join(folder, "codes.ini")
     with open(ini, "w") as file:
         file.write("[INPUT]\nname = codes\norigin = CAFFE\ndefinition = %s/codes.prototxt\ndata = %s/codes.caffemodel\n"
@@ -106,7 +106,7 @@ def check_ini(dvnet, models, folder):
 
 
 def check_order(dvnet, folder):
-    """An input of one channel is gray unless somebody says otherwise."""
+    """An input of one channel is gray unless an option overrides it."""
     names = ("one.prototxt", "one.caffemodel", "one.dvn")
     definition, weights, network = (os.path.join(folder, name) for name in names)
     with open(definition, "w") as file:
@@ -125,7 +125,7 @@ def check_order(dvnet, folder):
 
 
 def check_accuracy(dvnet, model, folder):
-    """Rows of boxes are told as such: their numbers alone do not compare."""
+    """Rows of boxes are reported as boxes: their numbers alone do not compare."""
     picture = os.path.join(folder, "pictures", "one.ppm")
     os.mkdir(os.path.dirname(picture))
     with open(picture, "wb") as file:
@@ -163,7 +163,7 @@ def main():
         check_ini(dvnet, models, folder)
         check_order(dvnet, folder)
         check_accuracy(dvnet, model, folder)
-        # What cannot be written is said, by name.
+        # The error names a file that cannot be written.
         done = convert(dvnet, *model, "-o", network, "--dot", "/nowhere/net.dot")
         assert done.returncode != 0 and "/nowhere" in done.stdout, done.stdout
         done = convert(dvnet, network, "-o", network, "--size", "10")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Decodes the raw outputs of the zoo's models by the papers' formulas and holds what dvnet finds
-against it: boxes and points to half a pixel, confidences to 0.005, the same maps, text and numbers.
+"""Decodes the raw outputs of the zoo's models by the papers' formulas and compares dvnet's objects with
+the results: boxes and points to half a pixel, confidences to 0.005, the same maps, text and numbers.
 
   check_zoo.py DVNET DATA [NAME...]
 
-DATA is the folder of the test data. Nothing here is shared with the decoders; numpy computes in double
-precision. Each model sees three photographs, among them the one that its golden output is of.
+DATA is the folder of the test data. This file shares nothing with the decoders; numpy computes in double
+precision. Each model sees three photographs, one of which is that of its golden output.
 """
 import json
 import os
@@ -38,14 +38,14 @@ def softmax(x):
 
 
 def centres(size, stride, offset):
-    """x and y of each cell's centre, row by row, in pixels."""
+    """Returns x and y of each cell's centre, row by row, in pixels."""
     w, h = -(-size[0] // stride), -(-size[1] // stride)
     y, x = np.mgrid[0:h, 0:w]
     return (x.ravel() + offset) * stride, (y.ravel() + offset) * stride
 
 
 def rows(tensor):
-    """1xCxHxW as one row per cell."""
+    """Returns 1xCxHxW as one row per cell."""
     return tensor[0].reshape(tensor.shape[1], -1).T
 
 
@@ -62,7 +62,7 @@ def overlap(box, boxes):
 
 
 def greedy(boxes, scores, most):
-    """Indices of the boxes that no better one overlaps by more."""
+    """Returns the indices of the boxes that no better one overlaps by more."""
     kept, order = [], list(np.argsort(-scores, kind='stable'))
     while order:
         best = order.pop(0)
@@ -91,13 +91,13 @@ def best_class(scores):
 
 
 def five_points(x, y, numbers, stride):
-    """Points that are cells from x, y."""
+    """Returns points that are relative to x, y, in cells."""
     return np.stack([np.stack([x + numbers[:, 2 * j] * stride, y + numbers[:, 2 * j + 1] * stride], 1)
                      for j in range(5)], axis=1)
 
 
 def suppressed_faces(boxes, scores, points, t, overlap):
-    """Of one class, from lists that have an entry per stride."""
+    """Returns objects of one class, from lists with an entry per stride."""
     scores = np.concatenate(scores)
     return suppressed(np.concatenate(boxes), scores, np.zeros(len(scores), int), np.concatenate(points),
                       t, overlap)
@@ -267,8 +267,8 @@ def age(out):
     return float(next(iter(out.values())).ravel()[0])
 
 
-# Model, preset, what its result is compared as, the independent decoding, the least confidence,
-# pictures beside its golden one. A preset of None: the converter chooses.
+# Model, preset, kind of comparison, the independent decoding, the least confidence, pictures beside
+# its golden one. A preset of None: the converter chooses.
 MODELS = (
     ('zoo/scrfd_500m_kps.onnx', 'scrfd', 'boxes', scrfd, 0.3, FACES),
     ('zoo/scrfd_500m_kps.onnx', None, 'boxes', scrfd, 0.3, ()),
@@ -313,7 +313,7 @@ def in_picture(points, size, picture, resize):
 
 
 def compare_boxes(found, wanted, size, picture, resize, threshold):
-    """Of each found object the nearest wanted one of its class; raises ValueError if none is near."""
+    """Returns, for each found object, the nearest wanted one of its class; raises ValueError if none is near."""
     left = list(wanted)
     unit_px = np.array(size) if not resize else np.array(picture) * min(size[0] / picture[0],
                                                                          size[1] / picture[1])

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the hardening of binaries by readelf: position-independent, no executable stack, symbols
+"""Checks the hardening of binaries by readelf: position-independent, no executable stack, symbols
 bound before main() and read-only from then on, stack protector, fortified C functions, and landing
 pads for indirect branches.
 
@@ -9,7 +9,7 @@ pads for indirect branches.
 import subprocess
 import sys
 
-# endbr64 of x86-64; bti c, bti j, bti jc and paciasp (which is one, too) of Arm.
+# endbr64 of x86-64; bti c, bti j, bti jc and paciasp (also a landing pad) of Arm.
 LANDING_PADS = {
     "X86-64": [b"\xf3\x0f\x1e\xfa"],
     "AArch64": [b"\x5f\x24\x03\xd5", b"\x9f\x24\x03\xd5", b"\xdf\x24\x03\xd5", b"\x3f\x23\x03\xd5"],

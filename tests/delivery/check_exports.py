@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what the binaries export with what the public headers declare, and with what the Debian
-packages list: nothing else, and nothing missing.
+"""Compares the exports of the binaries with the declarations of the public headers and with the Debian
+packages' lists: nothing else, and nothing missing.
 
     check_exports.py INCLUDE_FOLDER ACCESS_HEADER BINARY...
 """
@@ -12,20 +12,20 @@ import subprocess
 import sys
 
 CLASS = "CDMP_Network"
-# What a compiler makes of a class with virtual functions that is declared in a header.
+# Symbols that a compiler makes for a class with virtual functions declared in a header.
 OF_THE_CLASS = {f"vtable for {CLASS}", f"typeinfo for {CLASS}", f"typeinfo name for {CLASS}"}
-PLUGIN = re.compile(r"libgst(dvnn\w*)\.")  # the file's name has the plugin's
+PLUGIN = re.compile(r"libgst(dvnn\w*)\.")  # the plugin's name is in the file's name
 
 
 def exports(path):
-    """Names of the defined dynamic symbols without their parameters, by version."""
+    """Returns the names of the defined dynamic symbols without their parameters, by version."""
     names = {}
     lines = subprocess.run(["nm", "-D", "-C", "--defined-only", "--with-symbol-versions", path],
                            check=True, text=True, stdout=subprocess.PIPE).stdout
     for line in lines.splitlines():
         _, kind, name = line.split(" ", 2)
         name, _, version = name.partition("@")
-        if kind == "A":  # a version itself
+        if kind == "A":  # a version
             continue
         names.setdefault(version.lstrip("@"), set()).add(name.split("(")[0])
     return names
@@ -39,7 +39,7 @@ def code(path):
 
 
 def declared(paths, pattern):
-    """Functions that are declared, but not defined, in these headers."""
+    """Returns the functions that these headers declare but do not define."""
     found = set()
     for path in paths:
         for name, end in re.findall(r"([~\w]+)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)[\s\w]*(=\s*\w+)?\s*;",
@@ -59,7 +59,7 @@ def body(text, opening):
 
 
 def members(text, of, opening):
-    """Member functions of a class that are declared without a body, and are not pure or deleted."""
+    """Returns the member functions of a class that are declared without a body, and are not pure or deleted."""
     depth, plain = 0, ""
     for character in body(text, opening):
         depth += character == "{"
@@ -75,7 +75,7 @@ def members(text, of, opening):
 
 
 def expected(name, include, access):
-    """By version of symbols; None as a version stands for any that is this release's alone."""
+    """Returns symbols by version; the version None stands for any that only this release has."""
     if name.startswith("libgstdvnn-1.0"):
         return {"": declared(glob.glob(os.path.join(include, "gst", "dvnn", "*.h")), r"gst_\w+")}
     plugin = PLUGIN.match(name)
@@ -95,7 +95,7 @@ def expected(name, include, access):
 
 
 def listed(name, include):
-    """What debian/*.symbols lists of an unversioned library, or None if it lists nothing of it."""
+    """Returns the symbols that debian/*.symbols lists of an unversioned library, or None if there are none."""
     for path in glob.glob(os.path.join(include, "..", "debian", "*.symbols")):
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles every public header alone, without a warning: in C99 and C11 where it is C, and in C++11
+"""Compiles every public header alone, without a warning: C headers in C99 and C11, and all in C++11
 and C++17.
 
     check_headers.py INCLUDE_FOLDER COMPILER... -- FLAG...
@@ -11,7 +11,7 @@ import sys
 
 STANDARDS = {"c": ["c99", "c11"], "c++": ["c++11", "c++17"]}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-CPLUSPLUS_ALONE = {"dmp_network.h"}  # a class
+CPLUSPLUS_ALONE = {"dmp_network.h"}  # it has a class
 
 
 def headers(folder):

@@ -1,16 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands that README and docs print, or checks their words where they cannot run here.
+"""Runs the commands that README and docs print, or checks their words if they cannot run here.
 
     commands.py DVNET BUILD_FOLDER SOURCE_FOLDER [DATA]
 
-A command is an indented line that begins with one of our programs, gst-launch-1.0 or the compiler. Lines that
-end with a backslash go on. A comment before a block says why its commands are not run:
+A command is an indented line that begins with one of our programs, gst-launch-1.0 or the compiler. A line that
+ends with a backslash continues. A comment before a block says why its commands are not run:
 
     <!-- not run: needs a model of your own -->
 
-Such commands, and those that need files which are not there, are parsed: elements must exist and have the
-properties that are set, options of dvnet must be known. Cameras and displays have stand-ins.
+Such commands, and those that need files which do not exist, are parsed: elements must exist and have the
+properties that are set, options of dvnet must be known. Cameras and displays are replaced.
 """
 import os
 import re
@@ -28,13 +28,15 @@ from gi.repository import Gst  # noqa: E402
 DVNET, BUILD, SOURCE = map(os.path.abspath, sys.argv[1:4])
 DATA = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else ""
 PROGRAMS = ("dvnet", "gst-launch-1.0", "c++", "(cat")
-# Tests of their own run these, and compare what is found: tests/tools/tutorial.py, fleet.py, tests/acceptance.
+# Other tests run these pages, and compare the results: tests/tools/tutorial.py, fleet.py,
+# tests/acceptance.
 TUTORIALS = {"your-yolo.md", "fleet.md", "cascades.md"}
-# What stands in for hardware: so many frames at a camera's pace, shown to nobody.
+# Replacements for hardware: a few frames at a camera's pace, shown to nobody.
 HARDWARE = {"v4l2src": "videotestsrc is-live=true num-buffers=10", "autovideosink": "fakesink"}
-# Files that a new user has: everything else that a command names must be made by one before it.
+# Files that a new user has. Every other file that a command names must be made by a command before
+# it.
 CLIP = os.path.join(SOURCE, "pipelines", "codes", "codes.webm")
-# What a user brings, where the reference data is there.
+# Files that users bring, if the reference data are there.
 STAND_INS = {
     "deploy.prototxt": "models/res10_300x300_deploy.prototxt",
     "weights.caffemodel": "models/res10_300x300_from_uint8pb.caffemodel",
@@ -45,7 +47,7 @@ STAND_INS = {
     "people.jpg": "images/12_angry_men.jpg",
     "road.jpg": "images/lane_morning.jpg",
 }
-# What he writes himself, for which the pages name examples.
+# Files that users write themselves, for which the pages name examples.
 EXAMPLES = {"mine.cpp": "tests/layers/spread_layer.cpp", "cells_decoder.cpp": "docs/examples/cells_decoder.cpp"}
 
 
@@ -71,13 +73,13 @@ def commands(path):
 
 
 def is_new_enough(reason):
-    """Whether `reason` asks for a GStreamer that is here."""
+    """Whether `reason` asks for a GStreamer that is installed here."""
     asked = re.fullmatch(r"needs GStreamer (\d+)\.(\d+)", reason or "")
     return asked and Gst.version()[:2] >= tuple(map(int, asked.groups()))
 
 
 def check_pipeline(words):
-    """Elements and properties of a description."""
+    """Checks elements and properties of a description."""
     problems, element = [], None
     for word in words[1:]:
         if re.fullmatch(r"[a-z][a-z0-9]+", word):
@@ -104,12 +106,12 @@ def check_dvnet(words):
             or (re.fullmatch(r"-[a-z]", word) and word[1] not in short)]
 
 
-# What can be parsed without being run.
+# Checks for commands that are parsed without being run.
 CHECKS = {"dvnet": check_dvnet, "gst-launch-1.0": check_pipeline}
 
 
 def runs_here(words, folder):
-    """Whether a new user could run it: the files that it reads are there."""
+    """Whether a new user could run it: the files that it reads exist."""
     for word in words[1:]:
         value = word.split("=", 1)[-1]
         if words[0] in CHECKS and re.search(r"[A-Z]{3,}|…|\.\.\.", value):
@@ -126,14 +128,14 @@ def is_written(words, word):
 
 
 def with_stand_ins(text):
-    """The command as it can run anywhere, and in no longer than it takes to see that it does."""
+    """Returns the command in a form that runs anywhere, for a short time."""
     for name, stand_in in HARDWARE.items():
         text = re.sub(r"\b%s\b" % name, stand_in, text)
     return re.sub(r"^dvnet bench network\b", "dvnet bench network --iterations 2", text)
 
 
 def furnish(folder):
-    """Puts into a page's folder what its reader has."""
+    """Puts the reader's files into a page's folder."""
     shutil.copy(CLIP, os.path.join(folder, "codes.webm"))
     shutil.copy(os.path.join(BUILD, "pipelines", "default.dvn"), os.path.join(folder, "net.dvn"))
     with open(os.path.join(folder, "labels.txt"), "w") as labels:
@@ -146,7 +148,7 @@ def furnish(folder):
 
 
 def furnish_sources(folder):
-    """Puts there what the vendor's converter, or ours, would have written of a model."""
+    """Puts files there that the vendor's converter, or ours, would have written for a model."""
     if not os.path.exists(os.path.join(folder, "model.onnx")):
         return
     for name in ("net", "LaneDetection"):
@@ -179,7 +181,7 @@ def main():
                 if reason:  # perhaps because the element is of a later GStreamer
                     problems = [p for p in problems if not p.startswith("no element")]
                 failures += ["%s\n  %s" % (where, problem) for problem in problems]
-                # What has run once need not run again.
+                # A command that has run once is not run again.
                 known = text in done_before
                 done_before.add(text)
                 if problems or known or reason or os.path.basename(page) in TUTORIALS or not runs_here(words, folder):

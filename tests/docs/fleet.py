@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the pipelines of docs/fleet.md as it tells to, with a broker that fails in between.
+"""Runs the pipelines of docs/fleet.md as the page says, with a broker that fails in between.
 
     fleet.py PAGE BUILD_FOLDER CLIP
 
@@ -22,7 +22,7 @@ PRINTED_PORT = "11883"
 
 
 def pipelines(page):
-    """The commands of the first part, with a line for each."""
+    """Returns the commands of the first part, each in one line."""
     text = open(page).read().split("## A real fleet")[0].replace("\\\n", " ")
     return [line.strip() for line in text.splitlines() if line.startswith("    gst-launch-1.0")]
 
@@ -38,7 +38,7 @@ def text_of_mqtt(text):
 
 
 class Reader(threading.Thread):
-    """What mosquitto_sub -t 'dvnn/#' is in the page: (topic, document) in the order of arrival."""
+    """Replaces mosquitto_sub -t 'dvnn/#' of the page: returns (topic, document) in the order of arrival."""
 
     def __init__(self, port):
         super().__init__(daemon=True)

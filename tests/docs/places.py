@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks up what the pages name in backticks and links: files must be there, and tests and functions in them.
+"""Looks up the files, tests and functions that pages name in backticks and links: they must exist.
 
     places.py SOURCE_FOLDER
 """
@@ -11,7 +11,7 @@ import sys
 SOURCE = os.path.abspath(sys.argv[1])
 # Folders of the repository that a path begins with.
 ROOTS = ("src/", "tests/", "gst/", "include/", "docs/", "scripts/", "pipelines/", "debian/", ".ci/")
-# What builds and runs make is no file of the repository.
+# Files that builds and runs make are not in the repository.
 MADE = ("build", "out/", "gst/dvnn/", "gst/video/", "gst/analytics/")
 
 
@@ -23,7 +23,7 @@ def pages():
 
 
 def exists(name):
-    """A path of the repository, as it is, or without its ending: `src/tensor/layout` is a pair of files."""
+    """A path of the repository, exactly or without its ending: `src/tensor/layout` is a pair of files."""
     path = os.path.join(SOURCE, name)
     if os.path.exists(path):
         return True
@@ -52,7 +52,7 @@ def check_anchors(page, text):
 
 
 def check_contents(page, text):
-    """`name` in `path`, and `name()` in `path`, as CONTRIBUTING.md writes it: the name is in that file."""
+    """`name` in `path`, and `name()` in `path`, as CONTRIBUTING.md writes it: that file must contain the name."""
     for name, path in re.findall(r"`(\w+)(?:\(\))?`[\w ]* in `([\w./-]+)`", text):
         full = os.path.join(SOURCE, path)
         if path.startswith(ROOTS) and os.path.isfile(full) and name not in open(full, encoding="utf-8").read():
@@ -60,14 +60,14 @@ def check_contents(page, text):
 
 
 def passes(source):
-    """The rows of a table of passes: name and what it does."""
+    """Yields the rows of a table of passes: name and what it does."""
     text = open(os.path.join(SOURCE, source), encoding="utf-8").read()
     for name, parts in re.findall(r'\{"(\w+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+),\s*run_pass<', text):
         yield name, "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', parts)).replace('\\"', '"')
 
 
 def check_passes():
-    """The page about the converter lists the passes as the tables do, in their order and words."""
+    """The page about the converter lists the passes like the tables, in their order and words."""
     page = "docs/converter.md"
     text = " ".join(open(os.path.join(SOURCE, page), encoding="utf-8").read().split())
     rows = [row for part in ("unsized", "sized") for row in passes("src/plan/passes/%s.cpp" % part)]

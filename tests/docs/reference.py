@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the reference pages of docs/ from the code, or tells where they differ from it.
+"""Makes the reference pages of docs/ from the code, or prints where they differ from it.
 
     reference.py DVNET DOCS_FOLDER PLUGIN.so... [--write]
 """
@@ -17,7 +17,7 @@ from gi.repository import GObject, Gst  # noqa: E402
 
 NOTE = "<!-- Made by tests/docs/reference.py --write of the code; do not edit. -->\n"
 DIRECTIONS = {Gst.PadDirection.SRC: "source", Gst.PadDirection.SINK: "sink"}
-# What depends on the machine, or on a library's version, is not the elements' own.
+# Properties that depend on the machine, or on a library's version, are left out.
 FOREIGN = {"parent", "name"}
 
 

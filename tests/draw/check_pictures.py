@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of the docs can be drawn again, are small, and each is on a page.
+"""The pictures of the docs can be drawn again, are small, and each is used on a page.
 
     check_pictures.py DRAW_PICTURES DOCS_FOLDER
 """
@@ -23,7 +23,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([program, folder], check=True)
         drawn = sizes(folder)
-    # Fonts differ from machine to machine, and so do the bytes.
+    # Names are compared alone, because fonts, and so the bytes, differ from machine to machine.
     assert drawn.keys() == kept.keys(), (drawn, kept)
     for which in (drawn, kept):
         assert max(which.values()) < MOST_BYTES and sum(which.values()) < MOST_BYTES_TOGETHER, which

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A target's corpus is one archive, corpus/TARGET.zip; targets want a folder.
+"""A target's corpus is one archive, corpus/TARGET.zip; targets need a folder.
 
-  corpus.py unpack ARCHIVE FOLDER   makes FOLDER anew; without the archive it is empty
+  corpus.py unpack ARCHIVE FOLDER   replaces FOLDER; without the archive it is empty
   corpus.py pack FOLDER ARCHIVE     the same files give the same bytes"""
 import os
 import shutil
@@ -23,7 +23,7 @@ def pack(folder, archive):
     with zipfile.ZipFile(archive, 'w', zipfile.ZIP_DEFLATED, compresslevel=9) as file:
         for name in sorted(os.listdir(folder)):
             with open(os.path.join(folder, name), 'rb') as source:
-                # ZipInfo's own time is 1980's.
+                # ZipInfo's default time is constant, in 1980.
                 file.writestr(zipfile.ZipInfo(name), source.read(), zipfile.ZIP_DEFLATED)
 
 

@@ -4,7 +4,7 @@
 
   judge_caffe.py RUN_MODELS [--seed N] [--count N] [--only N[,N...]] [--jobs N] [--folder FOLDER]
 
-As judge_onnx.py; the layers are those of the vendor's tool, and some more."""
+Like judge_onnx.py; the layers are those of the vendor's tool, and some more."""
 import collections
 import os
 import shlex
@@ -25,7 +25,7 @@ import judging  # noqa: E402
 from onnx_judge.device import Device  # noqa: E402
 
 ROUNDING, DRAWS, SPREADS = 2.0 ** -11, 12, 6.0
-MANY_DRAWS = 100  # before something is called a difference: at a kink all of few draws may be on its flat side
+MANY_DRAWS = 100  # before something is called a difference: at a kink, all of few draws may be on its flat side
 LARGEST, MOST_ELEMENTS = 500.0, 20000
 MOVES = {'Pooling max', 'ReLU', 'Concat', 'Flatten', 'Reshape', 'Permute', 'Split', 'Dropout', 'Eltwise MAX', 'Crop', 'AbsVal'}
 
@@ -105,7 +105,7 @@ class Net:
         name = '%s%d' % (kind.lower(), len(self.layers))
         names = [name] if tops == 1 else ['%s_%d' % (name, k) for k in range(tops)]
         layer = Layer(name, kind, bottoms, extra, blobs, exact, names)
-        # What it makes of its inputs, alone.
+        # Computes the results of the new layer.
         try:
             results = forward(self, self.layers + [layer], names)
         except cv2.error as error:
@@ -136,7 +136,7 @@ def forward(net, layers, names, feeds=None, text=None):
 # --- layers --------------------------------------------------------------------------------------
 def window(net, sides, prefix=True):
     kernel = min(net.choose([1, 2, 3, 3, 3, 5, 7]), *sides)
-    # Caffe has windows outside of the picture where they are smaller than the stride.
+    # Caffe has windows outside of the picture if they are smaller than the stride.
     stride = min(kernel, net.choose([1, 1, 1, 2, 2, 3]))
     pad = net.int(0, kernel // 2)
     if net.chance(0.15):
@@ -152,7 +152,7 @@ def convolution(net):
     kernels, text = window(net, (h, w))
     group = net.choose([1, 1, 1, c, net.choose([d for d in range(1, c + 1) if c % d == 0])])
     out = group * net.choose([1, 2]) if group > 1 else net.choose([1, 3, 4, 8, 9, 16, 20])
-    # OpenCV's convolutions of single channels do not know dilation beside pads.
+    # OpenCV's convolutions of single channels cannot combine dilation with pads.
     if net.chance(0.15) and (kernels[0] - 1) * 2 < min(h, w) and group < c:
         text += ' dilation: 2'
     blobs = [net.weights((out, c // group) + tuple(kernels))]
@@ -305,7 +305,7 @@ def generate(seed, number):
 
 # --- the verdict ---------------------------------------------------------------------------------
 def tolerances(net, outputs, draws=DRAWS):
-    """As tolerance.py: a factor at each value that is rounded, an input of a product; and at each weight."""
+    """Like tolerance.py: a factor on each rounded value, on each input of a product, and on each weight."""
     rng = np.random.default_rng(draws)
     text, feeds, renamed = net.prototxt([]), {}, {}
 
@@ -316,7 +316,7 @@ def tolerances(net, outputs, draws=DRAWS):
                 Layer(stem + '_r', 'Eltwise', [name, stem + '_n'], 'eltwise_param { operation: PROD }').text())
     for layer in net.layers:
         bottoms = [renamed.get(b, b) for b in layer.bottoms]
-        # Settings become weights, which are rounded; and averages are computed in several steps.
+        # Settings become weights, which are rounded; averages are computed in several steps.
         if layer.kind in ('Power', 'BatchNorm', 'Pooling', 'Eltwise', 'LRN') and not layer.exact:
             for k, name in enumerate(layer.bottoms):
                 stem = '%s_%d' % (layer.name, k)
@@ -372,7 +372,7 @@ def judge(net, device, layout):
 
 
 def minimise(net, device, layout, kind):
-    """Without the layers that the finding does not need, last ones first."""
+    """Yields networks without layers that the finding does not need, last ones first."""
     better = True
     while better:
         better = False

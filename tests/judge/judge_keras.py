@@ -4,9 +4,9 @@
 
   judge_keras.py RUN_MODELS [--seed N] [--count N] [--only N[,N...]] [--jobs N] [--folder FOLDER] [--sources FOLDER]
 
-As judge_onnx.py. What NumPy computes is written from Keras's documentation (keras_judge/reference.py, windows.py), and
-so are the files, of Keras 1, 2 and 3 (dialects.py, files.py). A finding is made small and written to FOLDER, with its
-input and the results of the reference."""
+Like judge_onnx.py. The reference in NumPy is written from Keras's documentation (keras_judge/reference.py, windows.py),
+and so are the files of Keras 1, 2 and 3 (dialects.py, files.py). A finding is reduced and written to FOLDER, with its
+input and the reference's results."""
 import collections
 import os
 import re
@@ -41,7 +41,7 @@ def start(given):
 
 
 def classes_of(net):
-    """The names that the file has, of nested models' layers, too."""
+    """Returns the names of the file's layers, with those of nested models."""
     names = []
     for layer in net.layers:
         names += classes_of(layer.inner) if layer.inner else [net.dialect.written(net, layer)[0]]
@@ -64,7 +64,7 @@ def one(number):
 
 
 def classes_read(sources):
-    """The names in the importer's own table."""
+    """Returns the names in the importer's own table."""
     with open(os.path.join(sources, 'src/import/keras/layers.h'), encoding='utf-8') as file:
         return re.findall(r'ROW\("(\w+)"', file.read())
 

@@ -6,8 +6,8 @@
                 [--without FUNCTION[,FUNCTION...]]
 
 RUN_MODELS is the program of that name. The seed is printed; the same seed gives the same graphs, and --only
-some of them by number. --without leaves out functions of onnx_judge, where what
-is known of them hides the rest. A finding is made small and written to FOLDER, as .onnx, .npy and Python."""
+chooses some of them by number. --without leaves out functions of onnx_judge, if their known differences hide
+others. A finding is reduced and written to FOLDER, as .onnx, .npy and Python."""
 import collections
 import os
 import re
@@ -21,7 +21,8 @@ from quiet import quiet
 
 try:
     with quiet():
-        # The reference wants operators to be ONNX's alone, which they are no more once ONNX Runtime is there.
+        # Imported first: the reference accepts only ONNX's own operators, and ONNX Runtime adds
+        # others.
         import onnx.reference  # noqa: F401
         import onnxruntime  # noqa: F401
         from onnx_judge.device import Device
@@ -32,7 +33,7 @@ except ImportError as error:
     print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): %s' % error)
     sys.exit(77)
 
-# Shares of elements of which, and of graphs of which, nothing is said.
+# Largest shares of undecided elements, and of unsure graphs.
 MOST_UNDECIDED, MOST_UNSURE = 0.15, 0.03
 device = None
 options = None
@@ -41,7 +42,7 @@ options = None
 def start(given):
     global device, options
     options = given
-    # ONNX Runtime, too, says what it registers twice, when it is first asked.
+    # ONNX Runtime also prints duplicate registrations, at its first call.
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     device = Device(shlex.split(given.run_models))
@@ -64,7 +65,7 @@ def one(number):
 
 
 def operators_of(sources):
-    """The names in the importer's own tables."""
+    """Returns the names in the importer's own tables."""
     with open(os.path.join(sources, 'src/import/onnx/operators.h'), encoding='utf-8') as file:
         names = re.findall(r'ROW\("(\w+)"', file.read())
     with open(os.path.join(sources, 'src/import/onnx/expansions.cpp'), encoding='utf-8') as file:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the judges of random models have in common: their options, how a finding is made small, and their last line."""
+"""Common parts of the judges of random models: their options, the reduction of a finding, and their last line."""
 import argparse
 import os
 import time
 
 
 def parser(count):
-    """The options; `count` models are judged unless it is said."""
+    """Reads the options; by default `count` models are judged."""
     made = argparse.ArgumentParser()
     made.add_argument('run_models')
     made.add_argument('--seed', type=int, default=int(time.time()))
@@ -18,21 +18,22 @@ def parser(count):
 
 
 def numbers_of(given):
-    """Which models are judged, by number. Says their seed."""
+    """Returns the numbers of the models to judge, and prints their seed."""
     print('seed %d' % given.seed, flush=True)
     return [int(n) for n in given.only.split(',')] if given.only else range(given.count)
 
 
 def summary(what, kinds, given, began, more=''):
-    """So many `what` were judged since `began`, and how many are of which kind."""
+    """Prints how many `what` were judged since `began`, and how many are of each kind."""
     print('%d %s of seed %d: %s%s; %.0f s' % (sum(kinds.values()), what, given.seed,
                                              ', '.join('%d %s' % (n, k) for k, n in kinds.most_common()), more,
                                              time.time() - began))
 
 
 def descend(model, verdict, fewer, judged, sort, hopeless, most_tries):
-    """The smallest model found whose verdict is of the same sort, and that verdict. `fewer` gives functions that make
-    smaller models, the boldest first; `judged` is a model's verdict, and `hopeless` are errors of models that are none."""
+    """Returns the smallest model found whose verdict is of the same sort, and that verdict. `fewer` yields functions
+    that make smaller models, the boldest first; `judged` returns a model's verdict; `hopeless` are the errors of
+    invalid models."""
     tries, better = 0, True
     while better and tries < most_tries:
         better = False

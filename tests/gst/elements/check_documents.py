@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What dvpublish writes of a video keeps to the schema: check_documents.py SCHEMA VIDEO."""
+"""dvpublish's documents about a video follow the schema: check_documents.py SCHEMA VIDEO."""
 import collections
 import json
 import subprocess

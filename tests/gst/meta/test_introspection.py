@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads objects, passes and outputs off an appsink's frames through GObject Introspection.
+"""Reads objects, passes and outputs from an appsink's frames through GObject Introspection.
 
     test_introspection.py CLIP      a video with a QR code, a barcode and a marker from its first frame on
 
-Exits with 77 where Python's bindings, or GstDvnn's, are not installed.
+Exits with 77 if Python's bindings, or GstDvnn's, are not installed.
 """
 import sys
 
@@ -25,7 +25,7 @@ BYTES = {GstDvnn.TensorDataType.FLOAT16: 2, GstDvnn.TensorDataType.FLOAT32: 4,
 
 
 def frames(clip, elements):
-    """Yields the buffers that come out of `elements`."""
+    """Yields the output buffers of `elements`."""
     pipeline = Gst.parse_launch("filesrc location=%s ! decodebin ! videoconvert ! %s ! appsink name=out"
                                 " sync=false max-buffers=1" % (clip, elements))
     out = pipeline.get_by_name("out")
@@ -45,7 +45,7 @@ def check_objects(clip):
         assert meta.get_pass(0).network == "codes"
         assert meta.get_pass(0).state == GstDvnn.PassState.INFERRED
         found = [meta.get_object(i) for i in range(meta.get_n_objects())]
-        # The clip begins with a parcel that has one of either, beside a part of another.
+        # The clip begins with a parcel that has one of each, beside a part of another parcel.
         labels = {o.label for o in found}
         assert {"QR code", "barcode"} <= labels <= set(LABELS), [o.label for o in found]
         for o in found:
@@ -53,7 +53,7 @@ def check_objects(clip):
             assert 0 <= o.x0 < o.x1 and 0 <= o.y0 < o.y1 and 0.5 <= o.confidence <= 1
             assert meta.find_object(o.id).label == o.label
         assert meta.get_object(len(found)) is None
-        # What was read outlives the frame.
+        # Copies of objects outlive the frame.
         kept.append(found[0])
     assert len({o.id for o in kept}) == FRAMES, "ids are unique"
     assert all(o.label in LABELS for o in kept)
@@ -83,7 +83,7 @@ def elements(dims):
 
 
 def check_arrays(clip):
-    """Tensors as NumPy arrays: the same memory, the same values as in a stream of tensors."""
+    """Tensors as NumPy arrays have the same memory, and the same values as in a stream of tensors."""
     try:
         import numpy
     except ImportError as missing:
@@ -103,7 +103,7 @@ def check_arrays(clip):
 
 
 def frame_bytes(frame):
-    """What each memory of a buffer holds."""
+    """Returns the bytes of each memory of a buffer."""
     at = 0
     for i in range(frame.n_memory()):
         size = frame.peek_memory(i).get_sizes()[0]
@@ -116,7 +116,7 @@ def address(array):
 
 
 def check_array_is_the_memory(numpy):
-    """Half precision out of a buffer whose address is known; the array keeps it."""
+    """Half precision from a buffer whose address is known; the array keeps the buffer alive."""
     values = numpy.arange(24, dtype="=f2") / 8
     memory = GLib.Bytes.new(values.tobytes())
     buffer = Gst.Buffer.new_wrapped_bytes(memory)
@@ -137,7 +137,7 @@ def check_array_is_the_memory(numpy):
 
 
 def check_layouts(numpy):
-    """Each layout by its formula: where element (n, c, h, w) lies."""
+    """Each layout by its formula: the place of element (n, c, h, w)."""
     layouts = GstDvnn.TensorLayout
     for c in 3, 8, 11:
         n, h, w = 1, 2, 5

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The applications of docs/examples print what dvdecode's messages say, and end cleanly on errors.
+"""The applications of docs/examples print the objects of dvdecode's messages, and end cleanly on errors.
 
     check_examples.py EXAMPLES BUILD_FOLDER CLIP
 
-Exits with 77 where Python's bindings, or GstDvnn's, are not installed.
+Exits with 77 if Python's bindings, or GstDvnn's, are not installed.
 """
 import os
 import shlex
@@ -29,7 +29,7 @@ def line_of(time, label, confidence, box):
 
 
 def told_by_messages(head):
-    """The lines that an application should print, by the messages of dvdecode."""
+    """Returns the lines that an application should print, from dvdecode's messages."""
     pipeline = Gst.parse_launch(head + " ! videoconvert ! dvconvert ! dvinfer ! dvdecode post-messages=true"
                                 " ! fakesink")
     bus = pipeline.get_bus()
@@ -44,7 +44,7 @@ def told_by_messages(head):
         told = message.get_structure()
         if told.get_name() != "dvnn-objects":
             continue
-        # Deprecated, and all that bindings have for lists of structures.
+        # Deprecated, but the only function that bindings have for lists of structures.
         listed, found = told.get_list("objects")
         assert listed
         for i in range(found.n_values):
@@ -62,7 +62,7 @@ def run(*arguments):
 
 
 def compile_c(folder):
-    """By the line that stands in the source."""
+    """Compiles by the command in the source's comment."""
     source, program = os.path.join(EXAMPLES, "camera.c"), os.path.join(folder, "camera")
     with open(source) as file:
         assert "cc camera.c -o camera $(pkg-config --cflags --libs gst-dvnn-1.0)" in file.read()
@@ -88,7 +88,7 @@ def check(*program):
     network = ["--network"] if program[-1].endswith(".py") else []
     status, lines, errors = run(*program, CLIP, *network, "/nowhere/net.dvn")
     assert status == 1 and not lines and "/nowhere/net.dvn" in errors, (program, status, errors)
-    # A file that is no video fails once it plays.
+    # A file that is no video fails when it plays.
     status, lines, errors = run(*program, os.path.join(EXAMPLES, "camera.c"))
     assert status == 1 and not lines and "error: " in errors, (program, status, errors)
 

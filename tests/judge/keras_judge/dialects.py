@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the versions of Keras say what a model is."""
+"""How the versions of Keras describe a model."""
 from . import files
 from .model import Unfit
 from .table import LAYERS
@@ -19,12 +19,12 @@ class Dialect:
 
     def __init__(self, rng):
         self.slashes = self.number < 3 and rng.random() < 0.1
-        self.scoped = rng.random() < 0.3       # weights of nested models have its name before theirs
-        self.compiled = rng.random() < 0.3     # what an optimiser keeps is in the file
-        self.listed = rng.random() < 0.3       # a sequence is a list of layers alone
-        self.input_layer = rng.random() < 0.6  # a sequence has a layer for its input
+        self.scoped = rng.random() < 0.3  # names of nested models' weights begin with the model's
+        self.compiled = rng.random() < 0.3  # the file has an optimiser's state
+        self.listed = rng.random() < 0.3  # a sequential model is just a list of layers
+        self.input_layer = rng.random() < 0.6  # a sequential model has a layer for its input
         self.axis_form = int(rng.integers(3))
-        self.single = rng.random() < 0.5       # one input and one output stand alone
+        self.single = rng.random() < 0.5  # a single input or output is not in a list
         self.operators = rng.random() < 0.3    # x + y rather than a layer
         self.deflated = rng.random() < 0.3
         self.v1 = rng.random() < 0.3
@@ -37,7 +37,7 @@ class Dialect:
         return 'Sequential' if net.sequential else 'Model' if self.v1 else 'Functional'
 
     def write(self, net):
-        """The file's name and bytes."""
+        """Returns the file's name and bytes."""
         return self.file, files.hdf5_of(net, self)
 
     # --- what a layer is called, and says ---

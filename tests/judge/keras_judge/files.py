@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that Keras saves: HDF5 with the architecture as an attribute (model.save('m.h5')), or an archive of Keras 3."""
+"""The files that Keras saves: HDF5 with the architecture as an attribute (model.save('m.h5')), or an archive of Keras
+3."""
 import io
 import json
 import zipfile
@@ -12,7 +13,7 @@ from .model import Unfit
 
 # --- the architecture ---
 def entry(net, layer, dialect):
-    """A layer of a list, with its configuration, without its calls."""
+    """Returns a layer of a list: its configuration, without its calls."""
     if dialect.number == 1 and net.sequential and layer.inner is not None and layer.inner.sequential:
         raise Unfit('is saved as one sequence')
     if layer.inner is not None:
@@ -46,7 +47,7 @@ def sequence(net, dialect, name):
 
 
 def depths(net):
-    """How far each layer is from the outputs, at most: Keras lists those first that are farthest."""
+    """Returns each layer's greatest distance from the outputs: Keras lists the farthest first."""
     of_call, order = {}, []
 
     def visit(value):
@@ -74,7 +75,7 @@ def depths(net):
 
 
 def history(dialect, value, output=False):
-    """A reference. Models that are layers have a call of their own before all others, which counts."""
+    """Returns a reference. Models that are layers have an extra call before all others, which counts."""
     layer, call = value.layer, value.call
     if layer.inner is not None and (dialect.number < 3 or (output and not layer.inner.sequential)):
         call += 1
@@ -122,7 +123,7 @@ def model_of(net, dialect, name=None):
 
 # --- the weights ---
 def weights_of(layer, dialect, scope=''):
-    """(name, array) of a layer, or of all that are in a model: trained ones first, as Keras lists them."""
+    """Yields (name, array) of a layer, or of all layers of a model: trained ones first, in Keras's order."""
     if layer.inner is not None:
         inside = scope + layer.name + '/' if dialect.scoped and dialect.number > 1 else scope
         both = [pair for one in layer.inner.layers for pair in weights_of(one, dialect, inside)]
@@ -137,7 +138,7 @@ def texts(names):
 
 
 def saved_layers(net):
-    """Those that a model says to have: the input of a sequence is none."""
+    """Returns the layers that a model lists: the input of a sequential model is not one."""
     return net.layers[1:] if net.sequential else net.layers
 
 

@@ -9,7 +9,7 @@ from .table import IDIOMS, LAYERS, NOT_TRIED, WRITTEN_FOR
 
 
 def random_input(net):
-    """An image, a sequence or numbers, exact in binary16."""
+    """Returns an image, a sequence or numbers, exact in binary16."""
     form = net.int(0, 9)
     if form <= 6:
         sides = [net.choose([4, 5, 7, 8, 9, 12, 16, 16, 17, 20, 24, 32]) for _ in range(2)]
@@ -30,7 +30,7 @@ def random_input(net):
 
 
 def extend(net):
-    """Adds one layer or one idiom, or nothing; whether it did."""
+    """Adds one layer or one idiom, or nothing; returns whether it did."""
     mark = net.mark()
     try:
         if net.chance(0.3):
@@ -61,15 +61,16 @@ def generate(seed, number):
                     misses += 1
             net.choose_outputs()
             if dialect.number == 1:
-                dialect.write(net)  # in which some things cannot be said
+                dialect.write(net)  # not every model can be written in every dialect
             return net
         except Unfit:
             continue
 
 
 def unknown_classes(names):
-    """The importer's classes that no model is made of and nobody says why, and the judge's that it does not have."""
+    """Returns the importer's classes that no model has and NOT_TRIED does not explain, and the judge's that the
+    importer lacks."""
     known = set(LAYERS) | set(WRITTEN_FOR) | set(NOT_TRIED)
-    # Sequences' classes are pictures' in its table.
+    # The table has classes for sequences under the names of those for pictures.
     ours = {kind for kind in known if '1D' not in kind or kind == 'SpatialDropout1D'}
     return sorted(set(names) - known), sorted(ours - set(names))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What networks are made of."""
+"""Building blocks of networks."""
 from .layers import (activation, batch_normalization, concatenate, convolution, dense, depthwise, flatten, global_pooling,
                      identity, merge, permute, picture_of, pooling, relu, reshape, separable, transposed, up_sampling,
                      zero_padding)
@@ -172,7 +172,7 @@ def permute_to(net, x):
 # --- calls of what is there ---
 @idiom
 def shared(net):
-    """A layer once more, of another value."""
+    """Calls an existing layer again, on another value."""
     no_sequence(net)
     layers = [layer for layer in net.layers if layer.calls and len(layer.calls[0]) == 1 and layer.kind != 'InputLayer']
     if not layers:
@@ -186,7 +186,7 @@ def shared(net):
 
 
 def nested(net, sequential, count, depth=0):
-    """A model as a layer, of `count` inputs."""
+    """A model as a layer, with `count` inputs."""
     from .generate import extend
     first = net.pick(lambda a: a.ndim in (2, 3, 4))
     given = [first]
@@ -196,7 +196,7 @@ def nested(net, sequential, count, depth=0):
     for v in given:
         inner.add_input(net.values[v])
     if count > 1:
-        # All inputs are used, which are not of one shape.
+        # Uses all inputs, whose shapes differ.
         for v in list(inner.inputs):
             x = v
             if len(inner.shape(x)) > 2:
@@ -241,7 +241,7 @@ def nested_model_of_two(net):
 
 @idiom
 def twins(net):
-    """One backbone of two values, and what it makes of them compared."""
+    """One backbone on two values, whose results are compared."""
     no_sequence(net)
     x = picture_of(net, 'Conv2D')
     y = net.add('Activation', [x], {'activation': net.choose(['tanh', 'relu'])})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A layer of each class, with chance for what its configuration says."""
+"""A layer of each class, with a random configuration."""
 import numpy as np
 
 from .model import Unfit
@@ -19,7 +19,7 @@ def function(net):
 
 
 def picture_of(net, kind, x=None):
-    """A value that a class of pictures or sequences takes."""
+    """Returns a value that a class of pictures or sequences takes."""
     rank = 3 if '1D' in kind else 4
     if x is not None:
         if len(net.shape(x)) != rank:
@@ -29,18 +29,18 @@ def picture_of(net, kind, x=None):
 
 
 def pairs(net, sides, choices, alike=0.8):
-    """A number for each axis, mostly one for all."""
+    """Returns a number for each axis, mostly the same for all."""
     if net.chance(alike):
         return [net.choose(choices)] * len(sides)
     return [net.choose(choices) for _ in sides]
 
 
 def window_config(net, kind, sides, kernels=(1, 2, 3, 3, 3, 5, 7)):
-    """kernel_size, strides, dilation_rate and padding of a convolution."""
+    """Returns kernel_size, strides, dilation_rate and padding of a convolution."""
     kernel = pairs(net, sides, kernels)
     strides, dilation = [1] * len(sides), [1] * len(sides)
     if net.chance(0.3):
-        # TensorFlow's depthwise convolutions have one stride.
+        # TensorFlow's depthwise convolutions have the same stride in both axes.
         strides = pairs(net, sides, [1, 2, 2, 3], 0.8 if kind.startswith('Conv') else 1)
     elif net.chance(0.2) and net.dialect.number > 1:
         dilation = pairs(net, sides, [2, 2, 3])
@@ -52,7 +52,7 @@ def window_config(net, kind, sides, kernels=(1, 2, 3, 3, 3, 5, 7)):
 
 
 def ends(net, config, count):
-    """Bias and activation of a layer with weights."""
+    """Returns bias and activation of a layer with weights."""
     config['use_bias'] = net.chance(0.7)
     config['activation'] = function(net) if net.chance(0.3) else 'linear'
     return [('bias', net.weights((count,), scale=0.3))] if config['use_bias'] else []
@@ -111,11 +111,11 @@ def transposed(net, kind, x=None, **given):
         config.update(strides=[1] * len(sides), dilation_rate=[2] * len(sides))
     config.update(given)
     if net.chance(0.25) and 'kernel_size' not in given:
-        # As much as makes the convolution that it is the gradient of have so many windows.
+        # As many pixels as give the forward convolution this number of windows.
         windows = [(k - 1) * d + 1 for k, d in zip(config['kernel_size'], config['dilation_rate'])]
         least = [1 - w % 2 if config['padding'] == 'same' else 0 for w in windows]
         most = [s - w % 2 if config['padding'] == 'same' else s - 1 for s, w in zip(config['strides'], windows)]
-        # Keras asks for less than the stride.
+        # Keras requires less than the stride.
         config['output_padding'] = [net.int(low, max(low, min(high, s - 1)))
                                     for low, high, s in zip(least, most, config['strides'])]
         if any(a >= s or a > m for a, s, m in zip(config['output_padding'], config['strides'], most)):
@@ -239,7 +239,7 @@ def companions(net, x, fits, low=1, high=2):
 
 
 def broadcasts(net, a, b):
-    # Keras 1 merges what has one shape.
+    # Keras 1 merges only values of the same shape.
     if net.dialect.number == 1:
         return a == b
     try:

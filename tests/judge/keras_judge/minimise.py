@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a model that a finding is of as small as the finding lets it be."""
+"""Reduces a model as far as its finding stays the same."""
 import json
 import os
 
@@ -14,8 +14,8 @@ MOST_TRIES = 400
 
 
 def copied(net, skip=None, outputs=None, inner=None):
-    """The net again, without the layer `skip` (its readers read its first input), with other outputs (by their place
-    among `net.layers`, call and result), with other inner models (by the layer)."""
+    """Copies the net without the layer `skip` (its readers read its first input), with other outputs (by their place
+    among `net.layers`, call and result), or with other inner models (by the layer)."""
     small = Net(net.rng, net.dialect, net.names, net.sequential)
     small.name = net.name
     moved, made = {}, {}
@@ -59,7 +59,7 @@ def copied(net, skip=None, outputs=None, inner=None):
 
 
 def fewer(net):
-    """Models with less in them, the boldest first."""
+    """Yields smaller models, the boldest first."""
     if not net.sequential:
         for v in net.outputs if len(net.outputs) > 1 else []:
             yield lambda v=v: copied(net, outputs=[v])
@@ -90,13 +90,13 @@ def used(net, inner):
 
 
 def minimise(net, device, layout, verdict):
-    """The smallest model found, and what is to be said of it."""
+    """Returns the smallest model found, and its verdict."""
     return descend(net, verdict, fewer, lambda small: judge(small, device, layout), lambda said: said.sort(),
                    (Unfit, ValueError, IndexError, KeyError), MOST_TRIES)
 
 
 def write(net, folder, stem, verdict, layout):
-    """The model's file, its input and what the reference makes of it, and the architecture to be read."""
+    """Writes the model's file, its input, the reference's results, and the architecture for reading."""
     kinds = '-'.join(net.kinds()[1:])[:60]
     name = os.path.join(folder, '%s-%s-%s' % (verdict.kind, kinds, stem))
     os.makedirs(folder, exist_ok=True)

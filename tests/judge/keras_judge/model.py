@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Keras model while it is made: layers with their calls, and what NumPy computes of them, in FP64.
+"""A Keras model while it is built: layers with their calls, and their results in NumPy, in FP64.
 
-Configurations are written as Keras 3 has them; files.py says them in the words of the others. Arrays are as Keras has
-them, (N, H, W, C), (N, L, C) or (N, n)."""
+Configurations are in the form of Keras 3; files.py translates them for the others. Arrays have Keras's order,
+(N, H, W, C), (N, L, C) or (N, n)."""
 import itertools
 from collections import namedtuple
 
@@ -12,16 +12,16 @@ from . import reference
 
 LARGEST, MOST_ELEMENTS, MOST_WEIGHTS = 500.0, 20000, 100000
 
-# A result: which one of which call of which layer.
+# A result of one call of a layer: layer, call and result are indices.
 Value = namedtuple('Value', 'layer call result')
 
 
 class Unfit(Exception):
-    """What was to be added does not fit here."""
+    """The addition does not fit here."""
 
 
 class Layer:
-    """`calls` are lists of the values that the layer reads; `inner` is the model that it is, if it is one."""
+    """`calls` are lists of the values that the layer reads; `inner` is the model that it contains, if any."""
 
     def __init__(self, kind, name, config, weights, inner=None):
         self.kind, self.name, self.config, self.weights, self.inner = kind, name, config, weights, inner
@@ -34,7 +34,7 @@ def check_range(array):
 
 
 class Exact:
-    """Nothing is rounded; what is between two steps of a layer, or within a model, must be in range, too."""
+    """Rounds nothing, but values between two steps of a layer, or within a model, must be in range."""
 
     def noisy(self, array):
         check_range(array)
@@ -48,7 +48,7 @@ class Exact:
 
 
 class Net:
-    """A functional model, or, with `sequential`, one layer after the other."""
+    """A functional model or, with `sequential`, one layer after the other."""
 
     def __init__(self, rng, dialect, names=None, sequential=False):
         self.rng, self.dialect, self.sequential = rng, dialect, sequential
@@ -77,7 +77,7 @@ class Net:
         return self.values[value].shape
 
     def pick(self, fits=lambda a: True):
-        """A value, rather a late one; in a sequence always the last one."""
+        """Returns a value, preferably a late one; in a sequential model always the last one."""
         if self.sequential:
             last = list(self.values)[-1]
             if not fits(self.values[last]):
@@ -103,7 +103,7 @@ class Net:
         return ('block%d/%s' if slash else '%s_%d') % ((number, kind.lower()) if slash else (kind.lower(), number))
 
     def add(self, kind, inputs, config=None, weights=(), inner=None):
-        """A layer, called once."""
+        """Adds a layer that is called once."""
         if kind not in self.dialect.kinds and inner is None:
             raise Unfit('%s does not know it' % self.dialect.name)
         layer = Layer(kind, self.new_name(kind), config or {}, list(weights), inner)
@@ -113,7 +113,7 @@ class Net:
         return self.call(layer, inputs)[0]
 
     def call(self, layer, inputs):
-        """The values of one more call of a layer."""
+        """Adds one more call of a layer, and returns its values."""
         if self.sequential and layer.calls:
             raise Unfit('no layer stands twice in a sequence')
         results = reference.call(layer, [self.values[v] for v in inputs], Exact(), self.dialect)
@@ -166,7 +166,7 @@ class Net:
                 continue
             needed.add(value[:2])
             open_values += value.layer.calls[value.call]
-        moved = {}  # the calls that are left have numbers of their own
+        moved = {}  # the remaining calls get new numbers
         for layer in self.layers:
             kept = [k for k in range(len(layer.calls)) if (layer, k) in needed]
             moved.update({(layer, k): at for at, k in enumerate(kept)})
@@ -184,7 +184,7 @@ class Net:
             layer.calls = [[new(v) for v in call] for call in layer.calls]
 
     def run(self, arrays, context):
-        """The outputs, of inputs with any first dimension."""
+        """Returns the outputs for inputs with any first dimension."""
         values = dict(zip(self.inputs, arrays))
         open_values = list(reversed(self.outputs))
         while open_values:

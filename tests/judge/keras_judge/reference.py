@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Keras's documentation says that a layer computes, in NumPy. `context` makes noise of a rounding where
-binary16 may have one: of weights, of results, and of what is between two steps of a layer. Arrays may have any first
+"""What each layer computes by Keras's documentation, in NumPy. `context` adds the noise of roundings wherever
+binary16 may round: to weights, to results, and between two steps of a layer. Arrays may have any first
 dimension, and so may weights."""
 import numpy as np
 
@@ -15,7 +15,7 @@ def layer(*kinds):
 
 
 def call(of, inputs, context, dialect):
-    """The results of a call, as a list."""
+    """Returns the results of a call, as a list."""
     if of.inner is not None:
         return of.inner.run(inputs, context)
     return [CALLS[of.kind](of, inputs, context, dialect)]
@@ -33,7 +33,7 @@ def weight(of, name, context):
 
 
 def channels(array, rank):
-    """Weights (N, c) beside values of so many dimensions."""
+    """Returns weights (N, c) with a shape that broadcasts to values of this number of dimensions."""
     return array.reshape(array.shape[:1] + (1,) * (rank - 2) + array.shape[1:])
 
 
@@ -78,7 +78,7 @@ EXACT_FUNCTIONS = ('linear', 'relu', 'relu6')
 
 
 def activated(x, name, context, dialect):
-    """The function called `name` of `x`, which is rounded before and after."""
+    """Returns the function called `name` of `x`, rounded before and after."""
     if name in (None, 'linear'):
         return x
     x = context.noisy(x)
@@ -161,13 +161,13 @@ def identity(of, inputs, context, dialect):
 
 # --- several inputs ---
 def aligned(inputs):
-    """Of different ranks: dimensions of 1 behind the batch."""
+    """Gives values of different ranks dimensions of 1 behind the batch."""
     rank = max(x.ndim for x in inputs)
     return [x.reshape(x.shape[:1] + (1,) * (rank - x.ndim) + x.shape[1:]) for x in inputs]
 
 
 def operands(of, inputs, context):
-    """The inputs, or one and a number."""
+    """Returns the inputs, or one input and a number."""
     if 'number' not in of.config:
         return aligned(inputs)
     number = context.weight(np.full(1, of.config['number'])).reshape((-1,) + (1,) * (inputs[0].ndim - 1))
@@ -250,7 +250,7 @@ def up_sampling(of, inputs, context, dialect):
         if not linear:
             x = np.repeat(x, size, axis)
             continue
-        # Pixels' centres lie at halves; beyond the edge is what is at the edge.
+        # Centres of pixels lie at halves; beyond the edge, the edge's value is repeated.
         at = np.clip((np.arange(x.shape[axis] * size) + 0.5) / size - 0.5, 0, x.shape[axis] - 1)
         low = np.floor(at).astype(int)
         share = (at - low).reshape([-1 if k == axis else 1 for k in range(x.ndim)])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes that models are made of: a function for each of them, or for several. `LAYERS` has them by name, as the
-importer's own table does; `WRITTEN_FOR` has names that Keras gives a class in some files, `NOT_TRIED` says of which
-class the judge makes none, and why."""
+"""The classes of which models are made: a function for each of them, or for several. `LAYERS` has them by name, like the
+importer's own table; `WRITTEN_FOR` has names that Keras gives a class in some files; `NOT_TRIED` gives the reason for
+classes that the judge does not make."""
 
 LAYERS = {}  # class -> [function(net, class)]
 IDIOMS = []  # functions of a net

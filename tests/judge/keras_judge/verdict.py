@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be said of one model, and the smallest model of which it is still to be said."""
+"""The verdict on one model, and the smallest model with the same verdict."""
 import re
 
 import numpy as np
 
-# The tolerance is that of onnx_judge/tolerance.py: roundings of 2**-11 by chance, six spreads of some runs.
+# The tolerance is that of onnx_judge/tolerance.py: six spreads of some runs with random roundings
+# of 2**-11.
 ROUNDING, LEAST_ROUNDING = 2.0 ** -11, 2.0 ** -25
 DRAWS, MANY_DRAWS, SPREADS = 12, 96, 6.0
-UNDECIDED = 0.05  # of the largest value: less than that is a tolerance that says something
+UNDECIDED = 0.05  # a larger tolerance, as a share of the largest value, says nothing
 
-# What dvnet refuses by what its documents say (docs/converter.md): part of the message, and the reason. A refusal that is
-# not here counts as a difference.
+# Refusals that the documents explain (docs/converter.md): part of the message, and the reason. A
+# refusal that is not here counts as a difference.
 DOCUMENTED = [
     (r'a threshold beside a negative_slope', 'ReLU of both'),
     (r'axis \[[\d,]+\] is not supported', 'Softmax along several axes at once'),
@@ -18,7 +19,7 @@ DOCUMENTED = [
 
 
 class Noise:
-    """Some runs with roundings by chance, along the first dimension of all arrays."""
+    """Some runs with random roundings, along the first dimension of all arrays."""
 
     def __init__(self, rng, draws):
         self.rng, self.draws, self.weights = rng, draws, {}
@@ -37,12 +38,12 @@ class Noise:
         return self.weights[id(array)][1]
 
     def lossy(self, array, given):
-        """FP32 loses the last digits of what cancels."""
+        """Adds the noise of FP32's cancellation."""
         return array + self.spread(array.shape) * 2.0 ** -22 * np.abs(given).max()
 
 
 def tolerances(net, draws):
-    """For each output, how far each element may be from the reference."""
+    """Returns, for each output, how far each element may be from the reference."""
     rng = np.random.default_rng(draws)
     wanted = [net.values[v] for v in net.outputs]
     squares = [np.zeros(w.shape) for w in wanted]
@@ -54,7 +55,7 @@ def tolerances(net, draws):
 
 
 def as_network(array):
-    """As a network has it: channels first, and sequences as pictures of one row."""
+    """Returns the array in a network's order: channels first, sequences as pictures of one row."""
     if array.ndim == 3:
         array = array[:, None]
     return array.transpose(0, 3, 1, 2) if array.ndim == 4 else array
@@ -70,13 +71,13 @@ class Verdict:
         return self.kind not in ('right', 'refused')
 
     def sort(self):
-        """What a smaller model of the same finding has in common."""
+        """Returns the part of the verdict that a smaller model of the same finding must share."""
         text = re.sub(r"'[^']*'", "'…'", self.text)
         return self.kind, '' if self.kind == 'differs' else re.sub(r'-?\d[\d.e+x-]*', 'N', text)
 
 
 def compare(have, want, allowed):
-    """'' if all is as it should be. A sequence may be (N, L, C) or a picture of one row."""
+    """Returns '' if all is right. A sequence may be (N, L, C) or a picture of one row."""
     forms = [want] if want.ndim != 3 else [want, as_network(want)]
     if want.ndim == 4:
         forms = [as_network(want)]
@@ -96,7 +97,7 @@ def compare(have, want, allowed):
 
 
 def picture_options(net):
-    """How pixels of 0 to 255 become what the input has, as the converter measures values on a picture."""
+    """Returns how pixels of 0 to 255 become the input's values, as the converter measures values on a picture."""
     given = net.values[net.inputs[0]]
     low, high = float(given.min()), float(given.max())
     scale = (high - low) / 255 or 1.0

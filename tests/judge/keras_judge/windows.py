@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers with windows or matrices, as reference.py. Sequences are pictures of one row here, too, but of an axis that is
-put before the length and dropped again: nothing is said of channels."""
+"""Layers with windows or matrices, like reference.py. Sequences are pictures of one row here, too, by an axis that is
+put before the length and dropped again, whatever the number of channels."""
 import numpy as np
 
 from .reference import activated, channels, layer, numbers, weight
 
 
 def same_pads(size, window, stride):
-    """As many windows as there are strides; an odd pixel of the pads comes last."""
+    """Returns the pads for as many windows as there are strides; an odd pixel comes last."""
     total = max((-(-size // stride) - 1) * stride + window - size, 0)
     return total // 2, total - total // 2
 
 
 def as_picture(of, x):
-    """The picture, and the configuration of two axes."""
+    """Returns the picture, and the configuration of two axes."""
     row = of.kind.endswith('1D') or of.kind == 'Conv1DTranspose'
     two = {}
     for key in ('kernel_size', 'strides', 'dilation_rate', 'pool_size', 'output_padding'):
@@ -33,7 +33,7 @@ def pads_of(of, sides, windows, strides, row):
 
 
 def taps(x, windows, kernel, strides, dilation):
-    """What each number of a kernel meets: (y, x, values (N, H, W, C))."""
+    """Yields the values that each number of a kernel meets: (y, x, values (N, H, W, C))."""
     rows, columns = ((side - window) // stride + 1 for side, window, stride in zip(x.shape[1:3], windows, strides))
     for i in range(kernel[0]):
         for j in range(kernel[1]):
@@ -48,7 +48,7 @@ def kernel_of(of, name, row, context):
 
 
 def times(values, matrix):
-    """(N, H, W, a) by (N or 1, a, b)."""
+    """Multiplies (N, H, W, a) by (N or 1, a, b)."""
     flat = np.matmul(values.reshape(values.shape[0], -1, values.shape[3]), matrix)
     return flat.reshape(values.shape[:3] + flat.shape[-1:])
 
@@ -129,7 +129,7 @@ def transposed_convolution(of, inputs, context, dialect):
             length = whole[axis] + added[axis] - (2 * (window // 2) if same else 0)
         else:
             length = side * s if same else side * s + max(window - s, 0)
-        # It is the gradient of a convolution of so many pixels, which has these pads.
+        # It is the gradient of a convolution over the larger picture, which has these pads.
         before = same_pads(length, window, s)[0] if same else 0
         full = np.pad(full, [(0, max(0, before + length - full.shape[1 + k])) if k == axis else (0, 0) for k in range(-1, 3)])
         full = full.take(range(before, before + length), 1 + axis)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is imported within quiet() says nothing: Debian's packages of ONNX and of ONNX Runtime register the same
-operators, and write so in a hundred lines, not by Python."""
+"""quiet() silences imports: Debian's packages of ONNX and of ONNX Runtime register the same
+operators, and print that in a hundred lines, not from Python."""
 import contextlib
 import ctypes
 import os

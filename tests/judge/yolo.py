@@ -5,8 +5,8 @@
   yolo.py DVNET [--all] [--only PART-OF-A-NAME] [--keep FOLDER]
 
 Every model of the list is converted as a user would and run on a picture. Its outputs are compared with ONNX
-Runtime's, and the objects that are found with those that the definitions in this file find in the same outputs.
-Without --all those that take long are left out."""
+Runtime's, and its objects with those that the definitions in this file find in the same outputs.
+Without --all, slow models are left out."""
 import argparse
 import dataclasses
 import json
@@ -28,7 +28,7 @@ except ImportError as error:
     print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): %s' % error)
     sys.exit(77)
 
-# The device's 16 bits: the least cosine of an output.
+# With the device's 16 bits: the least cosine of an output.
 LEAST_COSINE = 0.999
 THRESHOLD, OVERLAP = 0.25, 0.7
 
@@ -39,7 +39,8 @@ def weights_of(model):
 
 
 def in_bytes(array, least, most, axis=None):
-    """Numbers of 8 bits, with the scale and the zero of ONNX Runtime's tools: 0 is one of the numbers."""
+    """Returns numbers of 8 bits, with scale and zero point as ONNX Runtime's tools choose them: 0 is one of the
+    numbers."""
     low, high = np.minimum(array.min(axis, keepdims=True), 0), np.maximum(array.max(axis, keepdims=True), 0)
     scale = (np.maximum(high - low, 1e-6) / (most - least)).astype(np.float32)
     zero = np.round(least - low / scale)
@@ -47,7 +48,7 @@ def in_bytes(array, least, most, axis=None):
 
 
 def dynamic(model, tensor):
-    """The model as quantize_dynamic writes it, and the float model of the weights that its 8 bits stand for."""
+    """Returns the model as quantize_dynamic writes it, and the float model with the weights that its 8 bits stand for."""
     make, array_of = onnx.helper.make_node, onnx.numpy_helper.to_array
     plain, quantised = [onnx.ModelProto.FromString(model.SerializeToString()) for _ in range(2)]
     own, nodes, seen = weights_of(plain), [], set()
@@ -83,8 +84,8 @@ def dynamic(model, tensor):
 
 
 def static(model, tensor):
-    """The model with QuantizeLinear and DequantizeLinear before its convolutions, as quantize_static writes it; it is its
-    own reference."""
+    """Returns the model with QuantizeLinear and DequantizeLinear before its convolutions, as quantize_static writes
+    it; it is its own reference."""
     make, array_of = onnx.helper.make_node, onnx.numpy_helper.to_array
     quantised = onnx.ModelProto.FromString(model.SerializeToString())
     own, nodes, seen = weights_of(model), [], {}
@@ -140,12 +141,12 @@ def sigmoid(x):
 
 
 def turn(angle):
-    """Matrices that turn by so many radians, clockwise in a picture."""
+    """Returns matrices that turn by these angles in radians, clockwise in a picture."""
     return np.stack([np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)], -1).reshape(-1, 2, 2)
 
 
 def outline(box, angle):
-    """The corners of a box that is turned about its centre."""
+    """Returns the corners of a box that is turned about its centre."""
     centre, half = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
     signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     return centre + (signs * half) @ turn(angle)[0].T
@@ -156,7 +157,7 @@ def corners(boxes):
 
 
 def raw_rows(export, outputs):
-    """Heads by stride as rows of x0, y0, x1, y1, scores, more."""
+    """Returns heads by stride as rows of x0, y0, x1, y1, scores, and the rest."""
     rows = []
     bins = 1 if export.family == 'v26' else 16
     for stride in (8, 16, 32):
@@ -173,7 +174,7 @@ def raw_rows(export, outputs):
         more = numbers[:, 4 * bins + export.classes:].copy()
         centre, half = (d[:, 2:] - d[:, :2]) / 2, (d[:, 2:] + d[:, :2]) / 2
         if export.task == 'obb':
-            # The sides lie in the box's own directions.
+            # Sides lie in the box's own directions.
             if export.family != 'v26':
                 more = (sigmoid(more) - .25) * np.pi
             centre = (turn(more[:, 0]) @ centre[:, :, None])[:, :, 0]
@@ -189,7 +190,7 @@ def raw_rows(export, outputs):
 
 
 def found(export, outputs):
-    """(label, score, box, points) of each object, in pixels of the input."""
+    """Returns (label, score, box, points) of each object, in pixels of the input."""
     outputs = [o.astype(np.float64) for o in outputs]
     if export.task == 'classify':
         return [(int(i), outputs[0][0, i], None, None) for i in np.argsort(-outputs[0][0])[:1]]
@@ -275,7 +276,7 @@ def run(*command):
 
 
 def runtime_outputs(model, names, tensor):
-    """What ONNX Runtime computes of these results, which may lie within the model."""
+    """Returns ONNX Runtime's values of these results, which may lie within the model."""
     model = onnx.ModelProto.FromString(model.SerializeToString())
     for name in names:
         if name not in [o.name for o in model.graph.output]:
@@ -294,8 +295,8 @@ def cosine(a, b):
 
 
 def check_rows(export, have, want):
-    """Rows of boxes that the model has chosen: each that is sure enough is there, by the rule of this project's goldens
-    (IoU 0.9, confidence within 0.03), whatever their order."""
+    """Rows of boxes that the model has chosen: each confident one must be there, by the rule of this project's goldens
+    (IoU 0.9, confidence within 0.03), in any order."""
     far = 0.03
     boxes = lambda rows: corners(rows) if export.task == 'obb' else rows[:, :4]
     for rows, others in ((have, want), (want, have)):
@@ -317,7 +318,7 @@ def check_outputs(export, have, want):
 
 
 def check_objects(export, items, outputs):
-    """Every object that is found is one of those that are meant, and the other way round."""
+    """Every found object must be an expected one, and the other way round."""
     want = found(export, list(outputs.values()))
     if export.task == 'classify':
         if not items or items[0]['cls'] != want[0][0]:
@@ -339,14 +340,14 @@ def check_objects(export, items, outputs):
         if export.task == 'segment':
             check_mask(item, fits[0][3], next(o for o in outputs.values() if o.ndim == 4 and o.shape[1] == 32 and
                                               o.shape[2] * 4 == export.height)[0])
-    # Which oriented boxes overlap too much is another test's business.
+    # Which oriented boxes overlap too much is left to another test.
     if left and export.task != 'obb':
         raise RuntimeError('nobody finds %s' % (left[0],))
     return len(items)
 
 
 def is_there(export, item, want, size):
-    """Whether an object lies where it is meant to."""
+    """Whether an object lies at its expected place."""
     if export.task != 'obb':
         return overlap(np.array(item['box']) * size, want[2]) > 0.99
     have = np.array([p[:2] for p in item['outline']]) * size[:2]
@@ -354,7 +355,7 @@ def is_there(export, item, want, size):
 
 
 def check_mask(item, coefficients, prototypes):
-    """A mask is the cells of the prototypes that the box touches, in which 255 is sure."""
+    """A mask has the cells of the prototypes that the box touches; 255 is sure."""
     mask, cells = item['mask'], np.array(prototypes.shape[:0:-1] * 2)
     x0, y0, x1, y1 = np.rint(np.array(mask['place']) * cells).astype(int)
     box = np.clip(item['box'], 0, 1) * cells
@@ -375,7 +376,7 @@ def check_points(item, want, size):
 
 
 def calibrated(export):
-    """With class scores that are above the threshold in a few of hundred cells."""
+    """With class scores above the threshold in a few of a hundred cells."""
     if export.task == 'classify':
         return export
     raw = dataclasses.replace(export, raw='apart', nms=False, dynamic=False, half=False, opset=17)
@@ -426,7 +427,7 @@ def main():
             folder = options.keep or folder
             try:
                 print('%s: %s' % (name, check(name, export, options.dvnet, folder)), flush=True)
-            except Exception as error:  # ONNX Runtime's have no base of their own
+            except Exception as error:  # ONNX Runtime's exceptions have no common base
                 failed += 1
                 print('%s: %s' % (name, error))
     sys.exit(1 if failed else 0)

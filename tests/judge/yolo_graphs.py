@@ -26,7 +26,7 @@ class Export:
     transposed: bool = False
     metadata: bool = True
     seed: int = 1
-    bias: float = -8.0  # of class scores, and how far they are spread
+    bias: float = -8.0  # of class scores; and their spread
     gain: float = 3.0
 
     @property
@@ -243,7 +243,7 @@ class Builder:
         return self.node('Mul', box, strides), centres, strides
 
     def points_of(self, numbers, centres, strides):
-        """17 points: x and y around the cell, and how sure that they are seen."""
+        """17 points: x and y around the cell, and the confidence that they are visible."""
         rows = self.node('Reshape', numbers, self.ints(1, 17, 3, -1))
         places, origin = self.slice(rows, 0, 2, axis=2), centres
         if self.export.family != 'v26':
@@ -253,7 +253,7 @@ class Builder:
         return self.node('Reshape', self.node('Concat', moved, seen, axis=2), self.ints(1, 51, -1))
 
     def top_rows(self, whole, extra):
-        """Rows of the 300 best boxes, as heads without suppression make them."""
+        """Rows of the 300 best boxes, like heads without suppression."""
         n = self.export.classes
         sizes = [4, n] + ([extra] if extra else [])
         parts = self.split(self.node('Transpose', whole, perm=[0, 2, 1]), sizes, axis=2)
@@ -277,7 +277,7 @@ class Builder:
         return self.node('ReduceMax', x, self.ints(axis), keepdims=0)
 
     def suppressed(self, whole, extra):
-        """Rows that are left of suppression in the model."""
+        """Rows that remain after suppression in the model."""
         sizes = [4, self.export.classes] + ([extra] if extra else [])
         parts = self.split(self.node('Transpose', whole, perm=[0, 2, 1]), sizes, axis=2)
         squeeze = lambda x: self.node('Reshape', x, self.ints(*([-1, 4] if x == parts[0] else [-1])))

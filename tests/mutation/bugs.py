@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What small bugs can be planted in src/ and gst/, and in which order a seed draws them."""
+"""The small bugs that can be planted in src/ and gst/, and the order in which a seed draws them."""
 import collections
 import os
 import random
 import re
 import subprocess
 
-MANY_INCLUDES = 3  # headers that more files include are everybody's: tests near them are all tests
+MANY_INCLUDES = 3  # a header that more files include is near all tests
 
 # Comments, strings and characters are blanked, so that no bug is planted in them.
 BLANKED = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
-# Binary operators stand between spaces (clang-format), brackets of templates do not.
+# Binary operators have spaces around them (clang-format); brackets of templates do not.
 SWAPS = [('operator', ' %s ' % a, ' %s ' % b) for a, b in [
     ('<', '<='), ('<=', '<'), ('>', '>='), ('>=', '>'), ('==', '!='), ('!=', '=='), ('&&', '||'), ('||', '&&'),
     ('+', '-'), ('-', '+'), ('*', '/'), ('/', '*'), ('%', '*'), ('+=', '-='), ('-=', '+='), ('|=', '&='), ('|', '&')]]
@@ -23,18 +23,18 @@ NOT = re.compile(r'!(?=[a-z(])')
 STATEMENT = re.compile(r'^\s*(?!return\b|using\b|typedef\b|case\b|default:|public:|constexpr\b|const\b|static\b|'
                        r'DVNN_ASSIGN\b|[#}])[\w:>.\-\[\]*()+]+.*;$')
 DECLARATION = re.compile(r'^\s*(?!delete\b|if\b|for\b)[\w:<>,]+[ *&]+(const )?[ *&]*\w+( =|;|\(|\{|,)')
-# What is no behaviour: logs, assertions of the compiler and of tests, declarations.
+# Lines without behaviour: logs, static and test assertions, declarations.
 LEFT_OUT = re.compile(r'^\s*(#|using |namespace |static_assert|template|GST_(DEBUG|LOG|INFO|TRACE|WARNING|MEMDUMP|CAT)|'
                       r'g_return|extern|typedef|enum |class |struct |friend )|GST_(DEBUG|LOG|INFO|TRACE)\b')
 
 
 def blank(text, string=' '):
-    """Comments as spaces, strings and characters as so many of another character."""
+    """Replaces comments by spaces, and strings and characters by the same number of another character."""
     return BLANKED.sub(lambda m: re.sub(r'[^\n]', ' ' if m.group().startswith('/') else string, m.group()), text)
 
 
 def bugs_of(text, header):
-    """All bugs of a file: (line number, kind, old line, new line)."""
+    """Returns all bugs of a file: (line number, kind, old line, new line)."""
     found = []
     lines, shown = blank(text).split('\n'), text.split('\n')
     continued, brackets = False, 0
@@ -50,7 +50,7 @@ def bugs_of(text, header):
         def put(kind, start, end, new):
             found.append((i + 1, kind, old, old[:start] + new + old[end:]))
 
-        has_text = '"' in old  # sums of strings cannot be differences
+        has_text = '"' in old  # strings can be added, but not subtracted
         for kind, a, b in SWAPS:
             at = line.find(a)
             while at >= 0:
@@ -80,7 +80,7 @@ def bugs_of(text, header):
         if whole and not header and STATEMENT.match(line) and not DECLARATION.match(line) and line.count('(') == line.count(')') and (not previous or previous[-1] in '{};:)') \
                 and not previous.endswith('= {'):
             indent = len(line) - len(line.lstrip())
-            # An empty statement: what stands below an if keeps its place.
+            # An empty statement, so that the statement below an if keeps its place.
             put('statement', indent, len(old), ';' if previous.endswith(')') else '{}')
     return found
 
@@ -95,7 +95,7 @@ def sources(root):
 
 
 def draw(root, seed):
-    """All bugs in the order in which they are planted: folders take turns by the number of their lines; one bug a line."""
+    """Returns all bugs in planting order: folders take turns by their numbers of lines; one bug a line."""
     by_folder = collections.defaultdict(list)
     weights = collections.Counter()
     chance = random.Random(seed)
@@ -105,7 +105,7 @@ def draw(root, seed):
             by_line[bug[0]].append(bug)
         folder = '/'.join(path.split('/')[:2])
         for number in sorted(by_line):
-            # Kinds first: numbers are many, statements few.
+            # By kind first, because there are many numbers and few statements.
             kinds = collections.defaultdict(list)
             for bug in by_line[number]:
                 kinds[bug[1]].append(bug)
@@ -123,7 +123,7 @@ def draw(root, seed):
 
 
 def listed(root):
-    """The bugs of tests/mutation/planted whose lines are still there, in its order."""
+    """Returns the bugs of tests/mutation/planted whose lines still exist, in its order."""
     texts, found = {}, []
     with open(os.path.join(root, 'tests', 'mutation', 'planted'), encoding='utf-8') as f:
         rows = [line.rstrip('\n').split(' | ', 2) for line in f if not line.startswith('#')]
@@ -132,7 +132,7 @@ def listed(root):
         if path not in texts:
             file = os.path.join(root, path)
             texts[path] = open(file, encoding='utf-8').read().split('\n') if os.path.exists(file) else []
-        # The same line may stand there twice: the one nearest to where it was is meant.
+        # The same line may exist twice: the nearest one to the old place is meant.
         near = [n for n, line in enumerate(texts[path], 1) if line.strip() and change.startswith(line.strip() + ' | ')]
         if near:
             number = min(near, key=lambda n: abs(n - int(drawn)))

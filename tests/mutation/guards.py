@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bugs that sleep: a line's bug is compiled beside what the line says, and DVNN_BUG(number) of bug.h chooses at run time.
+"""Inactive bugs: a line's bug is compiled beside the line, and DVNN_BUG(number) of bug.h chooses at run time.
 
-All bugs of a trial are so built once. Some have no such form, in a constant expression or a template's arguments say:
-the compiler refuses it, and the bug is compiled alone. A form keeps the number of lines, for the compiler to name it.
+So all bugs of a trial are built once. Some bugs have no such form, for example in a constant expression or a template's
+arguments: the compiler refuses it, and the bug is compiled alone. The form keeps the number of lines, so that the compiler's
+messages name the right one.
 """
 import re
 
 from bugs import blank
 
 OPENERS, CLOSERS = '([{', ')]}'
-# Where an expression begins or ends that a choice between two can stand for. Operators stand between spaces.
+# Ends and beginnings of an expression that a choice between two can replace. Operators have spaces
+# around them.
 LEFT_END = re.compile(r'(?:;|,|\breturn|\belse|\bthrow| [-+*/%&|^]?=| \?| :)$')
 RIGHT_END = re.compile(r'(?:;|,| \? | : )')
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/', re.S)
 
 
 def changed_part(old, new):
-    """(start, end, text): what of the old line is replaced by which text, each with all of its brackets."""
+    """Returns (start, end, text): the part of the old line that `text` replaces, each with all of its brackets."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -29,7 +31,7 @@ def changed_part(old, new):
 
 
 def is_head(shown, close):
-    """Whether a closing bracket ends the head of a loop or a condition, behind which a statement begins."""
+    """Whether a closing bracket ends the head of a loop or a condition, after which a statement begins."""
     depth = 0
     for at in range(close, -1, -1):
         depth += (shown[at] == ')') - (shown[at] == '(')
@@ -39,13 +41,13 @@ def is_head(shown, close):
 
 
 def expression(shown, start, end):
-    """The bounds of the smallest expression around a part, between brackets, commas, assignments and the like."""
+    """Returns the bounds of the smallest expression around a part, between brackets, commas, assignments and the like."""
     depth, left = 0, start
     while left > 0:
         c = shown[left - 1]
         if c in CLOSERS:
             if c == '}' and depth == 0 and shown[left:start].lstrip(' ')[:1] == '\n':
-                break  # a statement's end
+                break  # the end of a statement
             if c == ')' and depth == 0 and is_head(shown, left - 1):
                 break
             depth += 1
@@ -76,7 +78,7 @@ def expression(shown, start, end):
 
 
 def declared_constant(shown, at):
-    """Where the word constexpr stands of the declaration around a place; None if there is none."""
+    """Returns the place of the word constexpr in the declaration around a place; None if there is none."""
     depth, left = 0, at
     while left > 0:
         c = shown[left - 1]
@@ -101,7 +103,7 @@ def one_line(text):
 
 
 def asleep(text, bug, number):
-    """The changes (start, end, new text) of a file's text that put a bug to sleep; None if it has no such form.
+    """Returns the changes (start, end, new text) of a file that add a bug inactively; None if it has no such form.
 
     bug is (line, kind, old line, new line).
     """
@@ -113,7 +115,7 @@ def asleep(text, bug, number):
     shown = blank(text, '_')
     start, end, part = changed_part(old, new)
     if kind == 'constant':
-        # Numbers and truth values stand alone, whole.
+        # Numbers and truth values are replaced as a whole.
         while start > 0 and re.match(r'[\w.]', old[start - 1]):
             start, part = start - 1, old[start - 1] + part
         while end < len(old) and re.match(r'[\w.]', old[end]):
@@ -133,14 +135,14 @@ def asleep(text, bug, number):
         form = '(DVNN_BUG(%d) ? static_cast<bool>(%s) : static_cast<bool>(%s))'
     else:
         form = '(DVNN_BUG(%d) ? (%s) : (%s))'
-    # A comment at the expression's end would take the bracket with it.
+    # A comment at the expression's end would hide the bracket.
     if re.search(r'//[^\n]*$', whole):
         whole = one_line(whole)
     return [(left, right, form % (number, changed, whole))]
 
 
 def put_to_sleep(text, bugs):
-    """A file's text with its bugs {number: bug} asleep, and the numbers of those that have no such form."""
+    """Returns a file's text with its bugs {number: bug} inactive, and the numbers of those that have no such form."""
     taken, awake = [], []
     for number, bug in sorted(bugs.items()):
         changes = asleep(text, bug, number)

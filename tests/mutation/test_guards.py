@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A bug that was put to sleep does, once awake, what its line does as planted; and nothing while it sleeps. Reasons
-for survivors are of lines that are there.
+"""An inactive bug does, once it is activated, what its line does as planted; and nothing before. The lines of survivors'
+reasons exist.
 
 Usage: test_guards.py COMPILER...
 """
@@ -19,8 +19,9 @@ import guards  # noqa: E402
 
 COMPILER = []
 
-# What the forms have to do with: heads of loops, comments within and behind expressions, strings with brackets and
-# operators, declarations of constants, statements below a condition, members, lambdas.
+# Code that the forms must handle: heads of loops, comments within and behind expressions, strings
+# with brackets and operators, declarations of constants, statements below a condition, members,
+# lambdas.
 PROGRAM = '''\
 #include <algorithm>
 #include <cstdio>
@@ -89,7 +90,7 @@ class Guards(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def compiled(self, text, name):
-        """The program, or what the compiler says."""
+        """Returns the program, or the compiler's messages."""
         file, program = (os.path.join(self.folder.name, name + end) for end in ('.cpp', ''))
         with open(file, 'w', encoding='utf-8') as f:
             f.write(text)
@@ -98,7 +99,7 @@ class Guards(unittest.TestCase):
         return (program, '') if done.returncode == 0 else (None, done.stderr)
 
     def said(self, program, **env):
-        """What a program prints; how it ended, if by itself or not. A bug may well have it run for ever."""
+        """Returns a program's output, and how it ended, if it did: a bug may make it run for ever."""
         try:
             done = subprocess.run([program], env=dict(os.environ, **env), capture_output=True, timeout=2, check=False)
         except subprocess.TimeoutExpired:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A clone in which bugs sleep: builds it, runs tests in it, and tells which bugs the tests reach."""
+"""A clone with inactive bugs: builds it, runs tests in it, and finds out which bugs the tests reach."""
 import collections
 import concurrent.futures
 import contextlib
@@ -18,12 +18,12 @@ import guards
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-FIRST_LIMIT = 900  # seconds for a test that was not run without a bug yet
-NOT_BUILT = 1e18  # beyond every time
+FIRST_LIMIT = 900  # seconds for a test that has not yet run without a bug
+NOT_BUILT = 1e18  # later than every time
 
-# Units apart, so that the compiler names a bug's own file; one instruction set, which all else is like. Without
-# contraction: numbers are then those of the sets that are chosen at run time. A choice between two constants is no
-# constant, of which the compiler would warn.
+# Separate units, so that the compiler names a bug's own file; one instruction set, like all others.
+# Without contraction, so that numbers are those of the sets chosen at run time. Without warnings,
+# because a choice between two constants is no constant.
 OPTIONS = ['-Doptimization=1', '-Dunity=off', '-Dwerror=false', '-Dwarning_level=0']
 SET = '-DHWY_COMPILE_ONLY_STATIC -ffp-contract=off -mavx2 -mfma -mbmi -mbmi2 -mf16c -maes -mpclmul -mpopcnt'
 
@@ -79,7 +79,7 @@ class Trial:
 
     @contextlib.contextmanager
     def with_text(self, path, text):
-        """A file has another text for a while."""
+        """Replaces a file's text for a while."""
         before = self.text_of(path)
         try:
             self.write(path, text)
@@ -88,7 +88,7 @@ class Trial:
             self.write(path, before)
 
     def planted(self, path, bug):
-        """The text of a file with one bug, and no others asleep."""
+        """Returns the text of a file with one bug, and no inactive ones."""
         lines = self.committed(path).split('\n')
         lines[bug[0] - 1] = bug[3]
         return '\n'.join(lines)
@@ -99,7 +99,8 @@ class Trial:
         return '' if done.returncode == 0 else done.stdout
 
     def build_asleep(self, planted):
-        """Builds all with every bug {number: (path, bug)} asleep that has such a form; returns the numbers of the others."""
+        """Builds with every bug {number: (path, bug)} inactive that has such a form; returns the numbers of the
+        others."""
         by_path = collections.defaultdict(dict)
         for number, (path, bug) in planted.items():
             by_path[path][number] = bug
@@ -115,14 +116,14 @@ class Trial:
             refused = self.refused_in(wrong, by_path, alone)
             print('build %d: %d more bugs have no sleeping form' % (turn + 1, len(refused)), flush=True)
             if not refused:
-                # A test that cannot be built so is left out.
+                # A test that cannot be built like this is left out.
                 print('not built: ' + ' '.join(re.findall(r'^FAILED: (.*)', wrong, re.M)), flush=True)
                 return alone
             alone |= refused
         raise SystemExit('the clone does not build')
 
     def refused_in(self, output, by_path, alone):
-        """Numbers of the bugs on whose lines the compiler found something; else of all bugs of the unit that failed."""
+        """Returns the bugs on whose lines the compiler reports something; else all bugs of the unit that failed."""
         refused = set()
         for part in re.split(r'^FAILED: ', output, flags=re.M)[1:]:
             named, failed = set(), set()
@@ -137,13 +138,13 @@ class Trial:
         return refused
 
     def is_compiled(self, number, path):
-        """Whether a sleeping bug stands in what is compiled here, behind all #if."""
+        """Whether an inactive bug is compiled here, behind all #if."""
         if any(number in reached for reached in self.reached.values()):
             return True
         return any('dvnn_bugs_reached[%d]' % number in self.preprocessed(p) for p in self.units_with(path)[:5])
 
     def units_with(self, path):
-        """The units that are compiled with a file: itself, or those that include a header."""
+        """Returns the units that are compiled with a file: itself, or those that include a header."""
         if path in self.commands:
             return [path]
         if not self.includers:
@@ -166,7 +167,7 @@ class Trial:
         return subprocess.run(words, cwd=self.build, capture_output=True, text=True, errors='replace', check=False).stdout
 
     def is_refused(self, path, bug):
-        """Whether the compiler refuses a bug with the warnings that .ci/run makes errors."""
+        """Whether the compiler refuses a bug with the warnings that .ci/run turns into errors."""
         units = self.units_with(path)
         return bool(units) and self.compiles(units[0], path, self.committed(path)) and not self.compiles(
             units[0], path, self.planted(path, bug))
@@ -200,7 +201,7 @@ class Trial:
             child.wait()
 
     def learn(self, test, bug_count):
-        """What a test takes without a bug, and the bugs that it reaches; None if it does not pass then."""
+        """Returns a test's time without a bug, and the bugs that it reaches; None if it does not pass."""
         with tempfile.NamedTemporaryFile() as marks:
             marks.write(b'\0' * (bug_count + 1))
             marks.flush()
@@ -214,18 +215,18 @@ class Trial:
         return (seconds if result == 'passed' else None), reached
 
     def files_of(self, test):
-        """What a test needs to be built, as paths within the build."""
+        """Returns the files that a test needs to be built, as paths within the build."""
         program = os.path.relpath(self.tests[test]['cmd'][0], self.build)
         files = {f for target in self.tests[test]['depends'] for f in self.targets[target]}
         return sorted(files if program.startswith('..') else files | {program})
 
     def built(self, test):
-        """When the last of a test's files was built; NOT_BUILT if one is not there."""
+        """Returns when the last of a test's files was built; NOT_BUILT if one is missing."""
         files = [os.path.join(self.build, f) for f in self.files_of(test)]
         return max((os.path.getmtime(f) if os.path.exists(f) else NOT_BUILT for f in files), default=0)
 
     def learn_all(self, bug_count):
-        """Runs each test once that was built anew since it was last run so."""
+        """Runs each test that was rebuilt since its last run."""
         file = os.path.join(self.folder, 'tests.json')
         known = {}
         if os.path.exists(file):
@@ -251,7 +252,8 @@ class Trial:
         raise SystemExit('tests/mutation/suites has no row for %s' % path)
 
     def tests_of(self, path, number, most_seconds):
-        """Tests that reach a bug: those near it, then the others, quick ones first, as long as they take no more together."""
+        """Returns the tests that reach a bug: those near it, then the others, quick ones first, within a limit of
+        time."""
         near = self.near(path)
         others = sorted((t for t in self.seconds if t not in near), key=self.seconds.get)
         chosen, total = [], 0
@@ -265,7 +267,7 @@ class Trial:
         return chosen
 
     def fails(self, test, number, briefly):
-        """'' or how a test tells of a bug that is awake, twice."""
+        """Returns '', or how a test finds an active bug, twice."""
         env = {'DVNN_TEST_BRIEFLY': '8'} if briefly else {}
         if number is not None:
             env['DVNN_BUG'] = str(number)
@@ -277,7 +279,7 @@ class Trial:
         return test + (' (hangs)' if result == 'hangs' else '')
 
     def try_asleep(self, path, number, most_seconds, briefly):
-        """(result, test) of a bug that sleeps in the build."""
+        """Returns (result, test) of an inactive bug of the build."""
         chosen = self.tests_of(path, number, most_seconds)
         for test in chosen:
             told = self.fails(test, number, briefly)
@@ -286,12 +288,12 @@ class Trial:
         return 'survived', '' if chosen else 'no test reaches it'
 
     def try_alone(self, path, bug, most_seconds, briefly):
-        """(result, test) of a bug that is compiled for itself, with the others of its file taken out."""
+        """Returns (result, test) of a bug that is compiled alone, with the others of its file removed."""
         with self.with_text(path, self.planted(path, bug)):
             for test in self.tests_of(path, None, most_seconds):
                 wrong = self.ninja(*self.files_of(test))
                 if wrong:
-                    # What is made by running the program is a test, too.
+                    # A file that is made by running the program is a test, too.
                     return ('refused', '') if re.search(r'error:|undefined reference', wrong) else ('found', 'the build')
                 told = self.fails(test, None, briefly)
                 if told:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project's side: converts and runs models by the program run_models, one process for many."""
+"""The project's side: converts and runs models with the program run_models, in one process for many models."""
 import json
 import os
 import select
@@ -41,7 +41,7 @@ class Device:
         return {'crashed': 'does not end' if answer is None else 'ends with %d: %s' % (status, said)}
 
     def run(self, files, array, options='none'):
-        """What run_models answers, with the outputs as arrays. `files` are a model's, as bytes by their names."""
+        """Returns run_models' answer, with the outputs as arrays. `files` are a model's files, as bytes by name."""
         paths = []
         for name, data in files.items():
             paths.append(os.path.join(self.folder.name, name))

@@ -15,7 +15,7 @@ def bounded(g, x):
 
 
 def flags(g):
-    """A value of truths, made for the purpose if there is none."""
+    """Returns a value of booleans, made for the purpose if there is none."""
     names = g.candidates(lambda a: a.dtype == bool)
     if names and g.chance(0.5):
         return g.choose(names)
@@ -115,7 +115,7 @@ def clip(g, op):
 @operator('IsNaN', 'IsInf')
 def is_what(g, op):
     g.need({'IsNaN': 9, 'IsInf': 10}[op])
-    # A network has no such values in it, or it is refused; what is asked for is that nothing says so.
+    # Values of graphs are finite, so these operators must find none.
     x = g.pick()
     y = g.add('Cast', [g.add(op, [x])], to=1)
     g.add('Sub', [x, y])
@@ -137,7 +137,7 @@ def logic(g, op):
 
 
 def partner_shape(g, shape):
-    """A shape that broadcasts with this one, mostly to it."""
+    """Returns a shape that broadcasts with this one, mostly to it."""
     form = g.int(0, 6)
     if form == 0 or not shape:
         return g.choose([(), (1,)])
@@ -156,7 +156,7 @@ def partner_shape(g, shape):
 
 
 def two(g):
-    """Two operands that broadcast: two values, or a value and a constant, in any order."""
+    """Returns two operands that broadcast: two values, or a value and a constant, in any order."""
     a = g.pick()
     shape = g.shape(a)
 
@@ -227,7 +227,7 @@ def modulo(g, op):
 
 
 def whole(g):
-    """A value of whole numbers."""
+    """Returns a value of whole numbers."""
     names = g.candidates(lambda a: a.dtype == np.int64)
     if names and g.chance(0.6):
         return g.choose(names)
@@ -274,7 +274,7 @@ def cast(g, op):
     elif form == 3:
         g.add(op, [g.add(op, [g.pick()], to=g.choose([6, 7]))], to=1)
     else:
-        # There and back: to 16 bits and again to 32.
+        # To 16 bits and back to 32.
         g.add(op, [g.add(op, [g.pick()], to=10)], to=1)
 
 

@@ -10,7 +10,7 @@ OPSETS = [9, 10, 11, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 19, 20, 20, 21, 22]
 
 
 def random_input(g):
-    """An image or numbers, exact in binary16: what the device makes of the input is not the question."""
+    """Returns an image or numbers, exact in binary16, so that the rounding of the input does not matter."""
     form = g.int(0, 9)
     if form <= 6:
         sides = [g.choose([4, 5, 7, 8, 9, 12, 16, 16, 17, 20, 24, 32]) for _ in range(2)]
@@ -18,9 +18,9 @@ def random_input(g):
             sides = g.choose([[1, 96], [96, 1], [2, 70], [40, 48], [1, 2047], [1, 2048], [2, 2050], [1030, 2]])
         shape = (1, g.choose([1, 3, 3, 3])) + tuple(sides)
         if g.chance(0.1) and min(sides) >= 16:
-            shape = (1,) + tuple(sides) + (shape[1],)  # as tf2onnx writes them
+            shape = (1,) + tuple(sides) + (shape[1],)  # as tf2onnx writes it
     elif form == 7:
-        # Four dimensions that are no image.
+        # Four dimensions that are not an image.
         shape = (1, g.choose([2, 5, 8, 16, 20, 24, 64]), g.int(1, 14), g.int(1, 14))
     else:
         shape = tuple(g.int(1, 12) for _ in range(g.int(1, 5)))
@@ -57,12 +57,12 @@ def extend(g, without):
 
 
 def choose_outputs(g):
-    """All that nobody reads, and at times something that is read, too."""
+    """Chooses the outputs: all values without a reader, and sometimes a value that has one."""
     moved = depends_on_input(g)
     read = g.readers()
     made = [n for node in g.nodes for n in node.output if n and n in moved]
     g.outputs = [n for n in made if n not in read]
-    # A second result of a node that nobody wants (places of the largest, means) is mostly not asked for.
+    # Second results of a node without readers (indices of maxima, means) are mostly not outputs.
     if len(g.outputs) > 6:
         g.outputs = g.outputs[-6:]
     inner = [n for n in made if n in read]
@@ -75,14 +75,14 @@ def choose_outputs(g):
 def depends_on_input(g):
     moved = {g.input}
     for node in g.nodes:
-        # What a shape is, is known before there is a picture.
+        # A Shape is known without the picture.
         if node.op_type not in ('Shape', 'Size') and any(name in moved for name in node.input):
             moved.update(node.output)
     return moved
 
 
 def prune(g):
-    """Drops what no output needs."""
+    """Removes nodes that no output needs."""
     needed = set(g.outputs)
     kept = []
     for node in reversed(g.nodes):
@@ -113,5 +113,5 @@ def generate(seed, number, without=()):
 
 
 def unknown_operators(names):
-    """The names, as NAME or DOMAIN.NAME, that no graph is made of and nobody says why."""
+    """Returns the names, as NAME or DOMAIN.NAME, that no graph has and NOT_TRIED does not explain."""
     return sorted(set(names) - set(OPERATORS) - set(NOT_TRIED)), sorted((set(OPERATORS) | set(NOT_TRIED)) - set(names))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random ONNX graph in the making. Every node is computed as soon as it is added, so that shapes and values are
-known, and a node that makes nothing useful (not finite, too large, all alike) is never added."""
+"""A random ONNX graph while it is built. Every node is computed when it is added, so that shapes and values are
+known, and a node without a useful result (not finite, too large, all equal) is never added."""
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
@@ -8,16 +8,16 @@ import onnxruntime
 
 onnxruntime.set_default_logger_severity(4)
 
-LARGEST = 500.0  # of a value: far from the end of binary16, so that sums stay in it
-LARGEST_WHOLE = 30000.0  # of sums of products of 8 bits
+LARGEST = 500.0  # largest value, far from the end of binary16, so that sums stay in its range
+LARGEST_WHOLE = 30000.0  # largest sum of products of 8 bits
 MOST_ELEMENTS = 30000
 MICROSOFT = 'com.microsoft'
-# IR versions that the opsets came with are of no importance; this one is read by all.
+# The IR version does not matter; every reader accepts this one.
 IR_VERSION = 8
 
 
 class Unfit(Exception):
-    """What was tried cannot be a part of the graph; another thing is tried in its place."""
+    """The last attempt cannot be a part of the graph; another one follows."""
 
 
 def tensor_type(array):
@@ -25,7 +25,7 @@ def tensor_type(array):
 
 
 def make_model(nodes, inputs, outputs, constants, opset):
-    """`inputs` are arrays by name, or shapes and types of them; `outputs` are arrays or None by name."""
+    """`inputs` are arrays by name, or their shapes and types; `outputs` are arrays or None by name."""
     def info(name, array):
         if array is None:
             return onnx.ValueInfoProto(name=name)
@@ -49,7 +49,7 @@ def session_of(model, optimised=False):
 
 
 def factors(g, count, parts):
-    """`parts` numbers whose product is `count`."""
+    """Returns `parts` numbers whose product is `count`."""
     dims = [1] * parts
     rest, prime = count, 2
     while rest > 1:
@@ -119,7 +119,7 @@ class Graph:
         return self.constant(np.array(value, dtype))
 
     def weights(self, shape, scale=None, offset=0.0):
-        """Numbers that keep sums of products near one."""
+        """Returns numbers that keep sums of products near one."""
         if scale is None:
             scale = 1.0 / max(1.0, np.prod(shape[1:])) ** 0.5
         return self.constant((self.rng.standard_normal(shape) * scale + offset).astype(np.float32))
@@ -131,7 +131,7 @@ class Graph:
         return [name for name, array in self.values.items() if fits(array)]
 
     def pick(self, rank=None, least=None, dtype=np.float32, fits=None, recent=0.6):
-        """A value of the graph; with `rank` of one of these ranks, with `least` at least so large in its last axes."""
+        """Returns a value of the graph: with one of the ranks `rank`, and at least `least` long in its last axes."""
         ranks = (rank,) if isinstance(rank, int) else rank
 
         def good(array):
@@ -148,7 +148,7 @@ class Graph:
         return names[-1] if self.chance(recent) else self.choose(names)
 
     def reshaped(self, rank, good):
-        """A value of another shape, where one of this rank is wanted."""
+        """Returns a value reshaped to `rank` dimensions that `good` accepts."""
         names = self.candidates(lambda a: a.dtype == np.float32 and 0 < a.size <= 2000)
         for _ in range(20 if names else 0):
             name = self.choose(names)
@@ -160,7 +160,7 @@ class Graph:
         raise Unfit('no value fits')
 
     def picture(self, least=1, fits=None):
-        """Of four dimensions, the first of them 1."""
+        """Returns a value of four dimensions, the first of which is 1."""
         return self.pick(rank=4, fits=lambda a: a.shape[0] == 1 and min(a.shape[2:]) >= least and (not fits or fits(a)))
 
     # --- nodes -----------------------------------------------------------------------------------
@@ -177,11 +177,11 @@ class Graph:
             session = session_of(model)
             results = session.run(None, feeds)
             for told, array in zip(session.get_outputs(), results):
-                # Where ONNX's shapes and ONNX Runtime's are not the same, nobody knows what is right.
+                # If ONNX and ONNX Runtime disagree on a shape, no result can be judged.
                 dims = [a for a, b in zip(told.shape, array.shape) if isinstance(a, int) and a != b]
                 if dims or len(told.shape) not in (0, array.ndim):
                     raise Unfit('%s has two shapes' % op)
-        except Exception as error:  # ONNX Runtime has a dozen kinds of them
+        except Exception as error:  # ONNX Runtime has many types of exceptions
             raise Unfit('%s: %s' % (op, error)) from error
         for array in results:
             self.check(op, array)
@@ -211,7 +211,7 @@ class Graph:
 
     # --- what depends on the opset -----------------------------------------------------------------
     def with_axes(self, op, x, axes, since, **attributes):
-        """An operator whose axes are an input from `since` on, and an attribute before."""
+        """Adds an operator whose axes are an input from opset `since` on, and an attribute before."""
         if self.opset >= since:
             return self.add(op, [x] + ([self.ints(axes)] if axes is not None else []), **attributes)
         if axes is not None:
@@ -246,7 +246,7 @@ class Graph:
         return self.add('Slice', [x], starts=list(starts), ends=list(ends), axes=list(axes))
 
     def split(self, x, parts, axis):
-        """`parts` are sizes, or their number where all are alike."""
+        """`parts` are sizes, or their number if they are equal."""
         sizes = isinstance(parts, (list, tuple))
         count = len(parts) if sizes else parts
         if self.opset < 13:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What networks of today are made of, several nodes at a time."""
+"""Building blocks of today's networks, of several nodes each."""
 import numpy as np
 
 from .graph import Unfit
@@ -47,7 +47,7 @@ def gate(g):
 
 @idiom
 def pyramid(g):
-    """Two sizes, the smaller one made larger, joined or added: FPN, PAN, U-Net."""
+    """Two sizes, of which the smaller is enlarged, joined or added: FPN, PAN, U-Net."""
     x = g.picture(fits=lambda a: a.shape[2] % 2 == 0 and a.shape[3] % 2 == 0 and pixels(a) >= 16)
     g.need(11)
     small = activate(g, convolve(g, x, g.choose([4, 8, 12]), 3, strides=[2, 2]))
@@ -104,7 +104,7 @@ def focus(g):
 
 @idiom
 def csp(g):
-    """Channels in two parts, one of which goes through convolutions; all that comes of it is joined (C2f, ELAN)."""
+    """Channels in two parts, of which one goes through convolutions; all results are joined (C2f, ELAN)."""
     x = g.picture(fits=lambda a: a.shape[1] % 2 == 0)
     half = g.shape(x)[1] // 2
     parts = list(g.split(x, 2, 1))
@@ -189,7 +189,7 @@ def anchors_head(g):
 
 @idiom
 def peaks(g):
-    """Heat maps whose peaks stand: CenterNet, CenterFace, M-LSD."""
+    """Heat maps of which only peaks remain: CenterNet, CenterFace, M-LSD."""
     x = g.picture(fits=lambda a: min(a.shape[2:]) >= 3)
     g.need(11)
     heat = x if g.chance(0.3) else g.add('Sigmoid', [convolve(g, x, g.choose([1, 2, 8]), 1)])
@@ -275,7 +275,7 @@ def classifier(g):
 
 @idiom
 def flipped(g):
-    """A picture and its mirror image, as test-time augmentation adds them up."""
+    """A picture and its mirror image, added as in test-time augmentation."""
     x = g.picture()
     g.need(10)
     axes = g.choose([[3], [2], [2, 3]])
@@ -291,7 +291,7 @@ def flipped(g):
 
 @idiom
 def normalised_input(g):
-    """Arithmetic on the input itself, which may become a part of how an image is read."""
+    """Arithmetic on the input itself, which may become a part of how images are read."""
     x = g.input
     if g.rank(x) != 4 or not g.is_float(x):
         raise Unfit('no image')
@@ -317,7 +317,7 @@ def concat_then_act(g):
 
 @idiom
 def channel_cut(g):
-    """Parts of the channels to different readers."""
+    """Parts of the channels for different readers."""
     x = g.picture(fits=lambda a: a.shape[1] >= 4)
     c = g.shape(x)[1]
     at = g.choose([c // 2, 1, c - 1, min(8, c - 1)])
@@ -331,7 +331,7 @@ def channel_cut(g):
 
 @idiom
 def layer_scale(g):
-    """LayerNorm over channels, as ConvNeXt has it."""
+    """LayerNorm over channels, as in ConvNeXt."""
     x = g.picture(fits=lambda a: a.shape[1] > 3)
     c = g.shape(x)[1]
     y = g.transpose(x, [0, 2, 3, 1])

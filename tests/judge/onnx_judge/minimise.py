@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a graph that a finding is of as small as the finding lets it be, and writes it down."""
+"""Reduces a graph as far as its finding stays the same, and writes it."""
 import copy
 import os
 import re
@@ -15,13 +15,13 @@ MOST_TRIES = 1500
 
 
 def generalised(text):
-    """A message without what is one graph's own."""
+    """Returns a message without the parts that belong to one graph."""
     text = re.sub(r"'[^']*'", "'…'", text)
     return re.sub(r'-?\d[\d.e+-]*', 'N', text)
 
 
 def smaller(g, nodes, outputs, input_array=None, constants=None):
-    """A graph of these nodes, computed anew."""
+    """Builds a graph of these nodes, and computes it."""
     small = copy.copy(g)
     small.constants = dict(g.constants, **(constants or {}))
     needed, kept = set(outputs), []
@@ -52,7 +52,7 @@ def smaller(g, nodes, outputs, input_array=None, constants=None):
 
 
 def renamed(nodes, old, new, but=None):
-    """The nodes, with readers of `old` reading `new`."""
+    """Returns the nodes with readers of `old` reading `new`."""
     result = []
     for node in nodes:
         if node is not but and old in node.input:
@@ -65,7 +65,7 @@ def renamed(nodes, old, new, but=None):
 
 
 def fewer(g):
-    """Graphs with less in them, the boldest first."""
+    """Yields smaller graphs, the boldest first."""
     for name in g.outputs if len(g.outputs) > 1 else []:
         yield lambda name=name: smaller(g, g.nodes, [name])
     for name in g.outputs if len(g.outputs) > 2 else []:
@@ -86,7 +86,7 @@ def fewer(g):
             others = g.nodes[:k] + g.nodes[k + 1:]
 
             def cut(name=name, others=others):
-                # The value is the input; what was the input is a constant.
+                # The value becomes the input; the former input becomes a constant.
                 array = g.values[name].astype(np.float16).astype(np.float32)
                 first = renamed(others, g.input, 'was_input')
                 return smaller(g, renamed(first, name, g.input), g.outputs, array, {'was_input': g.values[g.input]})
@@ -105,19 +105,19 @@ def fewer(g):
 
 
 def sort(verdict):
-    """What the verdict of a smaller graph has in common."""
+    """Returns the part of the verdict that a smaller graph must share."""
     return verdict.kind, generalised(verdict.text) if verdict.kind in ('undocumented', 'failed') else ''
 
 
 def minimise(g, device, layout, verdict):
-    """The smallest graph found, and what is to be said of it."""
-    # Whatever such a graph does to ONNX Runtime, it is not the one that is sought.
+    """Returns the smallest graph found, and its verdict."""
+    # A graph that ends ONNX Runtime is not the one that is sought.
     small, said = descend(g, verdict, fewer, lambda small: judge(small, device, layout), sort, Exception, MOST_TRIES)
     return small, said.text
 
 
 def python_of(g, name):
-    """A program that makes the model, to be read or run."""
+    """Returns a program that makes the model, for reading or running."""
     def of(array):
         if array.size > 64:
             return None

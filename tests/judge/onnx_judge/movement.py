@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moves elements, reduces groups of them, or looks them up."""
+"""Operators that move elements, reduce groups of them, or look them up."""
 import numpy as np
 
 from .graph import Unfit, factors
@@ -172,7 +172,7 @@ def tile(g, op):
 
 @operator('Shape', 'Size')
 def shapes(g, op):
-    # Whole numbers that are known at conversion: they size what the picture makes.
+    # Whole numbers that are known at conversion and decide the size of results.
     x = g.pick(rank=(2, 3, 4))
     if op == 'Size':
         size = g.add('Cast', [g.add(op, [x])], to=1)
@@ -315,7 +315,7 @@ def scatter_elements(g, op):
     x, axis = scatter_input(g)
     shape = list(g.shape(x))
     shape[axis] = g.int(1, shape[axis])
-    # Each place once: the order of several is nobody's business.
+    # Each place once, because the order of duplicates is not defined.
     places = np.argsort(g.rng.random(g.shape(x)), axis=axis).take(range(shape[axis]), axis=axis)
     attributes = {'axis': axis}
     if g.opset >= 18 and g.chance(0.4):
@@ -372,14 +372,14 @@ def resize(g, op):
     if g.chance(0.6):
         scale = g.choose([2.0, 2.0, 0.5, 3.0, 4.0])
         scales = [1, 1, scale, scale] if g.chance(0.8) else [1, 1, g.choose([1.0, 2.0, 1.5]), g.choose([1.0, 2.0, 0.5])]
-        # Between which corners a size lies that is no whole number, ONNX and ONNX Runtime do not agree on.
+        # ONNX and ONNX Runtime disagree on the corners of a size that is not whole.
         if attributes['coordinate_transformation_mode'] == 'align_corners' and (h * scales[2] % 1 or w * scales[3] % 1):
             raise Unfit('half a pixel is left')
         g.add(op, [x, roi, g.constant(scales, np.float32)], **attributes)
     else:
         sizes = [n, c, g.int(max(1, h // 2), 2 * h), g.int(max(1, w // 2), 2 * w)]
         if mode == 'nearest':
-            # Of others, halves that no binary number is exactly are a matter of taste.
+            # In other modes, halves that are not exact in binary may round either way.
             sizes = [n, c, h * g.int(1, 2), w * g.int(1, 2)]
         scales = '' if g.opset >= 13 or g.chance(0.5) else g.constant(np.zeros(0, np.float32))
         g.add(op, [x, roi, scales, g.ints(sizes)], **attributes)
@@ -401,7 +401,7 @@ def grid_sample(g, op):
     n = g.shape(x)[0]
     rows, columns = g.int(1, 8), g.int(1, 8)
     modes = ['linear', 'nearest', 'cubic'] if g.opset >= 20 else ['bilinear', 'nearest', 'bicubic']
-    # Places that the network computes, or that are known.
+    # Places that the network computes, or constants.
     grid = g.between((n, rows, columns, 2), -1.2, 1.2)
     if g.chance(0.4):
         count = rows * columns * 2

@@ -13,7 +13,7 @@ def scale_of(g, x, signed=False):
 
 
 def quantised(g, x=None, dtype=None):
-    """A value of 8 bits, with its scale and zero, which are constants."""
+    """Returns a value of 8 bits, with its scale and zero point, which are constants."""
     x = x or g.pick()
     dtype = dtype or g.choose([np.uint8, np.int8])
     scale = g.number(scale_of(g, x, dtype == np.int8))
@@ -41,7 +41,7 @@ def there_and_back(g, op):
 
 @operator('QuantizeLinear')
 def quantised_conv(g, op):
-    """As static quantisation writes it: values and weights of 8 bits in front of a plain convolution."""
+    """Like static quantisation: values and weights of 8 bits in front of a plain convolution."""
     g.need(13)
     x = g.picture(least=3)
     c, out = g.shape(x)[1], g.choose([4, 8, 12])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators that graphs are made of: a function for each of them, or for several. `OPERATORS` has them by name,
-as the importer's own table does; `NOT_TRIED` says of which the judge makes none, and why."""
+"""The operators of which graphs are made: a function for each of them, or for several. `OPERATORS` has them by name,
+like the importer's own table; `NOT_TRIED` gives the reason for operators that the judge does not use."""
 
 OPERATORS = {}  # name, or domain.name -> [function(graph, name)]
 IDIOMS = []     # functions of a graph

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far a network in binary16 may be from one in FP32.
 
-The device may hold each value in binary16, and so may each weight be: a rounding changes it by up to 2**-11 of itself.
-The graph is run with every such value times 1 + s * 2**-11, with s by chance, of variance 1: the spread of an output over
-several such runs is that of a sum of independent errors, each of which is as large as a rounding's may be. By
-Hoeffding's inequality such a sum of roundings exceeds six spreads once in 3e7. (s is spread evenly: of two signs, two
-equal errors would cancel in half of the runs.) What a node does by
-moving or choosing elements is not rounded again. Where a run's noise makes an operator decide otherwise (a comparison,
-a rounding, the order of what is nearly alike), the spread is as large as the step, and nothing is said of that
-element: such elements are counted."""
+The device may hold each value and each weight in binary16: a rounding changes it by up to 2**-11 of itself.
+The graph is run with every such value multiplied by 1 + s * 2**-11, with s random, of variance 1. The spread of an
+output over several runs is then that of a sum of independent errors, each as large as a rounding may be. By
+Hoeffding's inequality, a sum of roundings exceeds six spreads once in 3e7. (s is distributed evenly: with two values
+only, two equal errors would cancel in half of the runs.) Results of nodes that move or choose elements are not
+rounded again. If the noise of a run changes a decision of an operator (a comparison, a rounding, the order of nearly
+equal values), the spread is as large as the step, and the element is undecided: such elements are counted."""
 import numpy as np
 import onnx
 from onnx import helper
@@ -16,27 +15,28 @@ from onnx import helper
 from .graph import MICROSOFT, make_model, session_of
 
 ROUNDING = 2.0 ** -11
-LEAST_ROUNDING = 2.0 ** -25  # of what has less than the smallest normal number
+LEAST_ROUNDING = 2.0 ** -25  # for values below the smallest normal number
 DRAWS = 12
-# Before something is called a difference: at the kink of a ReLU all of few runs may be on its flat side.
+# Before a difference is reported: at the kink of a ReLU, all of few runs may be on its flat side.
 MANY_DRAWS = 100
 SPREADS = 6.0
-# Where outputs go in steps: whether a rounding may take an element over an edge, noise must be strong to tell.
+# For outputs with steps: only strong noise shows whether a rounding may push an element over an
+# edge.
 STRONG = [0.0] + [1.0] * 6 + [4.0] * 8 + [8.0] * 4
 
-# What returns elements of its input as they are, or whole numbers: nothing is rounded there.
+# Operators that return elements of their input unchanged, or whole numbers: nothing is rounded.
 EXACT = {'MaxPool', 'Relu', 'Max', 'Min', 'Slice', 'Concat', 'Transpose', 'Reshape', 'Squeeze', 'Unsqueeze', 'Flatten',
          'Split', 'Gather', 'GatherElements', 'GatherND', 'Identity', 'Dropout', 'Clip', 'Neg', 'Abs', 'Where', 'Pad',
          'TopK', 'DepthToSpace', 'SpaceToDepth', 'Expand', 'Tile', 'GlobalMaxPool', 'ReduceMax', 'ReduceMin', 'Round',
          'Floor', 'Ceil', 'Sign', 'Cast', 'CastLike', 'Compress', 'ReverseSequence', 'Trilu', 'MaxUnpool', 'OneHot',
          'Hardmax', 'Upsample'}
-# Where a little more or less of the input may be a step of the output.
+# Operators whose output may change by a step if the input changes a little.
 STEPS = {'Round', 'Floor', 'Ceil', 'Sign', 'Cast', 'Hardmax', 'Equal', 'Greater', 'Less', 'GreaterOrEqual', 'LessOrEqual',
          'ArgMax', 'ArgMin', 'TopK', 'Mod', 'ThresholdedRelu', 'Shrink', 'QuantizeLinear', 'DynamicQuantizeLinear',
          'QLinearConv', 'QLinearMatMul', 'QLinearAdd', 'QLinearMul', 'QLinearSigmoid', 'QLinearLeakyRelu', 'QLinearConcat',
          'QLinearGlobalAveragePool', 'QLinearAveragePool', 'QLinearSoftmax', 'QGemm', 'GridSample', 'MaxPool',
          'MaxUnpool', 'Not', 'DynamicQuantizeMatMul'}
-# Inputs that are settings rather than numbers to compute with.
+# Inputs that are settings rather than operands.
 SETTINGS = {'Pow': (1,), 'Clip': (1, 2), 'Resize': (1, 2), 'Upsample': (1,), 'Pad': (2,), 'OneHot': (2,), 'QuantizeLinear': (1,),
             'DequantizeLinear': (1,), 'QLinearConv': (1, 4, 6), 'QLinearMatMul': (1, 4, 6), 'QLinearAdd': (1, 4, 6),
             'QLinearMul': (1, 4, 6), 'QGemm': (1, 4, 7), 'DynamicQuantizeMatMul': (2,), 'MatMulIntegerToFloat': (3,)}
@@ -62,30 +62,31 @@ def is_setting(node, at):
     return at in SETTINGS.get(node.op_type, ())
 
 
-# What FP32 loses the last digits of, as two terms cancel: a small part of the largest value, in both.
+# Operators in which two terms cancel, so that FP32 loses digits: a small part of the largest value,
+# on both sides.
 CANCEL = {'Resize', 'Upsample', 'GridSample', 'Sigmoid', 'Tanh', 'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax',
           'Softplus', 'Celu', 'Elu', 'Selu'}
-# Their gates are sigmoids, and ONNX Runtime's are 0 where others are only nearly so.
+# Their gates are sigmoids, which ONNX Runtime rounds to 0 where others have small values.
 RECURRENT = {'LSTM', 'GRU', 'RNN'}
 
 
 def lost_digits(node, g):
-    """What FP32 may be off by, however small the result is."""
+    """Returns FP32's error, however small the result is."""
     if node.op_type in RECURRENT:
         return 2.0 ** -22
     return float(np.abs(g.values[node.input[0]]).max()) * 2.0 ** -22 if node.op_type in CANCEL else 0.0
 
 
-# What may be computed in several steps, or by weights that are rounded: noise of its input rather than of its result,
-# which is near zero where terms cancel.
+# Operators that may be computed in several steps, or with rounded weights: noise on the input
+# rather than on the result, which is near zero if terms cancel.
 IN_STEPS = {'BatchNormalization', 'AveragePool', 'GlobalAveragePool', 'ReduceMean', 'ReduceSum',
             'LpPool', 'ReduceL1', 'ReduceL2', 'ReduceSumSquare'}
 
 
 def plain(node, dims_of, per_channel):
-    """The nodes of an operator of 8 bits as plain ones between DequantizeLinear and QuantizeLinear, since the
-    device computes between them in binary16, and the values among them that are rounded, as {name: shape}. None
-    for other operators."""
+    """Returns the nodes of an 8-bit operator as plain ones between DequantizeLinear and QuantizeLinear, because the
+    device computes in binary16 between them, and the rounded values among them, as {name: shape}. None for other
+    operators."""
     op, given, out = node.op_type, list(node.input), node.output[0]
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     nodes, rounded = [], {}
@@ -135,7 +136,7 @@ def plain(node, dims_of, per_channel):
             add('Add', [result, given[6]], out, shape)
         return nodes, rounded
     elif op in ('ConvInteger', 'MatMulInteger'):
-        # The project computes with what was to be rounded to 8 bits: half a quantum of each number is open.
+        # The project does not round these values to 8 bits: half a quantum of each number is open.
         for at in (0, 1):
             add('Cast', [given[at]], out + '_w%d' % at, to=1)
             add('Cast', [given[2 + at]], out + '_z%d' % at, to=1)
@@ -152,7 +153,7 @@ def plain(node, dims_of, per_channel):
 
 
 class Noise:
-    """The graph with a factor at each value and each constant that may be rounded."""
+    """Returns the graph with a factor on each value and each constant that may be rounded."""
 
     def __init__(self, g, outputs, rounds=False):
         """With `rounds`, values are rounded to binary16 where they get a factor."""
@@ -175,13 +176,14 @@ class Noise:
                 self.factors.update({name: np.ones(shape, np.float32) for name, shape in written[1].items()})
                 continue
             if node.op_type == 'DynamicQuantizeMatMul':
-                # The project multiplies what ONNX Runtime rounds to 8 bits first.
+                # The project does not round these values to 8 bits before the product; ONNX Runtime
+                # does.
                 name, array = node.output[0] + '_q', g.values[node.input[0]]
                 self.quanta[name] = array.shape, (max(array.max(), 0) - min(array.min(), 0)) / 255
                 nodes.append(helper.make_node('Add', [copy.input[0], name + '_n'], [name]))
                 copy.input[0] = name
             if node.op_type in ('QuantizeLinear', 'DynamicQuantizeLinear') and node.input[0] in g.values:
-                # FP32 divides by the scale before it rounds, and halves are nobody's.
+                # FP32 divides by the scale before it rounds, and halves may round either way.
                 name, array = node.output[0] + '_t', g.values[node.input[0]]
                 self.quanta[name] = array.shape, float(np.abs(array).max()) * 2.0 ** -21
                 nodes.append(helper.make_node('Add', [copy.input[0], name + '_n'], [name]))
@@ -207,7 +209,7 @@ class Noise:
                     nodes.append(helper.make_node('Add', [name + '_e', whole + '_n'], [whole]))
                 nodes.append(helper.make_node('Mul', [whole, name + '_n'], [name]))
             if node.op_type == 'DynamicQuantizeLinear':
-                # The scale may be rounded before it divides, as what reads it may be the device.
+                # The scale may be rounded before the division, because the device may read it.
                 nodes.append(helper.make_node('QuantizeLinear', [copy.input[0], *node.output[1:]], [node.output[0]]))
         if rounds:
             nodes = [made for node in nodes for made in self.rounding(node)]
@@ -221,7 +223,7 @@ class Noise:
 
     @staticmethod
     def rounding(node):
-        """A factor, and the rounding behind it."""
+        """Returns a factor, and the rounding after it."""
         if node.op_type != 'Mul' or not node.input[1].endswith('_n'):
             return [node]
         result = node.output[0]
@@ -246,7 +248,7 @@ def in_steps(g):
 
 
 def tolerances(g, outputs, draws=DRAWS):
-    """For each output, how far each element may be from the reference."""
+    """Returns, for each output, how far each element may be from the reference."""
     noise = Noise(g, outputs)
     rng = np.random.default_rng(draws)
     wanted = [g.values[n].astype(np.float64) for n in outputs]
@@ -256,19 +258,19 @@ def tolerances(g, outputs, draws=DRAWS):
             squares[k] += (array.astype(np.float64) - wanted[k]) ** 2
     allowed = [SPREADS * np.sqrt(s / draws) for s in squares]
     if in_steps(g):
-        # What becomes one number in binary16 is more often alike than noise tells.
+        # Values that become one number in binary16 are equal more often than noise shows.
         rounding = Noise(g, outputs, rounds=True)
         for strength in STRONG:
             for k, array in enumerate(rounding.draw(rng, strength)):
                 allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
-    # FP32 itself, in which both compute: sums of some hundred terms.
+    # FP32's own error on both sides: sums of some hundred terms.
     return [np.nan_to_num(a, nan=np.inf) + 2.0 ** -22 + 2.0 ** -18 * np.abs(w) for a, w in zip(allowed, wanted)]
 
 
-UNDECIDED = 0.05  # of the largest value: less than that is a tolerance that says something
+UNDECIDED = 0.05  # a larger tolerance, as a share of the largest value, says nothing
 
 
 def undecided(allowed, wanted):
-    """The share of elements of which nothing is said."""
+    """Returns the share of undecided elements."""
     scale = np.abs(wanted).max() if wanted.size else 0
     return float(np.mean(allowed > UNDECIDED * scale + 2.0 ** -14))

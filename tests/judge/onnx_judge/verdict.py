@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be said of one graph."""
+"""The verdict on one graph."""
 import re
 
 import numpy as np
@@ -8,19 +8,20 @@ from onnx.reference import ReferenceEvaluator
 from .graph import session_of
 from .tolerance import MANY_DRAWS, in_steps, tolerances, undecided
 
-# What dvnet refuses by what its documents say (docs/converter.md, "Refused, with the reason"): part of the message, and
-# the reason. A refusal that is not here counts as a difference.
+# Refusals that the documents explain (docs/converter.md, "Refused, with the reason"): part of the
+# message, and the reason. A refusal that is not here counts as a difference.
 DOCUMENTED = [
-    # docs/limits.md: constants that the CPU multiplies with are part of a description of 64 MiB.
+    # docs/limits.md: constants that the CPU multiplies by are part of a description of at most 64
+    # MiB.
     (r'its description takes \d+ bytes', 'constants of millions of numbers'),
-    # ONNX's formula leaves no window there; ONNX Runtime's of auto_pad VALID overlooks the dilation.
+    # ONNX's formula leaves no window there; ONNX Runtime's of auto_pad VALID ignores the dilation.
     (r'has windows that are larger than', 'windows beyond the picture'),
 ]
 
 
 class Verdict:
-    """`kind` is right, refused, undocumented, differs, failed, crashed or unsure: of the last ONNX Runtime itself, with
-    its optimisations, says another thing than without."""
+    """`kind` is right, refused, undocumented, differs, failed, crashed or unsure: ONNX Runtime's optimiser changes the
+    result, or ONNX's reference agrees with the project."""
 
     def __init__(self, kind, text='', undecided_share=0.0):
         self.kind, self.text, self.undecided = kind, text, undecided_share
@@ -29,12 +30,12 @@ class Verdict:
         return self.kind in ('undocumented', 'differs', 'failed', 'crashed')
 
 
-# Where outputs go in steps, of which a few may go otherwise than all the noise.
+# Steps that may go either way, beyond those that the noise shows.
 FEW, FEW_SHARE = 2, 0.004
 
 
 def compare(have, want, allowed, steps=False):
-    """'' if all is as it should be, else what is not."""
+    """Returns '' if all is right, else what is not."""
     shape = list(want.shape) or [1]
     if list(have.shape) != shape:
         return 'has the shape %s, not %s' % (list(have.shape), shape)
@@ -51,19 +52,19 @@ def compare(have, want, allowed, steps=False):
 
 
 def arbitrate(g, device, options):
-    """Whether ONNX's own reference is of the project's opinion, where ONNX Runtime is not."""
+    """Whether ONNX's own reference agrees with the project and not with ONNX Runtime."""
     answer = device.run({'m.onnx': g.model().SerializeToString()}, g.values[g.input], options + ',' + picture_options(g))
     try:
         others = ReferenceEvaluator(g.model()).run(None, {g.input: g.values[g.input]})
         allowed = tolerances(g, g.outputs)
         pairs = zip(answer['arrays'], [np.asarray(o).astype(np.float64) for o in others], allowed)
         return not any(compare(have, want, limit) for have, want, limit in pairs)
-    except Exception:  # it lacks many an operator
+    except Exception:  # it lacks many operators
         return False
 
 
 def picture_options(g):
-    """How pixels of 0 to 255 become what the input has, as the converter measures values on a picture."""
+    """Returns how pixels of 0 to 255 become the input's values, as the converter measures values on a picture."""
     low, high = float(g.values[g.input].min()), float(g.values[g.input].max())
     scale = (high - low) / 255 or 1.0
     return 'scale=%.9g,mean=%.9g' % (scale, -low / scale)
@@ -88,7 +89,7 @@ def judge(g, device, options='none', peers=False):
             return Verdict('refused' if known else kind, answer[kind])
     try:
         allowed = tolerances(g, g.outputs)
-    except Exception as error:  # of ONNX Runtime: noise leads a graph where it was not before
+    except Exception as error:  # ONNX Runtime's: noise may lead a graph to invalid values
         return Verdict('unsure', str(error))
     wanted = [g.values[n].astype(np.float64) for n in g.outputs]
     open_share = float(np.mean([undecided(a, w) for a, w in zip(allowed, wanted)]))
@@ -101,7 +102,7 @@ def judge(g, device, options='none', peers=False):
     if peers or texts:
         try:
             others = session_of(g.model(), optimised=True).run(None, {g.input: g.values[g.input]})
-        except Exception as error:  # of its optimiser, which is not the one that is judged
+        except Exception as error:  # its optimiser's, which is not judged here
             return Verdict('unsure', str(error), open_share)
         doubt = [t for t in map(compare, [np.atleast_1d(o) for o in others], wanted, allowed) if t]
         if doubt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What looks at neighbours or weighs: convolutions, poolings, normalisations, products of matrices."""
+"""Operators with neighbours or weights: convolutions, poolings, normalisations, products of matrices."""
 import numpy as np
 
 from .graph import Unfit
@@ -24,7 +24,7 @@ def activate(g, x, kind=None):
 
 
 def window(g, sides, largest=None):
-    """Kernel, strides, dilations and pads for axes of these sizes, as attributes."""
+    """Returns kernel, strides, dilations and pads for axes of these sizes, as attributes."""
     n = len(sides)
     largest = largest or g.choose([1, 3, 3, 3, 5, 7])
     kernel = [min(g.int(1, largest) if g.chance(0.25) else largest, s) for s in sides]
@@ -40,7 +40,7 @@ def window(g, sides, largest=None):
     form = g.int(0, 9)
     extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
     if form <= 1:
-        # ONNX Runtime has no dilation beside SAME.
+        # ONNX Runtime refuses dilation with SAME.
         attributes['auto_pad'] = g.choose(['SAME_UPPER', 'SAME_LOWER', 'VALID'])
         if attributes['auto_pad'] != 'VALID':
             attributes.pop('dilations', None)
@@ -52,7 +52,7 @@ def window(g, sides, largest=None):
 
 
 def convolve(g, x, out=None, kernel=None, **given):
-    """A plain convolution, as idioms have it."""
+    """Adds a plain convolution, for idioms."""
     channels = g.shape(x)[1]
     kernel = kernel or g.choose([1, 3])
     out = out or g.choose([4, 6, 8, 12, 16])
@@ -88,7 +88,7 @@ def conv(g, op):
 
 
 def behind(g, y):
-    """What stands behind a convolution or a pooling, and may become a part of its command."""
+    """Operators behind a convolution or a pooling, which may become part of its command."""
     if g.chance(0.25):
         y = batch_norm(g, y)
     if g.chance(0.6):
@@ -117,7 +117,8 @@ def conv_transpose(g, op):
     if form == 0:
         attributes['output_padding'] = [g.int(0, stride - 1) for _ in sides]
     elif form == 1 and kernel >= stride:
-        # Below, ONNX Runtime has no stride times the size, as the standard wants it.
+        # With a smaller kernel, ONNX Runtime's size is not the input's times the stride, as the
+        # standard wants.
         attributes['auto_pad'] = g.choose(['SAME_UPPER', 'SAME_LOWER'])
     elif form == 2 and kernel >= stride:
         attributes['output_shape'] = [s * stride for s in sides]
@@ -138,7 +139,7 @@ def pool(g, op):
     x = g.pick(rank=(3, 4), fits=lambda a: a.shape[0] <= 2)
     sides = list(g.shape(x)[2:])
     attributes = window(g, sides, g.choose([2, 2, 3, 3, 4, 5, 7, 9, 14]))
-    # Opset 10 knows no dilation of poolings, and only MaxPool does before opset 19.
+    # Poolings have no dilation in opset 10, and only MaxPool has it before opset 19.
     if op == 'AveragePool' and g.opset < 19 or op == 'LpPool' and g.opset < 18 or op == 'MaxPool' and g.opset < 10:
         attributes.pop('dilations', None)
     extents = [(k - 1) * d + 1 for k, d in zip(attributes['kernel_shape'], attributes.get('dilations', [1, 1]))]
@@ -146,15 +147,15 @@ def pool(g, op):
         attributes['pads'] = [min(p, max(0, k - 1)) for p, k in zip(attributes['pads'], attributes['kernel_shape'] * 2)]
     if any(e > s for e, s in zip(extents, sides)) and 'auto_pad' not in attributes:
         raise Unfit('the window is larger than what is there')
-    # ONNX Runtime has a pad of -1 there, before the picture or behind it, where its convolutions and TensorFlow,
-    # from which SAME comes, have none.
+    # ONNX Runtime uses a pad of -1 there, before or behind the picture. Its convolutions, and
+    # TensorFlow, where SAME comes from, use none.
     if attributes.get('auto_pad', '').startswith('SAME') and any(
             (s - 1) // t * t + e < s for s, t, e in zip(sides, attributes.get('strides', [1, 1]), extents)):
         raise Unfit('a negative pad')
     if g.chance(0.2) and g.opset >= (10 if op != 'LpPool' else 18) and 'auto_pad' not in attributes:
         attributes['ceil_mode'] = 1
-    # ONNX Runtime counts what a window has behind the pads before opset 19, and where there are pads; the standard does not.
-    # It does not count pads behind a dilated window's input, but those before it.
+    # Before opset 19, and with pads, ONNX Runtime counts the part of a window behind the pads; the
+    # standard does not. It counts pads before a dilated window's input, but not those behind it.
     if op == 'AveragePool' and g.chance(0.4) and not (
             attributes.get('ceil_mode') and (g.opset < 19 or any(attributes.get('pads', [])))) and not (
             'dilations' in attributes):

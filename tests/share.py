@@ -4,7 +4,7 @@ import os
 
 
 def share_of(items):
-    """One in DVNN_TEST_ROUNDS, where another run of CI does all, or in DVNN_TEST_BRIEFLY, where the build is
-    slow; each run of CI others, by its DVNN_TEST_SEED."""
+    """Returns one in DVNN_TEST_ROUNDS, if another run of CI does all, or one in DVNN_TEST_BRIEFLY in slow builds;
+    DVNN_TEST_SEED gives each run others."""
     every = int(os.environ.get('DVNN_TEST_ROUNDS') or os.environ.get('DVNN_TEST_BRIEFLY') or '1')
     return list(items)[int(os.environ.get('DVNN_TEST_SEED', '0')) % every::every]

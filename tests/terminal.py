@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program whose output is a terminal, as a person sees it."""
+"""Runs a program whose output is a terminal."""
 import os
 import pty
 import subprocess
 
 
 def on_terminal(command, only_stderr=False, env=None):
-    """Its exit status, and the bytes that it writes there."""
+    """Returns its exit status, and the bytes of its output."""
     ours, theirs = pty.openpty()
     stdout = subprocess.DEVNULL if only_stderr else theirs
     done = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=theirs)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""TLS, and names and passwords, in front of a Kafka broker that knows neither, as librdkafka's mock cluster.
+"""TLS, user names and passwords in front of a Kafka broker that has neither, such as librdkafka's mock cluster.
 
     kafka_proxy.py PORT BROKER_PORT CERTIFICATE KEY [USER PASSWORD]
 
-Answers where the broker names itself (127.0.0.1 and its port) name the proxy instead. With a user, the proxy says that
-the broker knows SASL, and lets nothing through but the question for versions before the right name and password have
-come by the mechanism PLAIN.
+In the broker's answers the proxy replaces the broker's address (127.0.0.1 and its port) by its own. With a user, the
+proxy announces SASL, and lets only the request for versions through before the right name and password have come by
+the mechanism PLAIN.
 """
 import select
 import socket
@@ -18,12 +18,12 @@ import threading
 PORT, BROKER = int(sys.argv[1]), int(sys.argv[2])
 SECRET = b'\0' + b'\0'.join(word.encode() for word in sys.argv[5:7]) if len(sys.argv) > 5 else None
 HANDSHAKE, VERSIONS = 17, 18  # requests
-# As long as what it replaces.
+# Has the length of the text that it replaces.
 HERE = b'127.0.0.1' + struct.pack('>i', BROKER), b'localhost' + struct.pack('>i', PORT)
 
 
 def frames(data):
-    """The whole frames at its beginning, and the rest."""
+    """Returns the whole frames at its beginning, and the rest."""
     found = []
     while len(data) >= 4:
         end = 4 + struct.unpack('>i', data[:4])[0]
@@ -39,7 +39,7 @@ def framed(data):
 
 
 def with_handshake(answer):
-    """What the broker says that it knows, and SASL's handshake in its first version."""
+    """Returns the broker's versions, and SASL's handshake in its first version."""
     head, count = answer[4:10], struct.unpack('>i', answer[10:14])[0]
     return framed(head + struct.pack('>i', count + 1) + answer[14:] + struct.pack('>hhh', HANDSHAKE, 0, 0))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A webhook that fails now and then: webhook.py PORT FILE [CERTIFICATE KEY]. FILE gets a line for each message that it
-has taken."""
+accepts."""
 import http.server
 import ssl
 import sys
@@ -16,7 +16,8 @@ class Webhook(http.server.BaseHTTPRequestHandler):
         global count
         count += 1
         body = self.rfile.read(int(self.headers['Content-Length'])).decode()
-        # A message that is bad for ever, a server that is busy, and one that takes it but cannot say so.
+        # Refuses bad messages for good, is busy now and then, and sometimes accepts a message but
+        # drops the answer.
         status = 400 if 'bad' in body.split() else 503 if count % 7 == 0 else 200
         if status == 200:
             with open(sys.argv[2], 'a', encoding='utf-8') as file:

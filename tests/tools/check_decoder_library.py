@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""dvnet with a decoder of a user's library: convert keeps its name, inspect and run find it again.
+"""dvnet with a decoder in a user's library: convert keeps its name, inspect and run find it again.
 
     check_decoder_library.py DVNET NETWORK HOSTILE_LIBRARY CELLS_LIBRARY
 """
@@ -28,7 +28,8 @@ def main():
         with open(picture, "wb") as file:
             file.write(b"P6\n64 48\n255\n" + bytes(64 * 48 * 3))
 
-        # Refused at conversion, in the library's own words: a file that nothing decodes is not written.
+        # The library's error at conversion is passed on: a file that nothing can decode is not
+        # written.
         words = run(dvnet, "convert", network, "--decoder", "cells", "--decoder-params", '{"reach": -1}',
                     "--decoder-library", cells, "-o", made, works=False)
         assert "decoder 'cells': reach must be a positive number" in words and not os.path.exists(made), words
@@ -40,7 +41,7 @@ def main():
         assert params["library"] == os.path.basename(wild), params
         assert len(params["image"]) == 2, params
 
-        # The file names the library; which folder it is in is said by who runs it.
+        # The file names the library; the user names its folder.
         words = run(dvnet, "inspect", made, works=False)
         assert "in none of these folders" in words and "DVNN_DECODER_PATH" in words, words
         table = run(dvnet, "inspect", made, path=os.path.dirname(wild))

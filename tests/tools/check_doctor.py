@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""dvnet doctor in a good state, and in bad ones: each has its line, with the remedy.
+"""dvnet doctor in a good state, and in bad ones: each prints its line, with the remedy.
 
 usage: check_doctor.py DVNET BUILD_FOLDER
 """
@@ -18,7 +18,7 @@ FAULTY_VENDOR = os.path.join(BUILD, "tests", "robustness", "faults", "vendor")
 
 
 class Report:
-    """What dvnet doctor --json says under an environment that differs by `change` (None: unset)."""
+    """Runs dvnet doctor --json in an environment changed by `change` (None: unset)."""
 
     def __init__(self, change=None, *arguments):
         environment = dict(os.environ)
@@ -88,7 +88,7 @@ def plugin_is_missing(folder):
     os.mkdir(empty)
     report = Report({"GST_PLUGIN_PATH": empty, "GST_REGISTRY": os.path.join(folder, "missing.bin")})
     report.has("failure", "plugin", empty, "GST_PLUGIN_PATH")
-    report.has("ok", "inference", "device 'soft'")  # which needs no GStreamer
+    report.has("ok", "inference", "device 'soft'")  # the run needs no GStreamer
 
 
 def plugin_cannot_be_loaded(folder):
@@ -97,7 +97,7 @@ def plugin_cannot_be_loaded(folder):
     plugin = os.path.join(bad, "libgstdvnn.so")
     with open(plugin, "w") as file:
         file.write("no library\n" * 1000)
-    for fork in "no", None:  # without: GStreamer puts it on its list of files to leave alone
+    for fork in "no", None:  # unset: GStreamer puts the plugin on its list of files to leave alone
         registry = os.path.join(folder, "bad-%s.bin" % fork)
         change = {"GST_PLUGIN_PATH": bad, "GST_REGISTRY": registry, "GST_REGISTRY_FORK": fork}
         report = Report(change)
@@ -106,7 +106,7 @@ def plugin_cannot_be_loaded(folder):
 
 
 def elements_are_missing(folder):
-    """Elements that not every build has are missed where they are gone: gst-inspect-1.0 is one that leaves them out."""
+    """Missing elements are reported, even those that not every build has: a fake gst-inspect-1.0 leaves them out."""
     inspect = shutil.which("gst-inspect-1.0")
     listed = subprocess.run([inspect, "--no-colors", "--plugin", "dvnn"], text=True, check=True, stdout=subprocess.PIPE)
     elements = re.findall(r"^  (dv\w+): ", listed.stdout, re.M)
@@ -139,7 +139,7 @@ def network_is_missing(folder):
 
 
 def network_names_no_decoder(folder):
-    """The default network's model without its last layer, which finds nothing."""
+    """The default network's model without its last layer; the result finds nothing."""
     model, network = os.path.join(folder, "cut.prototxt"), os.path.join(folder, "cut.dvn")
     with open(os.path.join(MODELS, "codes.prototxt")) as file:
         text = file.read()
@@ -177,7 +177,7 @@ def vendors_library_does_not_work(folder):
 
 
 def vendors_library_crashes_or_hangs():
-    # It aborts on a plan that it cannot read.
+    # The fault device aborts on a plan that it cannot read.
     report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "nonsense"})
     report.has("warning", "device", "crashed (signal 6)", "DVNN_DEVICE=soft")
     report.has("failure", "inference", "crashed (signal 6)", "DVNN_DEVICE=soft")
@@ -203,7 +203,7 @@ def dvnet_says_where_it_runs():
     network = os.environ["DVNN_DEFAULT_NETWORK"]
     done = subprocess.run([DVNET, "run", network, "/nowhere.png"], env=environment, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if "no command" not in done.stderr:  # it needs OpenCV
+    if "no command" not in done.stderr:  # the command needs OpenCV
         assert "runs on device 'soft', as libdmpdv.so does not work" in done.stderr, done.stderr
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""dvnet run --draw: what was found is drawn where it is, and nothing elsewhere. Usage: check_draw.py DVNET NETWORK"""
+"""dvnet run --draw draws objects at their places, and nothing elsewhere. Usage: check_draw.py DVNET NETWORK"""
 import json
 import os
 import struct
@@ -13,7 +13,7 @@ WIDTH, HEIGHT = 320, 240
 
 
 def read_png(path):
-    """Rows of bytes, three for each pixel, of a PNG of 8 bits without interlacing."""
+    """Returns rows of bytes, three for each pixel, of a PNG of 8 bits without interlacing."""
     with open(path, "rb") as file:
         data = file.read()
     assert data[:8] == b"\x89PNG\r\n\x1a\n", path
@@ -43,7 +43,7 @@ def read_png(path):
 
 
 def gray_at(x, y):
-    """A square marker of 8 x 8 cells on light ground."""
+    """Returns a square marker of 8 x 8 cells on light ground."""
     column, row = (x - 110) // 14, (y - 80) // 14
     if not (0 <= column < 8 and 0 <= row < 8):
         return 220
@@ -83,7 +83,7 @@ def main():
             assert max(color) - min(color) > 100, "no line of a colour at the lower left corner"
             for x in range(x0, x1):
                 assert drawn[y1 - 1][3 * x:3 * x + 3] == color, "a gap in the lower line, at %d" % x
-            # Right of it and below it is nothing.
+            # Nothing is drawn right of it and below it.
             if len(found) == 1:
                 assert all(drawn[y] == before[y] for y in range(y1, HEIGHT))
                 assert all(drawn[y][3 * x1:] == before[y][3 * x1:] for y in range(y0, HEIGHT))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `dvnet bench` prints fits together: ratios are quotients, parts are no more than the whole, and counts add up.
-How fast the machine is does not matter here.
+"""The figures of `dvnet bench` are consistent: ratios are quotients, parts are no more than the whole, and counts add up.
+The speed of the machine does not matter.
 
     check_figures.py DVNET NETWORK MODEL_FOLDER [pipeline]
 """
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 DVNET, NETWORK, MODELS = sys.argv[1:4]
-# Of numbers that are printed with three digits behind the point.
+# Numbers are printed with three digits behind the point.
 PRINTED = 0.0005
 
 
@@ -25,7 +25,7 @@ def bench(*arguments):
 
 
 def check_quotient(told, above, below, unit=0.0, ratio_unit=0.005):
-    """`told` is above / below, all of them rounded."""
+    """Checks that `told` is above / below, all of them rounded."""
     least = (above - unit) / (below + unit) - ratio_unit
     most = (above + unit) / max(below - unit, 1e-9) + ratio_unit
     assert least <= told <= most, "%g / %g is told to be %g" % (above, below, told)
@@ -53,7 +53,7 @@ def check_convert():
 def check_network():
     model = json.loads(subprocess.check_output([DVNET, "inspect", "--json", NETWORK]))
     names = [step["name"] for step in model["steps"]]
-    # Of a single run the median is the run itself, so its parts are no more than it.
+    # With a single run the median is that run, so its parts are no more than it.
     run = json.loads(bench("network", NETWORK, "-n", "1", "--layers", "--json"))
     assert run["iterations"] == 1 and run["threads"] == 1, run
     assert 0 < run["device_least_ms"] == run["device_ms"], run
@@ -90,7 +90,7 @@ def check_decode():
     for line in suppression.splitlines()[1:]:
         _, count, of, kept, ours, plain, ratio = line.split()
         check_quotient(float(ratio), float(plain), float(ours), 0.05, 0.05)
-        # Of a few things about one box each is left, and of things side by side most.
+        # One box remains of a few things at one place, and most boxes of things side by side.
         least, most = (int(count) / 2, int(count)) if of == "all" else (1, int(of))
         assert least <= int(kept) <= most, line
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What dvnet says to people: mistakes are answered, help is found, progress is for terminals alone.
+"""dvnet's messages to people: mistakes are explained, help is found, progress is shown on terminals alone.
 
     check_manners.py DVNET NETWORK.dvn
 """
@@ -45,14 +45,14 @@ def check_mistakes():
     check_answer(["convert", "a.prototxt", "-o", "o.dvn"], 2, "caffemodel")
     check_answer(["convert", "a.caffemodel", "-o", "o.dvn"], 2, "prototxt")
     check_answer(["convert", "a.onnx", "-o", "o.dvn"], 1, "not an ONNX model")
-    # In either order it is the prototxt that is read as text.
+    # In either order, the prototxt is read as text.
     check_answer(["convert", "a.caffemodel", "a.prototxt", "-o", "o.dvn"], 1, "a.prototxt")
     for command in ("inspect", "run"):
         check_answer([command, "a.dvn", *(["a.txt"] if command == "run" else [])], 1, "not a .dvn file")
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--preset", "yolo8"], 1, "is 'yolov8' meant?")
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--decoder", "YOLO"], 2, "--preset yolo-end-to-end", "yolov8")
     open("types.json", "w").write("{}")
-    # What would be left out without a word.
+    # An option without effect is an error.
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--layer-types", "types.json"], 2, "--layer-types")
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--custom-layers", "a.so"], 2, "--check")
     check_answer(["convert", "a.onnx", "-o", "o.dvn", "--decoder-params", '{"a": 1}'], 1, "--decoder-params", "--decoder")
@@ -93,7 +93,7 @@ def check_what_is_asked_seldom():
 
 
 def check_table():
-    """The lines of `inspect` say of each step what its JSON says."""
+    """The lines of `inspect` agree with its JSON for each step."""
     steps = json.loads(run("inspect", "--json", NETWORK).stdout)["steps"]
     text = run("inspect", NETWORK).stdout
     rows = [re.fullmatch(r" *(\d+) (device|cpu) +(\S+) .* (\d+) +(\d+)", line) for line in text.splitlines()]
@@ -108,7 +108,7 @@ def check_table():
 
 
 def told_on_terminal(*args):
-    """Its status, and stderr on a terminal."""
+    """Returns its status, and its stderr on a terminal."""
     return on_terminal([DVNET, *args], only_stderr=True)
 
 
@@ -120,7 +120,7 @@ def check_progress():
     check(said.endswith(b"\r\x1b[K"), "the line stays: %r" % said)
     status, said = told_on_terminal("doctor", "--network", NETWORK)
     check(b"looking at the network" in said and said.endswith(b"\r\x1b[K"), "doctor does not say what it does: %r" % said)
-    # Finding out which layers may have 8 bits takes longest of a conversion.
+    # The slowest part of a conversion is measuring which layers may have 8 bits.
     status, said = told_on_terminal("convert", CODES + "prototxt", CODES + "caffemodel", "-o", "q.dvn", "--quantize")
     check(status == 0 and re.search(rb"16 bits, run \d+ of \d+", said), "no progress: %r" % said)
     check(said.endswith(b"\r\x1b[K"), "the line stays: %r" % said)
@@ -135,7 +135,7 @@ def check_plots():
     svg = xml.dom.minidom.parse("n.svg")
     widths = [float(bar.getAttribute("width")) for bar in svg.getElementsByTagName("rect") if bar.getAttribute("rx")]
     check(len(widths) > 10 and min(widths) >= 1, "widths %s" % widths)
-    # The longest step's bar is as long as the whole network's: steps have a scale of their own.
+    # Only the longest step and the whole network have long bars: steps have a scale of their own.
     check(len([width for width in widths if width > 500]) == 2, "widths %s" % widths)
     check({"Whole network", "Steps"} <= set(texts_of(svg)), "panels have no titles")
     check(run("bench", "decode", "-n", "1", "--plot", "d.svg").returncode == 0, "decoders' plot")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds dvnet's manual page and bash completion against what each command's --help says.
+"""Compares dvnet's manual page and bash completion with each command's --help.
 
     check_manual.py DVNET
 """
@@ -14,7 +14,7 @@ def said(*command):
 
 
 def commands(dvnet):
-    """Names of the commands, as dvnet --help lists them: two spaces, the name, then spaces."""
+    """Returns the commands' names, as dvnet --help lists them: two spaces, the name, then spaces."""
     for line in said(dvnet, "--help").splitlines():
         name = re.match(r"  (\S+(?: \S+)?)\s{2,}\S", line)
         if name:
@@ -27,7 +27,7 @@ def options(dvnet, command):
 
 
 def completed(script, *words):
-    """What bash offers for the last of these words."""
+    """Returns bash's completions for the last of these words."""
     quoted = " ".join(f"'{word}'" for word in words)
     program = (f"{script}\nCOMP_WORDS=({quoted}) COMP_CWORD={len(words) - 1}\n"
                "_dvnet 2>/dev/null\nprintf '%s\\n' \"${COMPREPLY[@]}\"")

@@ -36,7 +36,7 @@ def read_npy(path):
 
 
 def check_dump(dvnet, network, path, shape, values, folder):
-    """What was given is in the .input.npy as it came, and in the .tensor.npy as the device has it: in 16 bits."""
+    """The input is unchanged in .input.npy, and in the device's 16 bits in .tensor.npy."""
     dumped = os.path.join(folder, 'dumped')
     os.mkdir(dumped)
     subprocess.run([dvnet, 'run', network, path, '--json', '--dump', dumped], check=True, stdout=subprocess.PIPE)
@@ -45,14 +45,14 @@ def check_dump(dvnet, network, path, shape, values, folder):
     assert given_shape == shape and given == values, 'the input is %s, %s ...' % (given_shape, given[:8])
     tensor_shape, tensor = read_npy(stem + '.tensor.npy')
     assert tensor_shape == shape, tensor_shape
-    # Of numbers in 16 bits the last digit is worth less than a thousandth.
+    # In 16 bits, the last digit is worth less than a thousandth.
     assert all(abs(a - b) <= abs(b) / 1000 for a, b in zip(tensor, values)), tensor[:8]
     assert any(name not in (os.path.basename(stem) + '.input.npy', os.path.basename(stem) + '.tensor.npy')
                for name in os.listdir(dumped)), 'no output was written'
 
 
 def check_batch(dvnet, network, path, wanted, folder):
-    """A line for each input, and each result behind the one before in the file of an output."""
+    """A line for each input, and the results one after the other in an output's file."""
     dumped = os.path.join(folder, 'batch')
     done = run(dvnet, network, path, '--dump', dumped)
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Converts SegNet_Basic, the test model of the vendor's converter, by its name and by an .ini file.
+"""Converts SegNet_Basic, the test model of the vendor's converter, by file name and by an .ini file.
 
   check_segnet.py DVNET DATA
 

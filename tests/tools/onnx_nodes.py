@@ -5,9 +5,9 @@
   onnx_nodes.py DVNET onnx_nodes.tar.gz [--table] [--page=FILE] [NAME...]
 
 Each test has a model, the values of its input, and those of its outputs, which its authors computed.
-A result is right if it differs by no more than rounding to 16 bits explains (tolerance_of). The last
-line counts. --table prints Markdown rows by operator, those of docs/onnx-operators.md; --page fails where
-the page says otherwise.
+A result is right if its error is no larger than rounding to 16 bits explains (tolerance_of). The last
+line counts. --table prints Markdown rows by operator, those of docs/onnx-operators.md; --page fails if
+the page differs.
 """
 import ast
 import json
@@ -57,7 +57,7 @@ def row_major(shape, values):
 
 def tolerance_of(values):
     """Inputs, weights and results are rounded to 11 significand bits, each by half a unit in the
-    last place. Sums of rounded terms err as their largest terms do: with the tensor's largest value.
+    last place. The error of a sum is that of its largest terms: relative to the tensor's largest value.
     Four units let three such steps follow each other."""
     largest = max((abs(v) for v in values if v == v and abs(v) != float('inf')), default=0.0)
     return 4 * 2.0**-11 * max(largest, 1e-3)
@@ -77,7 +77,7 @@ def compare(got, want):
 
 
 def run_test(dvnet, folder, work, name):
-    """'' if it is right, else why not."""
+    """Returns '' if it is right, else the reason."""
     base = os.path.join(folder, name)
     network = os.path.join(work, name + '.dvn')
     steps = ([dvnet, 'convert', base + '.onnx', '-o', network],
@@ -106,8 +106,7 @@ def rows_of(by_operator):
 
 
 def differences(page, by_operator, all_ran):
-    """What the page says that is not so, as lines. Where not all tests ran, a failure must be one that
-    the page allows."""
+    """Returns the page's wrong statements, as lines. If not all tests ran, a failure must be one that the page allows."""
     said = {}
     with open(page, encoding='utf-8') as file:
         for line in file:

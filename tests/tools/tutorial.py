@@ -5,7 +5,7 @@ with what the authors of the photograph's first detector published.
 
     tutorial.py PAGE DVNET BUILD_FOLDER DATA
 
-Exits with 77 where the model or the photograph is not there.
+Exits with 77 if the model or the photograph is missing.
 """
 import json
 import os
@@ -15,10 +15,10 @@ import sys
 import tempfile
 
 PAGE, DVNET, BUILD, DATA = sys.argv[1:]
-# darknet's own picture of dog.jpg (pjreddie.com/darknet/yolo), by hand, in pixels of 768 x 576, by
-# COCO's numbers of classes.
+# darknet's own picture of dog.jpg (pjreddie.com/darknet/yolo), measured by hand, in pixels of 768 x
+# 576, by COCO's numbers of classes.
 KNOWN = {16: (128, 224, 314, 537), 1: (125, 126, 568, 429), 2: (467, 75, 688, 171)}
-# The least overlap (IoU) of boxes of one thing by two networks: half is what VOC asks for.
+# The least overlap (IoU) of two networks' boxes of one thing: a half, as in VOC.
 LEAST_OVERLAP = 0.5
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Converts the models that people bring and holds every raw output against the golden one.
+"""Converts the models of the zoo and compares every raw output with the golden one.
 
   zoo.py DVNET FOLDER [NAME...]
 
-FOLDER is the zoo of the test data: its README.md says in a table how each model's picture is made,
-golden/NAME.npz what each output is in single precision. The rule is its own: a cosine of 0.999 at
-the least. The last line counts.
+FOLDER is the zoo of the test data: a table in its README.md says how each model's picture is made,
+and golden/NAME.npz has each output in single precision. The rule is the zoo's own: a cosine of at least
+0.999. The last line counts.
 """
 import ast
 import io
@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from share import share_of  # noqa: E402
 
 LEAST_COSINE = 0.999
-# Refused for the reason that docs/converter.md gives.
+# Refused for the reason in docs/converter.md.
 REFUSED = {}
 ROW = re.compile(r'^\| (\S+\.(?:onnx|prototxt|hdf5)) \| [^|]* \| ([^|]*) \|')
 PICTURE = re.compile(r'(\d+)x(\d+) (rgb|bgr|gray), mean ([\d.,]+), scale ([\d.,]+)')
@@ -53,7 +53,7 @@ def run(step):
 
 
 def check(dvnet, folder, work, name, picture):
-    """What is to be told of a model that is right; raises ValueError with what is wrong."""
+    """Returns a line about a model that is right; raises ValueError with the mistake."""
     stem = name.rsplit('.', 1)[0]
     network = os.path.join(work, stem + '.dvn')
     files = [os.path.join(folder, name)]

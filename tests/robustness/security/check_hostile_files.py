@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every hostile file of the reference data through every command of dvnet that reads it: success,
-or one printable line of error, within 5 seconds of computing and a gigabyte.
+"""Runs every hostile file of the reference data through every command of dvnet that reads it. It must succeed, or
+print one printable line of error, within 5 seconds of computing and a gigabyte.
 
     check_hostile_files.py DVNET DATA_FOLDER   exit status 77: no data, the test is skipped
 """
@@ -40,7 +40,7 @@ class Checker:
         begin = time.monotonic()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             child = subprocess.Popen(command, stdout=out, stderr=err)
-            # Beyond the time allowed, so that the message can say what it took.
+            # Longer than the limit, so that the message can say how long it took.
             while time.monotonic() < begin + 4 * self.seconds:
                 pid, status, usage = os.wait4(child.pid, os.WNOHANG)
                 if pid:
@@ -52,7 +52,7 @@ class Checker:
                 self.fail(arguments, f"did not end within {4 * self.seconds} s")
                 return
             child.returncode = os.waitstatus_to_exitcode(status)
-            spent = usage.ru_utime + usage.ru_stime  # whatever else the machine does
+            spent = usage.ru_utime + usage.ru_stime  # processors' time, whatever else the machine does
             out.seek(0)
             err.seek(0)
             said, complaint = out.read(), err.read()
@@ -62,7 +62,7 @@ class Checker:
             self.fail(arguments, f"computed for {spent:.1f} s")
         if usage.ru_maxrss > KILOBYTES and not self.run_with:
             self.fail(arguments, f"took {usage.ru_maxrss >> 10} MB")
-        # That a result is not finite is a remark on a run that went well.
+        # A remark that a result is not finite may come with success.
         lines = [line for line in complaint.splitlines() if child.returncode or b"not finite" not in line]
         if len(lines) != (1 if child.returncode else 0):
             self.fail(arguments, f"{len(lines)} lines of error, status {child.returncode}")

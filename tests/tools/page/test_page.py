@@ -4,7 +4,7 @@
 
     test_page.py DVNET NETWORK.dvn [SCREENSHOT.png]
 
-Where there is no Chromium only the page's text is looked at.
+Without Chromium only the page's text is checked.
 """
 import json
 import math
@@ -23,20 +23,20 @@ DVNET, NETWORK = sys.argv[1:3]
 
 
 def check_text(text, model):
-    """Nothing is fetched from anywhere, and the data is what dvnet inspect --json says."""
+    """Nothing is fetched, and the data equal those of dvnet inspect --json."""
     assert not re.search(r"(src|href)\s*=|@import|url\(", text), "the page refers to other files"
     assert text.count("<script") == 2 and text.count("</script>") == 2, "a name has become markup"
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))
     assert data["name"] == model["name"], data["name"]
     assert [step["name"] for step in data["steps"]] == [step["name"] for step in model["steps"]]
     for i, step in enumerate(data["steps"]):
-        # What a step reads was there before.
+        # A step reads only results of earlier steps.
         assert all(-1 <= k < i for k in step["from"]) and bool(step["from"]) == bool(step["inputs"]), step
         assert step["where"] in ("device", "CPU", "once"), step
         assert step["where"] != "CPU" or step["why"], "it is not said why %s is on the CPU" % step["name"]
         weights = step.get("weights")
         if weights:
-            # Nothing that was trained has weights of one sign only.
+            # Trained weights have both signs.
             assert weights["least"] < 0 < weights["most"], step
             assert 0 < weights["rms"] <= max(-weights["least"], weights["most"]), step
     assert data["macs"] == sum(step["macs"] for step in data["steps"]) > 1e8, data["macs"]
@@ -47,20 +47,20 @@ def check_text(text, model):
 
 
 def check_memory(data):
-    """What is alive at the same step does not overlap, and all lies within the buffer."""
+    """Values that live at the same step do not overlap, and all lie within the buffer."""
     blocks = data["memory"]
     assert len(blocks) >= len([s for s in data["steps"] if s["where"] == "device"])
     for i, a in enumerate(blocks):
         assert a["offset"] + a["bytes"] <= data["io_bytes"], a
         for b in blocks[:i]:
-            # A step may write over what it is the last to read.
+            # A step may overwrite a value that it is the last to read.
             together = max(a["born"], b["born"]) < min(a["dies"], b["dies"])
             apart = a["offset"] >= b["offset"] + b["bytes"] or b["offset"] >= a["offset"] + a["bytes"]
             assert not together or apart, (a, b)
 
 
 def check_lives(data, model):
-    """A block lives until the last step that reads it, and to the end where it is, or lies in, an output."""
+    """A block lives until the last step that reads it, and to the end if it is an output or lies in one."""
     sizes = {"float16": 2, "float32": 4}
     results = []
     for output in model["outputs"]:
@@ -72,13 +72,13 @@ def check_lives(data, model):
         readers = [i for i, step in enumerate(data["steps"]) if block["born"] in step["from"]]
         last = max([block["born"], *readers])
         is_result = any(block["offset"] < b and a < block["offset"] + block["bytes"] for a, b in results)
-        # Of a block that an output takes the place of later, only the output lives on.
+        # If an output later takes the place of a block, only the output lives on.
         wanted = (last, end) if is_result else (last,)
         assert block["dies"] in wanted, (block, last, end)
 
 
 def without_weights(path, to):
-    """The same network file, of weights that are all zero."""
+    """Returns the network file with all weights zero."""
     with open(path, "rb") as file:
         data = bytearray(file.read())
     begin, size = struct.unpack_from("<QQ", data, 32)
@@ -96,7 +96,7 @@ def data_of_page(network, page):
 
 
 def check_zeros(folder):
-    """A step whose weights are all zero is warned of by its name."""
+    """The page warns of a step whose weights are all zero, by its name."""
     network = os.path.join(folder, "zeros.dvn")
     without_weights(NETWORK, network)
     data = data_of_page(network, os.path.join(folder, "zeros.html"))
@@ -119,7 +119,7 @@ def check_neighbours(folder, models):
 
 
 def check_choice(browser, data):
-    """What takes longest is named first; a click tells of a step, here and in the other pictures."""
+    """The longest step is named first; a click shows a step, here and in the other pictures."""
     times = [step.get("measured_us", step.get("us", 0)) for step in data["steps"]]
     longest = data["steps"][times.index(max(times))]["name"]
     assert not max(times) or longest in browser.evaluate("document.querySelector('#step li').textContent"), longest
@@ -127,7 +127,7 @@ def check_choice(browser, data):
     assert data["steps"][0]["name"] in browser.evaluate("byId('step').textContent")
     for chart in ("#times tr", "#weights tr", "#memory rect"):
         assert browser.evaluate("document.querySelectorAll('%s.chosen').length" % chart) == 1, chart
-    # A column's name sorts by it, numbers from the largest on.
+    # A click on a column's name sorts by it, numbers from the largest on.
     name, numbers = ("measured", times) if "measured_us" in data["steps"][0] else ("estimate", times)
     browser.evaluate("[...document.querySelectorAll('#times th')].find(th => th.textContent === '%s').click()" % name)
     first = browser.evaluate("document.querySelector('#times tbody td').textContent")
@@ -144,7 +144,7 @@ def check_zoom(browser):
     assert browser.evaluate("graph.view.width") == before and not browser.evaluate("byId('hint').hidden")
     assert not browser.evaluate(wheel % ", ctrlKey: true"), "the page scrolls instead of zooming"
     assert browser.evaluate("graph.view.width") > before, "it does not zoom out"
-    # The small graph beside it has all nodes, and shows which part is seen.
+    # The small graph beside it has all nodes, and shows the visible part.
     if not browser.evaluate("byId('map').hasAttribute('hidden')"):
         browser.evaluate("graph.move(0, 100)")
         assert browser.evaluate("+document.querySelector('#map .seen').getAttribute('y') === graph.view.y")
@@ -176,7 +176,7 @@ def check_page(browser, data, screenshot):
     weighty = len([step for step in data["steps"] if step.get("weights")])
     assert browser.evaluate("document.querySelectorAll('#weights tbody tr').length") == weighty
     assert browser.evaluate("document.querySelectorAll('#warnings li').length") == len(data["warnings"])
-    # Rows of nodes do not lie on one another.
+    # Nodes of a row do not overlap.
     overlaps = browser.evaluate("""(() => {
         const all = [...graph.nodes.values()];
         return all.filter(a => all.some(b => a !== b && a.row === b.row && Math.abs(a.x - b.x) < NODE.width)).length;
@@ -184,7 +184,7 @@ def check_page(browser, data, screenshot):
     assert overlaps == 0, "%d nodes overlap" % overlaps
     if screenshot:
         open(screenshot, "wb").write(browser.picture())
-    # A search marks what has the word, and shows it.
+    # A search marks the matches, and shows them.
     browser.evaluate("(() => { const s = byId('search'); s.value = 'cpu'; s.dispatchEvent(new Event('input')); })()")
     on_cpu = len([s for s in data["steps"] if "cpu" in json.dumps(
         [s["name"], s["does"], s["where"], s.get("why", ""), s["layers"]]).lower()])
@@ -210,7 +210,7 @@ def main():
     model = json.loads(subprocess.check_output([DVNET, "inspect", "--json", NETWORK]))
     with tempfile.TemporaryDirectory() as folder:
         page = os.path.join(folder, "page.html")
-        # Names may be anything that is printable.
+        # Names may have all printable characters.
         named = os.path.join(folder, "named.dvn")
         subprocess.check_call([DVNET, "convert", NETWORK, "--name", "</script><!--style--><b>x", "-o", named],
                               stdout=subprocess.DEVNULL)

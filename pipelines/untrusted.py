@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files, JSON and words that somebody else has written: read within bounds, and shown without harm.
+"""Reads files and JSON of others within bounds, and prints their texts without harm.
 
-The one place where dvcamera, dvlive and dvarchive open files by a name. It stands beside the programs, or in
-the folder above theirs."""
+The one place where dvcamera, dvlive and dvarchive open files by a name. This file belongs beside the programs, or in
+the folder above."""
 import json
 import math
 import os
 import stat
 import unicodedata
 
-# What ends lines, moves the cursor, or turns the direction of writing: Cc, Cf and the separators.
+# Categories of characters that end lines, move the cursor, or turn the direction of writing.
 UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def printable(text, most=200):
-    """One line that is safe on a terminal and in a journal, of at most `most` characters."""
+    """Returns one line that is safe on a terminal and in a journal, of at most `most` characters."""
     text = str(text)
     shown = "".join("?" if unicodedata.category(c) in UNSEEN else c for c in text[:most])
     return shown + "..." if len(text) > most else shown
 
 
 def open_regular(path):
-    """A descriptor of a regular file. A named pipe or a device is an error at once: nothing is waited for."""
+    """Returns a descriptor of a regular file. For a named pipe or a device it fails at once and waits for nothing."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return handle
@@ -30,7 +30,7 @@ def open_regular(path):
 
 
 def read_text(path, most):
-    """The text of a regular file of at most `most` bytes. Raises OSError or ValueError."""
+    """Returns the text of a regular file of at most `most` bytes. Raises OSError or ValueError."""
     with os.fdopen(open_regular(path), "rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
@@ -39,7 +39,7 @@ def read_text(path, most):
 
 
 def lines_of(path, most_line):
-    """The lines of a regular file, as bytes. Raises OSError or ValueError."""
+    """Yields the lines of a regular file, as bytes. Raises OSError or ValueError."""
     with os.fdopen(open_regular(path), "rb") as file:
         while True:
             line = file.readline(most_line + 1)
@@ -60,7 +60,7 @@ def finite(text):
 
 
 def parse_json(text):
-    """What JSON says, without NaN and infinities, which browsers refuse. Raises ValueError, for any text."""
+    """Parses JSON without NaN and infinities, which browsers refuse. Raises only ValueError, for any text."""
     try:
         return json.loads(text, parse_constant=refuse, parse_float=finite)
     except RecursionError as error:
@@ -68,12 +68,12 @@ def parse_json(text):
 
 
 def check_texts(value):
-    """Raises ValueError if a text of a JSON value can be none outside of Python."""
+    """Raises ValueError if a string in a JSON value is not valid outside of Python."""
     left = [value]
     while left:
         one = left.pop()
         if isinstance(one, str):
-            one.encode()  # without half of a pair of surrogates
+            one.encode()  # fails for half of a pair of surrogates
             if "\0" in one:
                 raise ValueError("a text has the character 0")
         elif isinstance(one, list):
@@ -83,7 +83,7 @@ def check_texts(value):
 
 
 def read_json(path, most):
-    """What a regular file of at most `most` bytes says. Raises OSError or ValueError."""
+    """Parses a regular file of at most `most` bytes as JSON. Raises OSError or ValueError."""
     value = parse_json(read_text(path, most))
     check_texts(value)
     return value

@@ -2,7 +2,7 @@
 """The clip's stage: a conveyor belt under a lamp, seen by a camera that hangs over it.
 
 The belt is the plane z = 0; x runs along it to the right, y across it towards the viewer, z up. A
-unit is a pixel of the frame in its middle. What is drawn is SCALE times as large as the frame, which
+unit is a pixel in the middle of the frame. Drawings are SCALE times as large as the frame, which
 gives smooth edges. Pictures are float32 BGR.
 """
 import math
@@ -18,14 +18,14 @@ WIDTH, HEIGHT = 640, 480
 SCALE = 2
 DISTANCE, TILT = 1250, math.radians(21)  # from the belt's middle; from upright
 BELT, RAIL_OUTER, RAIL_HEIGHT = 208, 262, 30  # half widths and height, units
-LIGHT = (-0.62, -0.44)  # where the lamp is, from a thing, for every unit of height
-# How bright a face is: top; front, right, back and left.
+LIGHT = (-0.62, -0.44)  # direction to the lamp, per unit of height
+# Brightness of faces: top; front, right, back and left.
 TOP, SIDES = 1.0, (0.60, 0.46, 0.5, 0.80)
 RUBBER_LENGTH = 2000
 
 
 def seen(points):
-    """Where points (N x 3) are in the frame (N x 2 pixels)."""
+    """Returns the places of points (N x 3) in the frame (N x 2 pixels)."""
     c, s = math.cos(TILT), math.sin(TILT)
     away = np.asarray(points, np.float64) - (0, DISTANCE * s, DISTANCE * c)
     depth = away @ (0, -s, -c)
@@ -61,7 +61,7 @@ def paste(picture, texture, mask, corners, light=1.0):
 
 
 class Lying:
-    """A parcel on the belt: its middle and how it is turned."""
+    """A parcel on the belt: its middle and its rotation."""
 
     def __init__(self, parcel, x, y, degrees):
         self.parcel, self.x, self.y, self.turn = parcel, x, y, math.radians(degrees)
@@ -165,7 +165,7 @@ class Stage:
         self.behind = np.maximum(self.behind, flat[..., 0])
 
     def frame(self, things, moved):
-        """What the camera sees when the belt has moved by some units; float32 of 0..255."""
+        """Returns the camera's picture after the belt has moved by some units; float32 of 0..255."""
         picture = np.zeros((HEIGHT * SCALE, WIDTH * SCALE, 3), np.float32)
         # The part of the belt that is below the camera, cut at whole pixels of its texture.
         start = int((RUBBER_LENGTH - WIDTH * 1.2 - moved) * PER_UNIT)
@@ -182,7 +182,7 @@ class Stage:
         picture *= cv2.resize(dark, picture.shape[1::-1])[..., None]
         for thing in visible:
             thing.draw(picture, moved)
-        # The shutter is open for a fifth of a frame's time: what moves is smeared by about a pixel.
+        # The shutter is open for a fifth of a frame's time: motion smears by about a pixel.
         picture = cv2.blur(picture, (3, 1))
         hidden = self.behind[..., None]
         picture = (picture * (1 - hidden) + self.rails * hidden) * self.lamp

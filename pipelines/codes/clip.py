@@ -21,7 +21,7 @@ SPEED = 10.0  # units of the belt, a frame
 SEED = 5
 SENSOR_NOISE = 1.5  # standard deviation, levels of 255
 BITRATE = 1_600_000
-# What lies on the belt, from right to left: x and y of its middle, how it is turned (degrees).
+# The load of the belt, from right to left: x and y of its middle, and its rotation in degrees.
 LOAD = ((parcels.tote, 356, -8, 5), (parcels.parcel, 18, 2, -4), (parcels.product, -328, -12, 7),
         (parcels.fragile, -656, 10, -6), (parcels.bag, -1002, -2, 5))
 

@@ -13,7 +13,7 @@ from model import INPUT_HEIGHT, INPUT_WIDTH, MEAN, SCALE, priors
 HELD_OUT_SCENES = 1000
 EMPTY_SCENES = 500
 THRESHOLDS = (0.5, 0.6, 0.7)
-LARGE = 40  # pixels of the network's input: the width from which recall is told apart
+LARGE = 40  # pixels of the network's input: width from which recall is counted separately
 
 
 def shrink(picture):
@@ -21,18 +21,18 @@ def shrink(picture):
 
 
 def normalised(boxes, picture):
-    """Boxes in pixels of a picture as fractions of its sides."""
+    """Returns boxes in pixels of a picture as fractions of its sides."""
     height, width = picture.shape[:2]
     return (boxes / np.array([width, height] * 2)).astype(np.float32)
 
 
 def blob(picture):
-    """1 x 3 x H x W, B G R: the network's input."""
+    """Returns the network's input: 1 x 3 x H x W, B G R."""
     return ((np.float32(shrink(picture)) - MEAN) * SCALE).transpose(2, 0, 1)[None].copy()
 
 
 def by_torch(net, picture):
-    """Detection rows of a picture."""
+    """Returns the detection rows of a picture."""
     with torch.no_grad():
         loc, conf = net(torch.from_numpy(blob(picture)))
     return ssd.detections(loc[0].numpy(), conf[0].softmax(1).numpy(), priors())
@@ -47,7 +47,7 @@ def _scene(stream_and_index):
 
 
 def test_scenes():
-    """The held-out scenes, their truth (normalised boxes, kinds), and pictures with no code."""
+    """Returns the held-out scenes, their truth (normalised boxes, kinds), and pictures with no code."""
     with multiprocessing.Pool(2) as pool:
         held_out = pool.map(_scene, [(scenes.HELD_OUT, i) for i in range(HELD_OUT_SCENES)], 25)
         empty = pool.map(_scene, [(scenes.EMPTY, i) for i in range(EMPTY_SCENES)], 25)
@@ -56,7 +56,7 @@ def test_scenes():
 
 
 def figures(log, name, found, truth, found_in_empty):
-    """Logs what is said of a detector: rows per held-out scene and per scene with no code."""
+    """Logs a detector's figures: rows per held-out scene and per scene with no code."""
     mean, each = ssd.mean_average_precision(found, truth)
     log("%-8s mAP@0.5 %.4f  (%s)" % (name, mean, ", ".join(
         "%s %.4f" % pair for pair in zip(scenes.LABELS[1:], each))))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a network through `dvinfer` on what the usual held-out scenes leave out.
+"""Measures a network through `dvinfer` on pictures that the usual held-out scenes leave out.
 
     evaluate_more.py NETWORK.dvn [--device soft]
 
-Portrait frames, codes that fill the frame, and videotestsrc's patterns, in which nothing is to be found.
+Portrait frames, codes that fill the frame, and videotestsrc's patterns, in which nothing may be found.
 """
 import argparse
 import multiprocessing
@@ -40,7 +40,7 @@ def report_scenes(log, name, found, truth):
 
 
 def report_patterns(log, find):
-    """find(pictures of one size) gives rows for each. Logs in how many frames of a pattern something is seen."""
+    """Logs how many frames of a pattern have finds. find(pictures of one size) returns rows for each."""
     for width, height in test_cards.MEASURED:
         found = [find(test_cards.generated(pattern, width, height, FRAMES)) for pattern in range(test_cards.PATTERNS)]
         for threshold in THRESHOLDS[:2]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is printed: codes with their quiet zones, labels of several, and things that are no code.
+"""Prints: codes with their quiet zones, labels with several codes, and things that are no codes.
 
 A print is a BGR picture, drawn large and sharp, with the regions of its codes (class id, x0, y0,
 x1, y1 in its pixels, quiet zones left out). scenes.py scales, bends, tilts and lights it.
@@ -15,7 +15,7 @@ QR, BARCODE, MARKER = 1, 2, 3
 
 Print = namedtuple("Print", "picture regions")
 
-MATRIX_SIDE = 220  # pixels, about, of a drawn QR code or marker
+MATRIX_SIDE = 220  # side of a drawn QR code or marker, about, in pixels
 QUIET_MODULES = {QR: (2, 6), BARCODE: (7, 14), MARKER: (1, 3)}
 FONTS = (cv2.FONT_HERSHEY_SIMPLEX, cv2.FONT_HERSHEY_PLAIN, cv2.FONT_HERSHEY_DUPLEX,
          cv2.FONT_HERSHEY_COMPLEX, cv2.FONT_HERSHEY_TRIPLEX)

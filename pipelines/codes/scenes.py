@@ -2,7 +2,7 @@
 """Scenes of a parcel line or a stock room with codes in them: all from a seed, no files.
 
 `scene(stream, index)` is a pure function of its arguments. Streams never share a random state, so
-that what is trained on, what is held out and what the clip shows cannot overlap.
+training, held-out and clip scenes cannot overlap.
 Pictures are uint8 BGR of several sizes; boxes are float pixels x0, y0, x1, y1 with pixel edges at
 integers; class ids count from 1, 0 being the background. Sizes of codes are chosen in pixels of the
 network's input, to which a picture is stretched.
@@ -35,7 +35,7 @@ TRIES = 8  # to find a place for a print
 
 
 class Pose:
-    """Where a print goes: bent on a cylinder, tilted, turned, seen through a lens."""
+    """The pose of a print: bent on a cylinder, tilted, turned, seen through a lens."""
 
     def __init__(self, rng, centre):
         self.centre = np.asarray(centre, np.float64)
@@ -158,7 +158,7 @@ def _inside(box, frame):
 
 
 def _acceptable(placed, others, frame, limits):
-    """Codes of a fair size, in the frame, and prints that do not cover one another's codes."""
+    """Whether codes are large enough and in the frame, and no print covers another one's codes."""
     stretch = np.array([INPUT_WIDTH / frame[0], INPUT_HEIGHT / frame[1]])
     for kind, box in zip(placed.kinds, placed.boxes):
         sides = (box[2:] - box[:2]) * stretch
@@ -232,7 +232,7 @@ def _motion(rng, picture):
 
 
 def camera(rng, picture):
-    """What light, a lens, a sensor and a file format do to a picture. Returns uint8."""
+    """Adds the effects of light, lens, sensor and file format to a picture. Returns uint8."""
     picture = _light(rng, picture)
     blur = rng.random()
     per_input = picture.shape[1] / INPUT_WIDTH
@@ -255,7 +255,7 @@ def camera(rng, picture):
 
 
 def put_distractors(rng, picture, count):
-    """Things that are no code, on a picture."""
+    """Adds things that are no code to a picture."""
     frame = picture.shape[1::-1]
     for _ in range(count):
         item = prints.distractor(rng)

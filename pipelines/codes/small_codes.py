@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many small codes the network finds on 4K frames: in the whole frame, and in tiles of it.
+"""Measures how many small codes the network finds on 4K frames: in the whole frame, and in tiles of it.
 
     small_codes.py NETWORK.dvn [--frames N] [--tiles 16x12] [--overlap 0.15] [--picture OUT.png]
 
@@ -19,7 +19,7 @@ import scenes
 
 WIDTH, HEIGHT = 3840, 2160
 SIDES = {prints.QR: (20, 40), prints.BARCODE: (36, 40), prints.MARKER: (20, 40)}
-CODES, DISTRACTORS = 40, 20  # of a frame
+CODES, DISTRACTORS = 40, 20  # per frame
 IOU = 0.5  # PASCAL VOC's rule
 STREAM = 7  # of random states; scenes.py has the others
 
@@ -55,7 +55,7 @@ def scene(index):
             candidate.draw(rng, picture)
             placed.append(candidate)
             kinds.append(kind)
-    # A lens of such a camera blurs by pixels of its own, not by those of a network's input.
+    # A lens blurs by pixels of its own camera, not by those of a network's input.
     picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.3, 0.7))
     picture = picture + rng.uniform(1, 6) * rng.standard_normal(picture.shape, np.float32)
     picture = np.clip(np.round(picture), 0, 255).astype(np.uint8)
@@ -82,7 +82,7 @@ def share(a, b):
 
 
 def matches(rows, boxes, kinds):
-    """Which codes were found, and how many finds are of none."""
+    """Returns which codes were found, and how many finds match no code."""
     hit, false = np.zeros(len(boxes), bool), 0
     for row in rows[np.argsort(-rows[:, 1])]:
         shares = [share(row[2:], box) if kind == row[0] else 0 for box, kind in zip(boxes, kinds)]

@@ -13,7 +13,7 @@ import numpy as np
 DARK, LIGHT = 0, 255
 
 # EAN-13: the seven modules of a digit in number set A; C is its complement, B is C backwards. The
-# first digit is told by which of the left six digits are of set B.
+# choice of A or B for the left six digits encodes the first digit.
 EAN_A = ("0001101", "0011001", "0010011", "0111101", "0100011",
          "0110001", "0101111", "0111011", "0110111", "0001011")
 EAN_SETS = ("AAAAAA", "AABABB", "AABBAB", "AABBBA", "ABAABB",

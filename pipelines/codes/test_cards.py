@@ -10,7 +10,8 @@ import cv2
 import numpy as np
 
 PATTERNS = 26  # of videotestsrc
-# Every size is another picture of a pattern; those that are measured (MEASURED) are not learnt.
+# Each size gives another picture of a pattern; the sizes for measurements (MEASURED) are not in the
+# training.
 LEARNT = ((352, 288), (800, 600), (960, 540), (1920, 1080), (256, 192), (480, 640), (540, 960), (384, 512))
 MEASURED = ((320, 240), (640, 480), (1280, 720), (720, 1280))
 
@@ -22,7 +23,7 @@ def _flat(rng, width, height):
 
 
 def _noise(rng, width, height):
-    """Snow. Its grain stays finer than a code's modules, which coarse grain could not be told from."""
+    """Snow. Its grain stays finer than a code's modules, from which coarse grain could not be told."""
     grain = float(rng.choice((1, 1, 1, 1.5, 2, 3))) * max(1, width / 640)
     shape = (max(2, int(height / grain)), max(2, int(width / grain)))
     deep = rng.random() < 0.25

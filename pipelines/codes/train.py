@@ -31,28 +31,29 @@ PEAK_RATE = 4e-3
 WARM_UP = 200  # steps
 WEIGHT_DECAY = 5e-4
 NEGATIVES_PER_POSITIVE = 3
-MIN_NEGATIVES = 12  # of a picture, also where nothing is
+MIN_NEGATIVES = 12  # per picture, even without codes
 
-# The second part: scenes with no code in which the network sees one, among scenes with codes.
-EMPTY_SCENES = 7000  # looked through
-HARD_CONFIDENCE = 0.2  # what makes one hard
+# The second part: scenes without codes in which the network sees one, among scenes with codes.
+EMPTY_SCENES = 7000  # scenes to look through
+HARD_CONFIDENCE = 0.2  # confidence of a find that makes a scene hard
 HARD_COPIES = 2
-REFINE_SCENES = 4000  # of the first part's
+REFINE_SCENES = 4000  # scenes of the first part
 REFINE_EPOCHS = 6
 REFINE_RATE = 4e-4
 
 # The third part: portrait frames, large codes and test cards, among scenes of the first two.
 MORE_SCENES = ((more_scenes.TRAIN_PORTRAIT, 1100), (more_scenes.TRAIN_LARGE, 900), (more_scenes.TRAIN_CARDS, 800))
-GENERATED_FRAMES = 2  # of each of videotestsrc's patterns in each size that is learnt
-WIDEN_SCENES = 1200  # of the first part's
-WIDEN_EMPTY_SCENES = 1200  # of the second part's, looked through
+GENERATED_FRAMES = 2  # of each of videotestsrc's patterns in each size of the training
+WIDEN_SCENES = 1200  # scenes of the first part
+WIDEN_EMPTY_SCENES = 1200  # scenes of the second part to look through
 WIDEN_EPOCHS = 8
 WIDEN_RATE = 4e-4
 
-# The fourth part: as the second, since the third lets the network see more codes, also where there are none.
-AGAIN_EMPTY_SCENES = 2800  # of the second part's, looked through
+# The fourth part: like the second, because the third makes the network see more codes, even where
+# there are none.
+AGAIN_EMPTY_SCENES = 2800  # scenes of the second part to look through
 AGAIN_PANELS = 700  # scenes with large words on dark fields
-AGAIN_EVERY = 2  # every so many of the third part's scenes
+AGAIN_EVERY = 2  # one in this number of the third part's scenes
 AGAIN_EPOCHS = 3
 AGAIN_RATE = 3e-4
 
@@ -80,7 +81,7 @@ def generated_cards(size):
 
 
 def hard_scenes(net, data):
-    """Those of some scenes with no code in which the network finds one."""
+    """Returns those of some scenes with no code in which the network finds one."""
     hard = []
     for start in range(0, len(data), BATCH):
         part = data[start:start + BATCH]
@@ -93,7 +94,7 @@ def hard_scenes(net, data):
 
 
 def augment(rng, picture, boxes):
-    """Mirrors, shifts and swaps channels: all leave every code what it is."""
+    """Mirrors, shifts and swaps channels, none of which changes a code's class."""
     if rng.random() < 0.5:
         picture, boxes = picture[:, ::-1], np.abs(boxes[:, (2, 1, 0, 3)] - (1, 0, 1, 0))
     if rng.random() < 0.5:

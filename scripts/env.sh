@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Source this with the build folder as argument: runs the build as if it were installed.
+# Source this with the build folder as argument to use the build without installing it.
 dvnn_build=$(cd "${1:-build}" && pwd)
 export GST_PLUGIN_PATH="$dvnn_build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 export GST_REGISTRY="$dvnn_build/registry.bin"

@@ -77,7 +77,7 @@ const GstMetaInfo* gst_dv_camera_meta_get_info(void) {
  * @yy: see #GstDvCameraMeta
  * @y0: see #GstDvCameraMeta
  *
- * Says how the camera has moved since the frame before; a motion that the frame has is replaced.
+ * Sets the camera's motion since the last frame; replaces the buffer's former meta.
  *
  * Returns: (transfer none): the meta
  */
@@ -98,7 +98,7 @@ GstDvCameraMeta* gst_buffer_add_dv_camera_meta(GstBuffer* buffer, gdouble xx, gd
  * gst_buffer_get_dv_camera_meta:
  * @buffer: a buffer
  *
- * Returns: (transfer none) (nullable): how the camera has moved, where somebody knows
+ * Returns: (transfer none) (nullable): the camera's motion, if known
  */
 GstDvCameraMeta* gst_buffer_get_dv_camera_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
@@ -117,7 +117,7 @@ GstDvCameraMeta* gst_buffer_get_dv_camera_meta(GstBuffer* buffer) {
  * @yy: see #GstDvCameraMeta
  * @y0: see #GstDvCameraMeta
  *
- * Says how the camera has moved since the epoch's first frame.
+ * Sets the camera's motion since the epoch's first frame.
  */
 void gst_dv_camera_meta_set_since(GstDvCameraMeta* meta, guint64 epoch, gdouble xx, gdouble xy,
                                   gdouble x0, gdouble yx, gdouble yy, gdouble y0) {

@@ -21,7 +21,7 @@ G_DEFINE_BOXED_TYPE(GstDvNetworkInfo, gst_dv_network_info, gst_dv_network_info_r
  * @decoder_params: its parameters as JSON
  * @labels: (array zero-terminated=1) (nullable): labels by class id
  *
- * Describes a network. Strings are copied; bytes that are no UTF-8 are replaced.
+ * Describes a network. Strings are copied; invalid UTF-8 is replaced.
  *
  * Returns: (transfer full): a description with one reference
  */

@@ -44,7 +44,7 @@ void gst_dv_pass_free(GstDvPass* pass) {
 /**
  * gst_dv_object_new_id:
  *
- * Objects that are added to a meta have an id; this is for those who need one before.
+ * Returns an id for an object that is not yet in a meta; objects that are added to one get an id.
  *
  * Returns: an id that no other object in this process has
  */
@@ -55,9 +55,9 @@ guint64 gst_dv_object_new_id(void) {
 
 /**
  * gst_dv_object_new:
- * @kind: what the object tells
+ * @kind: kind of the object
  * @class_id: index into the network's labels
- * @label: (nullable): what it is
+ * @label: (nullable): name of its class
  * @confidence: 0..1
  *
  * Returns: (transfer full): an object without an id and without a place, for
@@ -113,7 +113,7 @@ void gst_dv_object_free(GstDvObject* object) {
 /**
  * gst_dv_object_set_label:
  * @object: an object
- * @label: (nullable): what it is; bytes that are no UTF-8 are replaced
+ * @label: (nullable): name of its class; invalid UTF-8 is replaced
  */
 void gst_dv_object_set_label(GstDvObject* object, const gchar* label) {
   g_return_if_fail(object != nullptr);
@@ -129,8 +129,8 @@ void gst_dv_object_set_label(GstDvObject* object, const gchar* label) {
  * @x1: the opposite edge
  * @y1: the opposite edge
  *
- * Places the object. Edges are put in order. Where one of them is not a finite number, the object
- * has no place: all four become 0.
+ * Places the object. Edges are put in order. If one of them is not finite, the object has no place:
+ * all four become 0.
  */
 void gst_dv_object_set_box(GstDvObject* object, gdouble x0, gdouble y0, gdouble x1, gdouble y1) {
   g_return_if_fail(object != nullptr);
@@ -149,7 +149,7 @@ void gst_dv_object_set_box(GstDvObject* object, gdouble x0, gdouble y0, gdouble 
  * gst_dv_object_has_box:
  * @object: an object
  *
- * Returns: %TRUE if it is known where in the frame the object is
+ * Returns: %TRUE if the object's place in the frame is known
  */
 gboolean gst_dv_object_has_box(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, FALSE);
@@ -160,8 +160,7 @@ gboolean gst_dv_object_has_box(const GstDvObject* object) {
  * gst_dv_object_forget_places:
  * @object: an object
  *
- * Takes the box, the points, the outline and the mask off an object, because it is not known any
- * more where they are.
+ * Removes box, points, outline and mask from an object, because its place is not known any more.
  */
 void gst_dv_object_forget_places(GstDvObject* object) {
   g_return_if_fail(object != nullptr);

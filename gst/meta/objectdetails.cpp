@@ -151,7 +151,7 @@ void forget_detail_places(GstDvObject* object) {
  * gst_dv_object_get_n_points:
  * @object: an object
  *
- * Returns: the number of key points; gst_dv_object_get_skeleton() says what they are
+ * Returns: the number of key points; gst_dv_object_get_skeleton() names their set
  */
 guint gst_dv_object_get_n_points(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, 0);
@@ -164,7 +164,7 @@ guint gst_dv_object_get_n_points(const GstDvObject* object) {
  * @index: a number below gst_dv_object_get_n_points()
  * @x: (out) (optional): in pixels of the frame
  * @y: (out) (optional): in pixels of the frame
- * @confidence: (out) (optional): 0..1; 0 where the network did not see the point
+ * @confidence: (out) (optional): 0..1; 0 if the network did not see the point
  *
  * Returns: %FALSE if there is no such point
  */
@@ -186,7 +186,7 @@ gboolean gst_dv_object_get_point(const GstDvObject* object, guint index, gdouble
  * @y: in pixels of the frame
  * @confidence: 0..1
  *
- * Appends a key point. One whose place is not a finite number gets the confidence 0.
+ * Appends a key point. Without finite coordinates it gets the confidence 0.
  */
 void gst_dv_object_add_point(GstDvObject* object, gdouble x, gdouble y, gfloat confidence) {
   g_return_if_fail(object != nullptr);
@@ -197,8 +197,7 @@ void gst_dv_object_add_point(GstDvObject* object, gdouble x, gdouble y, gfloat c
  * gst_dv_object_get_skeleton:
  * @object: an object
  *
- * Returns: (nullable) (transfer none): the name of the set that the points are of, such as
- * `coco-17`
+ * Returns: (nullable) (transfer none): name of the points' set, such as `coco-17`
  */
 const gchar* gst_dv_object_get_skeleton(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -208,7 +207,7 @@ const gchar* gst_dv_object_get_skeleton(const GstDvObject* object) {
 /**
  * gst_dv_object_set_skeleton:
  * @object: an object
- * @skeleton: (nullable): the name of the set that the points are of
+ * @skeleton: (nullable): name of the points' set
  */
 void gst_dv_object_set_skeleton(GstDvObject* object, const gchar* skeleton) {
   g_return_if_fail(object != nullptr);
@@ -222,8 +221,8 @@ void gst_dv_object_set_skeleton(GstDvObject* object, const gchar* skeleton) {
  * gst_dv_object_get_n_corners:
  * @object: an object
  *
- * Returns: the number of corners of the object's outline, an oriented box or a polygon; 0 where the
- * box is all that is known
+ * Returns: the number of corners of the object's outline, an oriented box or a polygon; 0 if it has
+ * only a box
  */
 guint gst_dv_object_get_n_corners(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, 0);
@@ -255,7 +254,7 @@ gboolean gst_dv_object_get_corner(const GstDvObject* object, guint index, gdoubl
  * @x: in pixels of the frame
  * @y: in pixels of the frame
  *
- * Appends a corner to the outline. One that is not of finite numbers is left out.
+ * Appends a corner to the outline. A corner without finite coordinates is left out.
  */
 void gst_dv_object_add_corner(GstDvObject* object, gdouble x, gdouble y) {
   g_return_if_fail(object != nullptr);
@@ -265,14 +264,14 @@ void gst_dv_object_add_corner(GstDvObject* object, gdouble x, gdouble y) {
 /**
  * gst_dv_object_get_mask:
  * @object: an object
- * @x0: (out) (optional): left edge of what the mask covers, in pixels of the frame
+ * @x0: (out) (optional): left edge of the mask's rectangle, in pixels of the frame
  * @y0: (out) (optional): upper edge
  * @x1: (out) (optional): right edge
  * @y1: (out) (optional): lower edge
  * @width: (out) (optional): cells in a row
  * @height: (out) (optional): rows
  *
- * Tells where the object's mask is. It may reach beyond the frame.
+ * Reads the rectangle of the object's mask, which may reach beyond the frame.
  *
  * Returns: %FALSE if the object has no mask
  */
@@ -295,8 +294,8 @@ gboolean gst_dv_object_get_mask(const GstDvObject* object, gdouble* x0, gdouble*
  * gst_dv_object_get_mask_cells:
  * @object: an object
  *
- * A byte per cell, rows from the top. Of a detection: how surely the cell belongs to the object,
- * 255 is surest, 128 the edge. Of a segmentation: the index of the cell's class.
+ * A byte per cell, rows from the top. Detections: how surely the cell belongs to the object, 255 is
+ * surest, 128 the edge. Segmentations: the index of the cell's class.
  *
  * Returns: (nullable) (transfer none): the cells of the object's mask
  */
@@ -308,7 +307,7 @@ GBytes* gst_dv_object_get_mask_cells(const GstDvObject* object) {
 /**
  * gst_dv_object_set_mask:
  * @object: an object
- * @x0: left edge of what the mask covers, in pixels of the frame
+ * @x0: left edge of the mask's rectangle, in pixels of the frame
  * @y0: upper edge
  * @x1: right edge
  * @y1: lower edge
@@ -317,8 +316,8 @@ GBytes* gst_dv_object_get_mask_cells(const GstDvObject* object) {
  * @cells: (nullable): `width` * `height` bytes, see gst_dv_object_get_mask_cells(); %NULL removes
  *   the mask
  *
- * Returns: %FALSE, and the object has no mask, if the place is empty or not of finite numbers, or
- * if the bytes are not as many as the cells
+ * Returns: %FALSE, and the object has no mask, if the rectangle is empty or not finite, or if the
+ * number of bytes is not that of the cells
  */
 gboolean gst_dv_object_set_mask(GstDvObject* object, gdouble x0, gdouble y0, gdouble x1, gdouble y1,
                                 guint width, guint height, GBytes* cells) {

@@ -8,7 +8,7 @@ using namespace dvnn::gst;
  * gst_dv_object_get_text:
  * @object: an object
  *
- * Returns: (nullable) (transfer none): what is written there
+ * Returns: (nullable) (transfer none): the text on the object
  */
 const gchar* gst_dv_object_get_text(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -18,7 +18,7 @@ const gchar* gst_dv_object_get_text(const GstDvObject* object) {
 /**
  * gst_dv_object_set_text:
  * @object: an object
- * @text: (nullable): what is written there; bytes that are no UTF-8 are replaced
+ * @text: (nullable): the text on the object; invalid UTF-8 is replaced
  */
 void gst_dv_object_set_text(GstDvObject* object, const gchar* text) {
   g_return_if_fail(object != nullptr);
@@ -56,10 +56,10 @@ void gst_dv_object_set_text_format(GstDvObject* object, const gchar* format) {
 /**
  * gst_dv_object_get_embedding:
  * @object: an object
- * @length: (out): how many numbers there are
+ * @length: (out): number of values
  *
- * Returns: (nullable) (transfer none) (array length=length): numbers that are alike for things that
- * are alike, in the network's own terms
+ * Returns: (nullable) (transfer none) (array length=length): values that are similar for similar
+ * things; only embeddings of one network can be compared
  */
 const gfloat* gst_dv_object_get_embedding(const GstDvObject* object, gsize* length) {
   g_return_val_if_fail(object != nullptr && length != nullptr, nullptr);
@@ -71,8 +71,8 @@ const gfloat* gst_dv_object_get_embedding(const GstDvObject* object, gsize* leng
 /**
  * gst_dv_object_set_embedding:
  * @object: an object
- * @values: (nullable) (array length=length): the numbers, which are copied
- * @length: how many there are
+ * @values: (nullable) (array length=length): the values, which are copied
+ * @length: number of values
  */
 void gst_dv_object_set_embedding(GstDvObject* object, const gfloat* values, gsize length) {
   g_return_if_fail(object != nullptr && length <= G_MAXINT);
@@ -90,7 +90,7 @@ void gst_dv_object_set_embedding(GstDvObject* object, const gfloat* values, gsiz
  * gst_dv_object_get_n_numbers:
  * @object: an object
  *
- * Returns: how many numbers are known of the object, such as its age
+ * Returns: the number of estimates about the object, such as its age
  */
 guint gst_dv_object_get_n_numbers(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, 0);
@@ -103,7 +103,7 @@ guint gst_dv_object_get_n_numbers(const GstDvObject* object) {
  * @index: a number below gst_dv_object_get_n_numbers()
  * @value: (out) (optional): the number
  *
- * Returns: (nullable) (transfer none): what the number is, or %NULL if there is no such number
+ * Returns: (nullable) (transfer none): name of the number, or %NULL if there is no such number
  */
 const gchar* gst_dv_object_get_number(const GstDvObject* object, guint index, gdouble* value) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -118,7 +118,7 @@ const gchar* gst_dv_object_get_number(const GstDvObject* object, guint index, gd
 /**
  * gst_dv_object_find_number:
  * @object: an object
- * @name: what the number is
+ * @name: name of the number
  * @value: (out) (optional): the number
  *
  * Returns: %FALSE if no number has this name
@@ -135,7 +135,7 @@ gboolean gst_dv_object_find_number(const GstDvObject* object, const gchar* name,
 /**
  * gst_dv_object_add_number:
  * @object: an object
- * @name: what the number is
+ * @name: name of the number
  * @value: the number
  */
 void gst_dv_object_add_number(GstDvObject* object, const gchar* name, gdouble value) {

@@ -171,7 +171,7 @@ const GstMetaInfo* gst_dv_objects_meta_get_info(void) {
  * gst_buffer_add_dv_objects_meta:
  * @buffer: a writable buffer
  *
- * Returns: (transfer none): the buffer's meta, which is new and empty where there was none
+ * Returns: (transfer none): the buffer's meta, which is created empty if there is none
  */
 GstDvObjectsMeta* gst_buffer_add_dv_objects_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
@@ -199,7 +199,7 @@ GstDvObjectsMeta* gst_buffer_get_dv_objects_meta(GstBuffer* buffer) {
  * @network: name of a network
  * @state: what it did with the frame
  *
- * A network that has run was shown one region; whoever knows better says so in the pass.
+ * A network that has run counts as shown one region; change the pass if that is wrong.
  *
  * Returns: the index of the new pass
  */
@@ -257,9 +257,9 @@ gint gst_dv_objects_meta_find_pass(const GstDvObjectsMeta* meta, const gchar* ne
 /**
  * gst_dv_objects_meta_add_object:
  * @meta: the meta of a writable buffer
- * @kind: what the object tells
+ * @kind: kind of the object
  * @class_id: index into the network's labels
- * @label: (nullable): what it is
+ * @label: (nullable): name of its class
  * @confidence: 0..1
  *
  * Adds an object with an id of its own and without a place; see gst_dv_object_set_box(). Other
@@ -281,8 +281,8 @@ GstDvObject* gst_dv_objects_meta_add_object(GstDvObjectsMeta* meta, GstDvObjectK
  * @meta: the meta of a writable buffer
  * @object: an object
  *
- * Adds a copy of an object, under a new id where it has none, or in place of the object that has
- * its id. Languages that are given copies of objects write them back by this.
+ * Adds a copy of an object: in place of the object with the same id, or under a new id if it has
+ * none. For languages that get copies of objects.
  *
  * Returns: the object's id
  */

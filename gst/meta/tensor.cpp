@@ -10,9 +10,9 @@ G_DEFINE_BOXED_TYPE(GstDvTensor, gst_dv_tensor, gst_dv_tensor_copy, gst_dv_tenso
  * gst_dv_tensor_new:
  * @name: name of the tensor
  * @data_type: type of the elements
- * @layout: where an element lies
+ * @layout: order of the elements in memory
  * @dims: (array length=num_dims): dimensions, outermost first
- * @num_dims: how many there are, at most %GST_DV_TENSOR_MAX_DIMS
+ * @num_dims: number of dimensions, at most %GST_DV_TENSOR_MAX_DIMS
  * @data: (transfer none): the memory
  *
  * Returns: (transfer full) (nullable): a tensor that keeps a reference to @data
@@ -61,7 +61,7 @@ void gst_dv_tensor_free(GstDvTensor* tensor) {
  * gst_dv_tensor_get_name:
  * @tensor: a tensor
  *
- * Returns: (transfer none) (nullable): its name, the one that the network has for this output
+ * Returns: (transfer none) (nullable): its name, that of the network's output
  */
 const gchar* gst_dv_tensor_get_name(const GstDvTensor* tensor) {
   g_return_val_if_fail(tensor != nullptr, nullptr);
@@ -71,7 +71,7 @@ const gchar* gst_dv_tensor_get_name(const GstDvTensor* tensor) {
 /**
  * gst_dv_tensor_get_dims:
  * @tensor: a tensor
- * @num_dims: (out): how many dimensions it has
+ * @num_dims: (out): number of dimensions
  *
  * Returns: (transfer none) (array length=num_dims): the dimensions, outermost first; an image's are
  * n, c, h, w whatever the layout
@@ -103,10 +103,10 @@ void release(gpointer data) {
  * gst_dv_tensor_get_bytes:
  * @tensor: a tensor
  *
- * The tensor's memory itself, not a copy, as @layout and @data_type have it. It stays as long as
- * these bytes do; where it is a device's, the device has it back only then.
+ * Maps the tensor's memory, in the order of @layout and @data_type; nothing is copied. The memory
+ * stays mapped as long as the bytes live, and a device gets it back only then.
  *
- * Returns: (transfer full) (nullable): the bytes, or %NULL where the memory cannot be mapped
+ * Returns: (transfer full) (nullable): the bytes, or %NULL if the memory cannot be mapped
  */
 GBytes* gst_dv_tensor_get_bytes(const GstDvTensor* tensor) {
   g_return_val_if_fail(tensor != nullptr && GST_IS_BUFFER(tensor->data), nullptr);

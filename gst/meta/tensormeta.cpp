@@ -88,7 +88,7 @@ const GstMetaInfo* gst_dv_tensor_meta_get_info(void) {
 /**
  * gst_buffer_add_dv_tensor_meta:
  * @buffer: a writable buffer
- * @num_tensors: how many outputs there are
+ * @num_tensors: number of outputs
  *
  * Adds a meta for the outputs of one more network, or of one more region of the frame.
  *

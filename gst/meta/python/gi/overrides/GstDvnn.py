@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What GstDvnn is in Python beyond introspection: tensors as NumPy arrays."""
+"""Additions to GstDvnn in Python: tensors as NumPy arrays."""
 import ctypes
 
 from ..module import get_introspection_module
@@ -14,9 +14,9 @@ _CHUNK = 8  # channels that lie together in the device's layouts
 
 class Tensor(GstDvnn.Tensor):
     def flat(self):
-        """The elements in the order of the memory: a read-only NumPy array that looks at the tensor's
-        memory itself, and keeps it."""
-        import numpy  # applications that read objects alone do without
+        """Returns the elements in the order of the memory: a read-only NumPy array, which is a view of the
+        tensor's memory and keeps it alive."""
+        import numpy  # applications that only read objects do not need it
 
         types = {
             GstDvnn.TensorDataType.FLOAT16: numpy.dtype("=f2"),
@@ -28,17 +28,17 @@ class Tensor(GstDvnn.Tensor):
         if data is None:
             raise BufferError("tensor '%s' cannot be mapped" % self.get_name())
         size = data.get_size()
-        # GLib.Bytes copies where Python asks it for its data. Its address can be had.
+        # GLib.Bytes copies its data for Python, but gives their address.
         memory = (ctypes.c_uint8 * size).from_address(data.get_region(1, 0, size)) if size else b""
         if size:
-            memory.owner = data  # the array keeps `memory`, and that the bytes
+            memory.owner = data  # the array keeps `memory` alive, which keeps the bytes
         array = numpy.frombuffer(memory, dtype=types[self.data_type])
         array.flags.writeable = False
         return array
 
     def numpy(self):
-        """The tensor as a read-only NumPy array of its dimensions, an image's being n, c, h, w. It looks
-        at the tensor's memory itself, except where channels lie in several chunks of 8: that is copied."""
+        """Returns the tensor as a read-only NumPy array of its dimensions, for an image n, c, h, w. It is a
+        view of the tensor's memory, or a copy if channels lie in several chunks of 8."""
         import numpy
 
         dims, flat, layouts = tuple(self.get_dims()), self.flat(), GstDvnn.TensorLayout

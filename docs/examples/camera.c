@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prints what a camera sees: time, label, confidence and box of each object.
+ * Prints time, label, confidence and box of each object that a camera sees.
  *
  *   cc camera.c -o camera $(pkg-config --cflags --libs gst-dvnn-1.0)
  *   camera [SOURCE [FILE.dvn]]
@@ -11,13 +11,13 @@
 #include <gst/dvnn/gstdvobjectsmeta.h>
 #include <gst/gst.h>
 
-/* What main() waits for. */
+/* The state that main() waits on. */
 typedef struct {
   GMainLoop* loop;
   int status;
 } Ending;
 
-/* Sees each frame that leaves dvdecode, in the thread that brings it: it must not take long. */
+/* Called for each frame that leaves dvdecode, in the streaming thread: it must not take long. */
 static GstPadProbeReturn print_objects(GstPad* pad, GstPadProbeInfo* info, gpointer data) {
   GstBuffer* frame = GST_PAD_PROBE_INFO_BUFFER(info);
   GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
@@ -33,7 +33,7 @@ static GstPadProbeReturn print_objects(GstPad* pad, GstPadProbeInfo* info, gpoin
   return GST_PAD_PROBE_OK;
 }
 
-/* What elements and the pipeline have to say. */
+/* Handles the messages of elements and of the pipeline. */
 static gboolean take_message(GstBus* bus, GstMessage* message, gpointer data) {
   Ending* ending = data;
   GError* error = NULL;
@@ -43,7 +43,7 @@ static gboolean take_message(GstBus* bus, GstMessage* message, gpointer data) {
   switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_ERROR:
       gst_message_parse_error(message, &error, &details);
-      /* The first is the cause, others follow from it. */
+      /* The first error is the cause; others follow from it. */
       if (ending->status == 0)
         g_printerr("error: %s\n%s\n", error->message, details ? details : "");
       ending->status = 1;
@@ -69,7 +69,7 @@ static gboolean stop(gpointer data) {
   return G_SOURCE_CONTINUE;
 }
 
-/* The pipeline, or NULL with a message. */
+/* Returns the pipeline, or NULL with a message. */
 static GstElement* build(const char* source, const char* network) {
   const gboolean is_camera = g_str_has_prefix(source, "/dev/");
   const gboolean is_test = g_str_equal(source, "test");
@@ -92,7 +92,7 @@ static GstElement* build(const char* source, const char* network) {
     gst_clear_object(&pipeline);
     return NULL;
   }
-  /* Names go in as properties: in the description, spaces would have to be escaped. */
+  /* Names are set as properties, because spaces would have to be escaped in the description. */
   if (!is_test) {
     element = gst_bin_get_by_name(GST_BIN(pipeline), "source");
     g_object_set(element, is_camera ? "device" : "location", source, NULL);
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   bus = gst_element_get_bus(pipeline);
   gst_bus_add_watch(bus, take_message, &ending);
   g_unix_signal_add(SIGINT, stop, &ending);
-  /* Where this fails, the bus has said why; who does not look waits for ever. */
+  /* If this fails, the bus has the reason. A program that ignores the result waits for ever. */
   if (gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) {
     while (g_main_context_iteration(NULL, FALSE)) continue;
     ending.status = 1;

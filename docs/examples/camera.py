@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what a camera sees: time, label, confidence and box of each object.
+"""Prints time, label, confidence and box of each object that a camera sees.
 
     camera.py [--network FILE.dvn] [SOURCE]
 
@@ -17,7 +17,7 @@ from gi.repository import GLib, Gst, GstDvnn  # noqa: E402
 
 
 def build(source, network):
-    """The pipeline, and the appsink at its end."""
+    """Returns the pipeline, and the appsink at its end."""
     if source == "test":
         head = "videotestsrc num-buffers=100"
     elif source.startswith("/dev/"):
@@ -27,7 +27,7 @@ def build(source, network):
     # A camera goes on while the network works; sync=false takes frames of a file as fast as they come.
     pipeline = Gst.parse_launch(head + " ! videoconvert ! dvconvert ! dvinfer name=infer ! dvdecode !"
                                 " appsink name=out sync=false max-buffers=2")
-    # Names go in as properties: in the description, spaces would have to be escaped.
+    # Names are set as properties, because spaces would have to be escaped in the description.
     if source.startswith("/dev/"):
         pipeline.get_by_name("source").set_property("device", source)
     elif source != "test":
@@ -46,7 +46,7 @@ def print_objects(frame):
 
 
 def check_bus(bus, wait=0):
-    """Prints what elements complain of; False after an error."""
+    """Prints the elements' warnings and errors; returns False after an error."""
     wanted = Gst.MessageType.ERROR | Gst.MessageType.WARNING
     message = bus.timed_pop_filtered(wait, wanted)
     while message:
@@ -61,9 +61,9 @@ def check_bus(bus, wait=0):
 
 
 def play(pipeline, out):
-    """Plays to the end; the exit status."""
+    """Plays to the end; returns the exit status."""
     bus = pipeline.get_bus()
-    # Who does not look at this waits for ever for frames that never come.
+    # A program that ignores this result waits for ever for frames that never come.
     if pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
         check_bus(bus, Gst.SECOND)
         return 1

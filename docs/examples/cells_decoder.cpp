@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library with a decoder of one's own, as docs/decoders.md has it:
+// A library with a user's own decoder (docs/decoders.md):
 //
 //     c++ -shared -fPIC cells_decoder.cpp $(pkg-config --cflags dmp-network) -o libcells.so
 //     dvnet convert net.onnx --decoder cells --decoder-library ./libcells.so -o net.dvn
 //     gst-launch-1.0 … ! dvinfer network=net.dvn ! dvdecode decoder-library=./libcells.so !
 //     dvoverlay ! …
 //
-// The network has one output of 1 x classes x height x width: how sure it is that something of a
+// The network has one output of 1 x classes x height x width: the confidence that an object of a
 // class has its middle in a cell. Objects are `reach` cells wide, and their middle is a key point.
 #include <cstdio>
 #include <cstdlib>
@@ -70,7 +70,7 @@ int decode_cells(void* decoder, const float* const* outputs, float threshold,
   return 0;
 }
 
-// Cells beside each other see the same thing: the best of them remains.
+// Neighbouring cells see the same object: the best of them remains.
 const dvnn_decoder_class kCells = {sizeof(dvnn_decoder_class),
                                    "cells",
                                    DVNN_DETECTIONS,

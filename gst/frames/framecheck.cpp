@@ -88,7 +88,7 @@ Status check_frame_memory(const GstVideoFrame& frame) {
 
 Status check_frame_alignment(const GstVideoFrame& frame) {
   for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(&frame); ++plane) {
-    // Rows must begin at multiples of the pixels' step, or of its largest power of two.
+    // Rows must begin at multiples of the largest power of two that divides the pixels' step.
     guint unit = 1;
     for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
       const auto step = static_cast<guint>(GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c));

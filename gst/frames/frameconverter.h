@@ -39,7 +39,7 @@ class FrameConverter {
   TensorTarget target_;
   InputSpec input_;
   image::View view_;
-  image::FrameFormat format_;  // of a frame or, if frames are interlaced, of a field
+  image::FrameFormat format_;  // of a frame or, with interlace-mode=alternate, a field
   int frame_height_ = 0;       // in lines of the whole frame, for fields too
   image::Shown shown_;
   std::unique_ptr<image::Converter> converter_;

@@ -12,7 +12,7 @@ namespace dvnn::gst {
 
 #define DVNN_FIRST_NAME(enumerator, name, ...) #name
 #define DVNN_NAME(enumerator, name, ...) ", " #name
-/// The raw video formats that dvconvert and dvinfer accept, as a list in caps.
+/// The raw formats that can be converted, as a list in caps.
 #define DVNN_VIDEO_FORMATS "{ " DVNN_PIXEL_FORMATS(DVNN_FIRST_NAME, DVNN_NAME, DVNN_NAME) " }"
 
 /// From GStreamer 1.24 on, caps may describe a DMA-BUF as the kernel's graphics drivers do: by

@@ -33,7 +33,7 @@ class StreamTracks {
   bool follow(GstBuffer* frame, GstClockTime time, const image::Size& size);
   /// Ends all tracks.
   void end();
-  /// Forgets everything, also which ids are taken, because another stream begins.
+  /// Forgets everything, and numbers tracks from 1 again, because another stream begins.
   void reset();
 
  private:

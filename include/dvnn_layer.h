@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * CPU layers in a library of your own, in C: dvinfer custom-layers=libmine.so.
- * A network names such a layer by its type, with parameters, after `dvnet convert --custom-layers`.
+ * A network names such a layer by its type, with parameters, after `dvnet convert --layer-types`.
  * Tensors are 32-bit floats, row-major in the order of their dimensions; pictures are n, c, h, w.
  */
 #ifndef DVNN_LAYER_H

@@ -94,14 +94,15 @@ const FamilyRow* family_of(const std::string& name) {
   return row == std::end(kFamilies) ? nullptr : row;
 }
 
-// Returns the distance of a marker's centre from the picture's, where 1 is the picture's edge.
+// Returns the distance of a marker's centre from the picture's: 0 is the centre, 1 the picture's
+// edge.
 double off_centre(const Marker& marker, const Luma& picture) {
-  double x = 0, y = 0;
+  double x = 0, y = 0;  // of the marker's centre
   for (const auto& corner : marker.corners) {
-    x += corner.first / 2 - picture.width / 8.0;
-    y += corner.second / 2 - picture.height / 8.0;
+    x += corner.first / 4;
+    y += corner.second / 4;
   }
-  return std::max(std::fabs(x) / picture.width, std::fabs(y) / picture.height);
+  return std::max(std::fabs(2 * x / picture.width - 1), std::fabs(2 * y / picture.height - 1));
 }
 
 }  // namespace

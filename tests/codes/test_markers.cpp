@@ -124,6 +124,33 @@ START_TEST(a_marker_beside_the_object_is_not_its_number) {
 }
 END_TEST
 
+START_TEST(distance_from_the_centre_is_the_same_to_all_sides) {
+  constexpr int kSide = 400, kWidth = 48;  // of the picture, and of a marker of 6 modules
+  for (const double x : {0.12, 0.5, 0.88}) {
+    for (const double y : {0.12, 0.5, 0.88}) {
+      Luma picture = light_picture(kSide, kSide);
+      const auto left = [](double centre) {
+        return static_cast<int>(std::lround(centre * kSide)) - kWidth / 2;
+      };
+      draw(kAruco17, left(x), left(y), kModule, &picture);
+      const bool central = x == 0.5 && y == 0.5;
+      ck_assert(read_marker(picture).has_value());
+      ck_assert(read_marker(picture, {}, 0.8).has_value());  // 0.12 is 0.76 from the centre
+      ck_assert_int_eq(read_marker(picture, {}, 0.7).has_value(), central);
+      if (central) continue;
+      // Another that is nearer to the centre, on its other side.
+      const double near_x = 0.5 - (x - 0.5) / 2, near_y = 0.5 - (y - 0.5) / 2;
+      draw(kAruco17, left(near_x), left(near_y), kModule, &picture);
+      const auto nearest = read_marker(picture);
+      ck_assert(nearest.has_value());
+      const auto& [corner_x, corner_y] = nearest->corners[0];
+      ck_assert_double_eq_tol(corner_x, left(near_x), 2);
+      ck_assert_double_eq_tol(corner_y, left(near_y), 2);
+    }
+  }
+}
+END_TEST
+
 START_TEST(what_is_no_marker_has_no_number) {
   ck_assert(!read_marker(picture_of(kAddressCode, 4)).has_value());
   ck_assert(!read_marker(light_picture(1, 1)).has_value());
@@ -135,6 +162,6 @@ END_TEST
 DVNN_SUITE(codes_markers, numbers_are_read_of_all_families_at_once, small_markers_are_read_enlarged,
            corners_turn_with_the_marker, a_bit_is_corrected_where_one_family_is_named,
            only_named_families_are_read, a_marker_beside_the_object_is_not_its_number,
-           what_is_no_marker_has_no_number)
+           distance_from_the_centre_is_the_same_to_all_sides, what_is_no_marker_has_no_number)
 
 }  // namespace dvnn::test::markers_tests

@@ -56,8 +56,8 @@ DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* membe
     GST_LOG_ID(device.c_str(), "%p waits for its turn: %d of %d are taken, %zu members", member,
                line.taken, at_once_, line.members.size());
   }
-  const bool has_turn =
-      waiter.called.wait_for(lock, patience, [&] { return is_turn_of(line, member); });
+  const bool has_turn = clock_.wait_until(&waiter.called, &lock, clock_.now() + patience,
+                                          [&] { return is_turn_of(line, member); });
   line.members.stop_waiting(member, has_turn);
   line.waiters.erase(place);
   if (!has_turn) {
@@ -71,14 +71,14 @@ DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* membe
     turn.turns_ = this;
     turn.device_ = device;
     turn.member_ = member;
-    turn.start_ = Clock::now();
+    turn.start_ = clock_.now();
   }
   call_next(line);
   return turn;
 }
 
 void DeviceTurns::end(const Turn& turn) {
-  const auto took = turn.took_.count() > 0 ? turn.took_ : Clock::now() - turn.start_;
+  const auto took = turn.took_.count() > 0 ? turn.took_ : clock_.now() - turn.start_;
   const std::lock_guard<std::mutex> lock(mutex_);
   Line& line = lines_[turn.device_];
   --line.taken;

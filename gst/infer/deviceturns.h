@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/clock.h"
 #include "infer/fairline.h"
 
 namespace dvnn::gst {
@@ -19,7 +20,6 @@ namespace dvnn::gst {
 /// any thread.
 class DeviceTurns {
  public:
-  using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kPatience{2000};
 
   /// One run; it ends with the object.
@@ -38,13 +38,14 @@ class DeviceTurns {
     DeviceTurns* turns_ = nullptr;  // null: nobody waits for its end
     std::string device_;
     const void* member_ = nullptr;
-    Clock::time_point start_;
+    Clock::Time start_;
     std::chrono::nanoseconds took_{0};
   };
 
   static DeviceTurns& of_process();
   /// So many runs have a turn at once: enough that the device and the processors always have work.
-  explicit DeviceTurns(int at_once) : at_once_(at_once) {}
+  explicit DeviceTurns(int at_once, const Clock& clock = Clock::steady())
+      : at_once_(at_once), clock_(clock) {}
 
   /// Waits for a turn on the device of that name. A member is what a share is for; its priority
   /// is its weight, and what it gave last counts. After `patience` it goes ahead without one, so
@@ -71,6 +72,7 @@ class DeviceTurns {
   void end(const Turn& turn);
 
   const int at_once_;
+  const Clock& clock_;
   std::mutex mutex_;
   std::map<std::string, Line> lines_;  // by device
 };

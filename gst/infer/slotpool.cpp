@@ -31,8 +31,9 @@ void SlotPool::release(SlotPool* pool) noexcept {
 
 Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<network::Network> network,
                                                    const SlotCounts& counts,
-                                                   const Cancellation* cancellation) {
-  std::shared_ptr<SlotPool> pool(new SlotPool(std::move(network), counts), release);
+                                                   const Cancellation* cancellation,
+                                                   const Clock& clock) {
+  std::shared_ptr<SlotPool> pool(new SlotPool(std::move(network), counts, clock), release);
   pool->free_.reserve(pool->size());  // so that giving a slot back takes no memory
   for (size_t i = 0; i < counts.shared; ++i) {
     auto slot = pool->network_->create_slot(cancellation);
@@ -48,18 +49,18 @@ bool SlotPool::may_take(Taker taker) const {
   return out_ + (taker == Taker::kUpstream ? counts_.reserve : 0) < size();
 }
 
-Result<SlotPool::Taken> SlotPool::take(Taker taker, Clock::time_point deadline) {
+Result<SlotPool::Taken> SlotPool::take(Taker taker, std::chrono::milliseconds patience) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const Clock::time_point start = Clock::now();
+  const Clock::Time start = clock_.now();
   const char* const who = taker == Taker::kUpstream ? "dvconvert" : "dvinfer";
   if (!flushing_ && !may_take(taker)) {
     GST_LOG_ID(id(), "no slot is free for %s: %zu of %zu are out, %zu not yet run", who, out_,
                size(), working_);
   }
-  const bool ready =
-      freed_.wait_until(lock, deadline, [&] { return flushing_ || may_take(taker); });
+  const bool ready = clock_.wait_until(&freed_, &lock, start + patience,
+                                       [&] { return flushing_ || may_take(taker); });
   Taken taken;
-  taken.waited = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
+  taken.waited = std::chrono::duration_cast<std::chrono::microseconds>(clock_.now() - start);
   if (flushing_) {
     taken.outcome = Outcome::kFlushing;
   } else if (ready) {

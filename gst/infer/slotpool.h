@@ -42,6 +42,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
 #include "network/network.h"
 
 namespace dvnn::gst {
@@ -73,7 +74,6 @@ struct SlotCounts {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  using Clock = std::chrono::steady_clock;
   /// The time that dvconvert waits before it passes a frame on without a tensor.
   static constexpr std::chrono::milliseconds kPatience{100};
 
@@ -88,10 +88,11 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   /// Makes the shared slots; fails where device memory does not suffice for them.
   static Result<std::shared_ptr<SlotPool>> create(std::shared_ptr<network::Network> network,
                                                   const SlotCounts& counts,
-                                                  const Cancellation* cancellation = nullptr);
+                                                  const Cancellation* cancellation = nullptr,
+                                                  const Clock& clock = Clock::steady());
 
-  /// A free slot, waited for until `deadline`. Errors are those of making one.
-  Result<Taken> take(Taker taker, Clock::time_point deadline);
+  /// A free slot, waited for no longer than `patience`. Errors are those of making one.
+  Result<Taken> take(Taker taker, std::chrono::milliseconds patience);
   /// While flushing, no one waits, and no one gets a slot.
   void set_flushing(bool flushing);
 
@@ -110,8 +111,8 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   const std::shared_ptr<network::Network>& network() const { return network_; }
 
  private:
-  SlotPool(std::shared_ptr<network::Network> network, const SlotCounts& counts)
-      : network_(std::move(network)), counts_(counts) {}
+  SlotPool(std::shared_ptr<network::Network> network, const SlotCounts& counts, const Clock& clock)
+      : network_(std::move(network)), counts_(counts), clock_(clock) {}
   ~SlotPool() = default;
   static void release(SlotPool* pool) noexcept;
   bool may_take(Taker taker) const;
@@ -122,6 +123,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
 
   const std::shared_ptr<network::Network> network_;
   const SlotCounts counts_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable freed_;
   std::vector<std::unique_ptr<PooledSlot>> free_;

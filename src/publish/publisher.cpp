@@ -12,8 +12,8 @@ namespace dvnn::publish {
 
 using std::chrono::milliseconds;
 
-Publisher::Publisher(PublisherSettings settings, Tell tell)
-    : settings_(std::move(settings)), tell_(std::move(tell)) {}
+Publisher::Publisher(PublisherSettings settings, Tell tell, const Clock& clock)
+    : settings_(std::move(settings)), tell_(std::move(tell)), clock_(clock) {}
 
 Publisher::~Publisher() {
   stop();
@@ -30,7 +30,7 @@ Status Publisher::start(const Create& create) {
     DVNN_ASSIGN(spool_, Spool::open(settings_.spool, settings_.spool_bounds));
     stats_.spooled = spool_->messages();
   }
-  connect_at_ = Clock::now();
+  connect_at_ = clock_.now();
   // Signals are the application's, and a pipe that nobody reads is an error, not a signal.
   sigset_t all, before;
   sigfillset(&all);
@@ -80,8 +80,8 @@ void Publisher::trim_queue() {
 
 bool Publisher::flush(milliseconds most) {
   std::unique_lock<std::mutex> lock(mutex_);
-  settled_cv_.wait_for(lock, most,
-                       [this] { return hurried_ || (in_memory() == 0 && stats_.waiting() == 0); });
+  clock_.wait_until(&settled_cv_, &lock, clock_.now() + most,
+                    [this] { return hurried_ || (in_memory() == 0 && stats_.waiting() == 0); });
   return in_memory() == 0 && stats_.waiting() == 0;
 }
 

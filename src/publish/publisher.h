@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "publish/spool.h"
 #include "publish/transport.h"
 
@@ -51,7 +52,7 @@ class Publisher final : private Listener {
   /// `why`: a sentence; of kConnected what there is to say of how, perhaps nothing.
   using Tell = std::function<void(Notice what, const std::string& why)>;
 
-  Publisher(PublisherSettings settings, Tell tell);
+  Publisher(PublisherSettings settings, Tell tell, const Clock& clock = Clock::steady());
   ~Publisher();
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
@@ -73,7 +74,6 @@ class Publisher final : private Listener {
   PublisherStats stats() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   // A message that was sent.
   struct Sent {
     uint64_t token = 0;
@@ -81,8 +81,8 @@ class Publisher final : private Listener {
     std::optional<Spool::Place> place;  // where it is from the spool
     size_t bytes = 0;
     bool done = false, rejected = false;
-    bool again = false;           // it was acknowledged before
-    Clock::time_point settled{};  // when nobody can forget it any more
+    bool again = false;     // it was acknowledged before
+    Clock::Time settled{};  // when nobody can forget it any more
   };
   struct Answer {
     uint64_t token = 0;
@@ -100,10 +100,10 @@ class Publisher final : private Listener {
   void run();
   void handle_answers(const std::vector<Answer>& answers);
   void handle_loss(const std::string& why);
-  void settle(Clock::time_point now);
+  void settle(Clock::Time now);
   void put_back_unsent();
   bool write_drafts(size_t most);
-  bool wants_spool(Clock::time_point now) const;
+  bool wants_spool(Clock::Time now) const;
   bool spill_sent(std::deque<Sent>* all);
   void spill();
   bool append_to_spool(const Message& message);
@@ -112,11 +112,12 @@ class Publisher final : private Listener {
   void drop(uint64_t count, const std::string& why);
   void trim_queue();
   void note_counts();
-  void tell_drops(Clock::time_point now);
+  void tell_drops(Clock::Time now);
   void finish();
 
   const PublisherSettings settings_;
   const Tell tell_;
+  const Clock& clock_;
   std::unique_ptr<Transport> transport_;
   std::thread thread_;
 
@@ -143,8 +144,8 @@ class Publisher final : private Listener {
   std::optional<Spool::Place> refused_place_;
   bool up_ = false, lost_ = false, appended_ = false, spool_failed_ = false;
   std::chrono::milliseconds pause_{0};
-  std::optional<Clock::time_point> connect_at_, stuck_since_;
-  Clock::time_point synced_{}, told_{};
+  std::optional<Clock::Time> connect_at_, stuck_since_;
+  Clock::Time synced_{}, told_{};
   uint64_t untold_drops_ = 0;
   std::string drop_reason_;
 };

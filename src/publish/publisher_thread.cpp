@@ -24,7 +24,7 @@ constexpr size_t kWrittenAtOnce = 64;  // drafts; then answers are looked at
 }  // namespace
 
 void Publisher::run() {
-  Clock::time_point wake = Clock::now();
+  Clock::Time wake = clock_.now();
   for (bool busy = false;;) {
     std::vector<Answer> answers;
     std::optional<std::string> loss;
@@ -33,7 +33,7 @@ void Publisher::run() {
     std::string rejection;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      if (!busy) changed_cv_.wait_until(lock, wake, [this] { return changed_; });
+      if (!busy) clock_.wait_until(&changed_cv_, &lock, wake, [this] { return changed_; });
       changed_ = false;
       answers.swap(answers_);
       loss = std::exchange(loss_, std::nullopt);
@@ -43,7 +43,7 @@ void Publisher::run() {
     }
     if (!rejection.empty()) drop_reason_ = rejection;
     handle_answers(answers);
-    settle(Clock::now());
+    settle(clock_.now());
     if (loss) handle_loss(*loss);
     if (came_ready && !loss) {
       up_ = true;
@@ -52,7 +52,7 @@ void Publisher::run() {
       DVNN_LOG(kPublisher, kInfo, "connected: %s", came_ready->c_str());
       tell_(Notice::kConnected, *came_ready);
     }
-    const Clock::time_point now = Clock::now();
+    const Clock::Time now = clock_.now();
     if (stopping) break;
     if (connect_at_ && now >= *connect_at_) {
       connect_at_.reset();
@@ -119,7 +119,7 @@ void Publisher::handle_answers(const std::vector<Answer>& answers) {
       ++stats_.delivered;
     }
   }
-  const Clock::time_point settled = Clock::now() + transport_->settling();
+  const Clock::Time settled = clock_.now() + transport_->settling();
   for (; !sent_.empty() && sent_.front().done; sent_.pop_front()) {
     sent_.front().settled = settled;
     sent_bytes_ -= sent_.front().bytes;
@@ -129,7 +129,7 @@ void Publisher::handle_answers(const std::vector<Answer>& answers) {
 }
 
 // Forgets what is safe with the other side.
-void Publisher::settle(Clock::time_point now) {
+void Publisher::settle(Clock::Time now) {
   while (!settling_.empty() &&
          (settling_.front().settled <= now || settling_bytes_ > kMostBytesSettling)) {
     if (settling_.front().place && spool_) spool_->acknowledge(*settling_.front().place);
@@ -143,7 +143,7 @@ void Publisher::handle_loss(const std::string& why) {
   lost_ = true;
   put_back_unsent();
   pause_ = std::clamp(pause_ * 2, settings_.least_pause, settings_.longest_pause);
-  connect_at_ = Clock::now() + pause_;
+  connect_at_ = clock_.now() + pause_;
   DVNN_LOG(kPublisher, kInfo, "the connection is lost (%s): again in %lld ms", why.c_str(),
            static_cast<long long>(pause_.count()));
   {
@@ -188,7 +188,7 @@ void Publisher::put_back_unsent() {
 }
 
 // Returns whether the queue goes to disk: nobody takes it, or it is half full.
-bool Publisher::wants_spool(Clock::time_point now) const {
+bool Publisher::wants_spool(Clock::Time now) const {
   if (!spool_) return false;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (queue_.empty()) return false;
@@ -320,7 +320,7 @@ bool Publisher::send_some() {
   if (!waiting) {
     stuck_since_.reset();
   } else if (!stuck_since_) {
-    stuck_since_ = Clock::now();
+    stuck_since_ = clock_.now();
   }
   return false;
 }
@@ -374,7 +374,7 @@ void Publisher::note_counts() {
   if (in_memory() == 0 && stats_.waiting() == 0) settled_cv_.notify_all();
 }
 
-void Publisher::tell_drops(Clock::time_point now) {
+void Publisher::tell_drops(Clock::Time now) {
   uint64_t dropped = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -402,7 +402,7 @@ void Publisher::finish() {
     answers.swap(answers_);
   }
   handle_answers(answers);
-  settle(Clock::time_point::max());
+  settle(Clock::Time::max());
   put_back_unsent();
   up_ = false;
   if (spool_) {
@@ -419,7 +419,7 @@ void Publisher::finish() {
   drop(left, spool_ ? "the stream has ended, and the spool does not take them"
                     : "the stream has ended, and there is no spool");
   note_counts();
-  tell_drops(Clock::now() + kBetweenTellings);
+  tell_drops(clock_.now() + kBetweenTellings);
   spool_.reset();
 }
 

@@ -1,119 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The publisher against a broker that is made of nothing but what brokers do wrong.
+// The publisher against a broker that is made of nothing but what brokers do wrong, while the time
+// stands still or is moved.
 #include <algorithm>
-#include <atomic>
-#include <random>
 
 #include "check_suite.h"
+#include "clocks.h"
+#include "fake_broker.h"
 #include "publish/publisher.h"
 #include "temporary_folder.h"
 
 namespace dvnn::test::publisher_tests {
 
-using publish::Listener;
-using publish::Message;
 using publish::Publisher;
 using publish::PublisherSettings;
-using publish::Transport;
-using std::chrono::milliseconds;
 
 namespace {
-
-// A broker that remembers what arrived. Each connection gets messages in order; when it dies, those
-// on their way arrive or do not, and their acknowledgements are lost.
-struct Broker {
-  std::mutex mutex;
-  std::vector<int> received;
-  std::atomic<bool> away{false}, silent{false};
-  std::atomic<int> window{10}, kills{0};
-  milliseconds settling{0};
-  std::atomic<int> served{-1};  // the number of kills before the newest connection
-  std::atomic<int> forgets{0};  // so many of what it has acknowledged, when it is killed
-
-  void forget() {
-    const std::lock_guard<std::mutex> lock(mutex);
-    const size_t count = std::min(received.size(), static_cast<size_t>(forgets));
-    received.resize(received.size() - count);
-  }
-
-  std::vector<int> all() {
-    const std::lock_guard<std::mutex> lock(mutex);
-    return received;
-  }
-};
-
-class FakeTransport final : public Transport {
- public:
-  FakeTransport(Broker* broker, Listener* listener) : broker_(broker), listener_(listener) {}
-  ~FakeTransport() override { close(); }
-  void connect() override {
-    close();
-    if (broker_->away) return listener_->lost("the broker is away");
-    kills_ = broker_->kills;
-    dead_ = stopping_ = false;
-    broker_->served = kills_;
-    thread_ = std::thread([this] { serve(); });
-    listener_->ready({});
-  }
-  bool send(uint64_t token, const Message& message) override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (dead_ || stopping_) return false;
-    coming_.push_back({token, std::atoi(message.body.c_str())});
-    changed_.notify_one();
-    return true;
-  }
-  size_t window() const override { return static_cast<size_t>(broker_->window.load()); }
-  milliseconds settling() const override { return broker_->settling; }
-  void close() override {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      stopping_ = true;
-      changed_.notify_one();
-    }
-    if (thread_.joinable()) thread_.join();
-    coming_.clear();
-  }
-
- private:
-  void serve() {
-    std::mt19937 random(static_cast<unsigned>(kills_));
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (!stopping_) {
-      changed_.wait_for(lock, milliseconds(2),
-                        [this] { return stopping_ || (!coming_.empty() && !broker_->silent); });
-      if (stopping_) return;
-      if (broker_->kills != kills_ || broker_->away) {
-        dead_ = true;
-        // Some arrive all the same.
-        for (size_t i = random() % 5; i > 0 && !coming_.empty(); --i) take();
-        broker_->forget();
-        listener_->lost("the broker was killed");
-        return;
-      }
-      if (coming_.empty() || broker_->silent) continue;
-      std::vector<uint64_t> tokens;
-      for (size_t i = 1 + random() % 4; i > 0 && !coming_.empty(); --i) tokens.push_back(take());
-      std::shuffle(tokens.begin(), tokens.end(), random);
-      for (const uint64_t token : tokens) listener_->acknowledged(token);
-    }
-  }
-  uint64_t take() {
-    const auto [token, number] = coming_.front();
-    coming_.pop_front();
-    const std::lock_guard<std::mutex> lock(broker_->mutex);
-    broker_->received.push_back(number);
-    return token;
-  }
-
-  Broker* const broker_;
-  Listener* const listener_;
-  std::thread thread_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::pair<uint64_t, int>> coming_;
-  bool dead_ = true, stopping_ = false;
-  int kills_ = 0;
-};
 
 const auto quiet = [](publish::Notice, const std::string&) {};
 
@@ -125,10 +26,19 @@ void start(Publisher* publisher, Broker* broker) {
   if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
 }
 
+// Connections are made again at once.
 PublisherSettings hasty() {
   PublisherSettings settings;
-  settings.least_pause = milliseconds(1);
-  settings.longest_pause = milliseconds(4);
+  settings.least_pause = settings.longest_pause = milliseconds(0);
+  return settings;
+}
+
+constexpr milliseconds kPause{100};
+
+// They are made again when the time has come.
+PublisherSettings patient() {
+  PublisherSettings settings;
+  settings.least_pause = settings.longest_pause = kPause;
   return settings;
 }
 
@@ -136,9 +46,9 @@ void publish_numbers(Publisher* publisher, int from, int to) {
   for (int i = from; i < to; ++i) publisher->publish({"t", "s", std::to_string(i)});
 }
 
-// Keeps the publisher's thread, in a draft, until the test lets it go on.
-void wait_for(const std::atomic<bool>& may_write) {
-  while (!may_write) std::this_thread::sleep_for(milliseconds(1));
+// Waits until all is delivered, while the time stands still.
+bool deliver(Publisher* publisher) {
+  return publisher->flush(milliseconds(1));
 }
 
 // Without what came twice, all are there, in order.
@@ -165,31 +75,32 @@ START_TEST(nothing_is_lost_or_overtaken_when_brokers_die) {
     } else {
       settings.queue_messages = 1000000;
     }
-    Publisher publisher(settings, quiet);
+    ManualClock clock;
+    Publisher publisher(settings, quiet, clock);
     start(&publisher, &broker);
+    // Slowly enough that the queue's bound is not what this is about.
+    const auto until_room = [&] {
+      if (spooled) clock.until([&] { return publisher.stats().queued <= 40; });
+    };
+    bool away = false;
     const int rounds = dvnn_rounds(100);
     for (int round = 0; round < rounds; ++round) {
       for (int i = 0; i < 10; ++i) {
-        // Slowly enough that the queue's bound is not what this is about.
-        while (publisher.stats().queued > 40 && spooled) {
-          std::this_thread::sleep_for(milliseconds(1));
-        }
+        until_room();
         publish_numbers(&publisher, round * 50 + i * 5, round * 50 + i * 5 + 5);
       }
-      std::this_thread::sleep_for(milliseconds(1));  // so that connections live in between
-      if (round % 3 == 0) ++broker.kills;
-      if (round % 10 == 5) broker.away = true;
-      if (round % 10 == 7) broker.away = false;
+      if (!away) broker.until_served();  // so that connections live in between
+      if (round % 3 == 0) broker.kill();
+      if (round % 10 == 5) broker.set_away(away = true);
+      if (round % 10 == 7) broker.set_away(away = false);
     }
-    broker.away = false;
+    broker.set_away(false);
     // Once more when something is known to have arrived: before, all may have been too quick.
-    while (publisher.stats().delivered == 0) std::this_thread::sleep_for(milliseconds(1));
-    while (publisher.stats().queued > 40 && spooled) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-    ++broker.kills;
+    clock.until([&] { return publisher.stats().delivered > 0; });
+    until_room();
+    broker.kill();
     publish_numbers(&publisher, rounds * 50, rounds * 50 + 5);
-    ck_assert(publisher.flush(std::chrono::minutes(1)));
+    ck_assert(deliver(&publisher));
     publisher.stop();
     expect_all(broker.all(), 0, rounds * 50 + 5);
     const auto stats = publisher.stats();
@@ -203,42 +114,39 @@ END_TEST
 START_TEST(what_a_broker_acknowledged_and_forgot_is_sent_again) {
   for (const bool spooled : {false, true}) {
     TemporaryFolder folder;
-    Broker broker;
-    broker.settling = milliseconds(10000);
-    broker.forgets = 30;
+    Broker broker(milliseconds(1));
+    broker.set_forgetful(30);
     PublisherSettings settings = hasty();
     if (spooled) {
       settings.spool = folder.file("spool");
       settings.queue_messages = 50;
       settings.spool_bounds.segment_bytes = 5000;
     }
-    Publisher publisher(settings, quiet);
+    ManualClock clock;
+    Publisher publisher(settings, quiet, clock);
     start(&publisher, &broker);
     int next = 0;
     for (int round = 0; round < 20; ++round) {
       for (int i = 0; i < 10; ++i, next += 5) {
-        while (publisher.stats().queued > 40) std::this_thread::sleep_for(milliseconds(1));
+        clock.until([&] { return publisher.stats().queued <= 40; });
         publish_numbers(&publisher, next, next + 5);
       }
       // As often as not all of them have been acknowledged.
-      if (round % 2 == 0) ck_assert(publisher.flush(std::chrono::minutes(1)));
+      if (round % 2 == 0) ck_assert(deliver(&publisher));
       // Killed while nobody is connected, it would not be missed.
-      while (broker.served != broker.kills) std::this_thread::sleep_for(milliseconds(1));
+      broker.until_served();
       const auto losses = publisher.stats().losses;
-      broker.away = round % 5 == 4;
-      ++broker.kills;
+      broker.set_away(round % 5 == 4);
+      broker.kill();
       publish_numbers(&publisher, next, next + 1);
       ++next;
-      // None is lost where the next connection was only about to be made.
-      for (int i = 0; i < 100 && publisher.stats().losses == losses; ++i) {
-        std::this_thread::sleep_for(milliseconds(1));
-      }
-      broker.away = false;
+      clock.until([&] { return publisher.stats().losses > losses; });
+      broker.set_away(false);
     }
-    ck_assert(publisher.flush(std::chrono::minutes(1)));
+    ck_assert(deliver(&publisher));
     publisher.stop();
     expect_all(broker.all(), 0, next);
-    ck_assert_uint_ge(publisher.stats().losses, 5);
+    ck_assert_uint_ge(publisher.stats().losses, 20);
     ck_assert_uint_eq(publisher.stats().dropped, 0);
     ck_assert_uint_eq(publisher.stats().delivered, static_cast<uint64_t>(next));
     ck_assert_uint_eq(publisher.stats().waiting(), 0);
@@ -247,22 +155,25 @@ START_TEST(what_a_broker_acknowledged_and_forgot_is_sent_again) {
 END_TEST
 
 START_TEST(what_is_safe_is_not_sent_again) {
-  Broker broker;
-  broker.settling = milliseconds(50);
-  Publisher publisher(hasty(), quiet);
+  Broker broker(milliseconds(50));
+  ManualClock clock;
+  Publisher publisher(hasty(), quiet, clock);
   start(&publisher, &broker);
   publish_numbers(&publisher, 0, 100);
   // flush() does not wait for what is delivered to settle.
-  ck_assert(publisher.flush(std::chrono::minutes(1)));
-  std::this_thread::sleep_for(milliseconds(100));
+  ck_assert(deliver(&publisher));
+  clock.advance(milliseconds(50));
   publish_numbers(&publisher, 100, 101);
-  ck_assert(publisher.flush(std::chrono::minutes(1)));
-  ++broker.kills;
+  ck_assert(deliver(&publisher));
+  clock.advance(milliseconds(49));
+  broker.kill();
   publish_numbers(&publisher, 101, 102);
-  ck_assert(publisher.flush(std::chrono::minutes(1)));
+  ck_assert(deliver(&publisher));
   publisher.stop();
   const auto all = broker.all();
   expect_all(all, 0, 102);
+  // The last one but one, which might not be safe, and the last one, where it came before the end.
+  ck_assert_int_eq(std::count(all.begin(), all.end(), 100), 2);
   ck_assert_uint_le(all.size(), 104);
   ck_assert_uint_eq(publisher.stats().delivered, 102);
 }
@@ -274,67 +185,131 @@ START_TEST(what_is_on_its_way_stays_before_what_went_to_disk) {
   PublisherSettings settings = hasty();
   settings.spool = folder.file("spool");
   settings.queue_messages = 20;
-  broker.silent = true;
-  Publisher publisher(settings, quiet);
+  broker.set_silent(true);
+  ManualClock clock;
+  Publisher publisher(settings, quiet, clock);
   start(&publisher, &broker);
-  while (!publisher.stats().connected) std::this_thread::sleep_for(milliseconds(1));
   publish_numbers(&publisher, 0, 10);
-  std::this_thread::sleep_for(milliseconds(50));  // all ten are on their way
-  publish_numbers(&publisher, 10, 25);            // these fill the queue, and go to disk
-  while (publisher.stats().spooled < 15) std::this_thread::sleep_for(milliseconds(1));
-  ++broker.kills;
-  broker.silent = false;
-  ck_assert(publisher.flush(std::chrono::minutes(1)));
+  broker.until_coming(10);
+  publish_numbers(&publisher, 10, 25);  // these fill the queue, and go to disk
+  clock.until([&] { return publisher.stats().spooled >= 15; });
+  broker.kill();
+  broker.set_silent(false);
+  ck_assert(deliver(&publisher));
   expect_all(broker.all(), 0, 25);
+}
+END_TEST
+
+START_TEST(a_queue_that_stands_still_goes_to_disk_after_a_second) {
+  TemporaryFolder folder;
+  Broker broker;
+  PublisherSettings settings = hasty();
+  settings.spool = folder.file("spool");
+  broker.set_silent(true);
+  ManualClock clock;
+  Publisher publisher(settings, quiet, clock);
+  start(&publisher, &broker);
+  publish_numbers(&publisher, 0, 15);
+  broker.until_coming(10);
+  for (int ms = 0; ms < 1000; ms += 20) {
+    clock.until_waiting(1);
+    ck_assert_uint_eq(publisher.stats().spooled, 0);
+    clock.advance(milliseconds(20));
+  }
+  clock.until([&] { return publisher.stats().spooled == 15; });
+  broker.set_silent(false);
+  ck_assert(deliver(&publisher));
+  expect_all(broker.all(), 0, 15);
 }
 END_TEST
 
 START_TEST(the_rest_waits_on_disk_for_the_next_start) {
   TemporaryFolder folder;
   Broker broker;
-  PublisherSettings settings = hasty();
+  ManualClock clock;
+  PublisherSettings settings = patient();
   settings.spool = folder.file("spool");
-  broker.away = true;
+  broker.set_away(true);
   for (int round = 0; round < 3; ++round) {
-    Publisher publisher(settings, quiet);
+    Publisher publisher(settings, quiet, clock);
     start(&publisher, &broker);
     publish_numbers(&publisher, round * 300, round * 300 + 300);
-    ck_assert(!publisher.flush(milliseconds(30)));
+    const auto all = static_cast<uint64_t>(round + 1) * 300;
+    // Before its end, or at it.
+    if (round < 2) clock.until([&] { return publisher.stats().spooled == all; });
+    ck_assert(!publisher.flush(milliseconds(0)));
     publisher.stop();
-    ck_assert_uint_eq(publisher.stats().spooled, static_cast<uint64_t>(round + 1) * 300);
+    ck_assert_uint_eq(publisher.stats().spooled, all);
     ck_assert_uint_eq(publisher.stats().dropped, 0);
   }
-  broker.away = false;
-  Publisher publisher(settings, quiet);
+  broker.set_away(false);
+  Publisher publisher(settings, quiet, clock);
   start(&publisher, &broker);
-  ck_assert(publisher.flush(std::chrono::minutes(1)));
+  ck_assert(deliver(&publisher));
   expect_all(broker.all(), 0, 900);
+}
+END_TEST
+
+START_TEST(a_connection_is_made_again_after_pauses_that_grow) {
+  Broker broker;
+  broker.set_away(true);
+  PublisherSettings settings;
+  settings.least_pause = milliseconds(10);
+  settings.longest_pause = milliseconds(40);
+  ManualClock clock;
+  Publisher publisher(settings, quiet, clock);
+  start(&publisher, &broker);
+  uint64_t losses = 1;
+  for (const int pause : {10, 20, 40, 40}) {
+    clock.until([&] { return publisher.stats().losses == losses; });
+    clock.until_waiting(1);
+    clock.advance(milliseconds(pause - 1));
+    clock.until_waiting(1);
+    ck_assert_uint_eq(publisher.stats().losses, losses);
+    clock.advance(milliseconds(1));
+    ++losses;
+  }
+  clock.until([&] { return publisher.stats().losses == losses; });
+  broker.set_away(false);
+  clock.until_waiting(1);
+  clock.advance(milliseconds(40));
+  broker.until_served();
+  clock.until([&] { return publisher.stats().connected; });
+  // The next loss is a first one again.
+  broker.kill();
+  clock.until([&] { return publisher.stats().losses == losses + 1; });
+  clock.until_waiting(1);
+  clock.advance(milliseconds(10));
+  broker.until_served();
 }
 END_TEST
 
 START_TEST(without_a_spool_the_oldest_are_dropped_counted_and_told) {
   Broker broker;
-  broker.away = true;
-  PublisherSettings settings = hasty();
+  broker.set_away(true);
+  PublisherSettings settings = patient();
   settings.queue_messages = 100;
   std::mutex mutex;
   int told = 0;  // at once or in parts
   std::string reason;
-  Publisher publisher(settings, [&](publish::Notice notice, const std::string& why) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (notice != publish::Notice::kDropped) return;
-    told += std::atoi(why.c_str());
-    reason = why.substr(why.find(' '));
-  });
+  ManualClock clock;
+  Publisher publisher(
+      settings,
+      [&](publish::Notice notice, const std::string& why) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (notice != publish::Notice::kDropped) return;
+        told += std::atoi(why.c_str());
+        reason = why.substr(why.find(' '));
+      },
+      clock);
   start(&publisher, &broker);
   publish_numbers(&publisher, 0, 250);
   // Messages that the thread is just writing are beyond the bound until it has written them.
-  for (int i = 0; i < 10000 && publisher.stats().dropped < 150; ++i) {
-    std::this_thread::sleep_for(milliseconds(1));
-  }
-  ck_assert_uint_eq(publisher.stats().dropped, 150);
-  broker.away = false;
-  ck_assert(publisher.flush(std::chrono::minutes(1)));
+  clock.until([&] { return publisher.stats().dropped == 150 && publisher.stats().losses == 1; });
+  broker.set_away(false);
+  clock.until_waiting(1);
+  clock.advance(kPause);
+  ck_assert(deliver(&publisher));
   publisher.stop();
   expect_all(broker.all(), 150, 250);
   ck_assert_int_eq(told, 150);
@@ -347,19 +322,20 @@ END_TEST
 START_TEST(publishing_never_waits) {
   TemporaryFolder folder;
   Broker broker;
-  broker.silent = true;
+  broker.set_silent(true);
   PublisherSettings settings = hasty();
   settings.spool = folder.file("spool");
-  Publisher publisher(settings, quiet);
+  ManualClock clock;
+  Publisher publisher(settings, quiet, clock);
   start(&publisher, &broker);
-  std::atomic<bool> may_write{false};
+  Gate may_write;
   publisher.publish(publish::Draft{[&may_write]() -> Message {
-                                     wait_for(may_write);
+                                     may_write.wait();
                                      return {"t", "s", "x"};
                                    },
                                    1});
   for (int i = 1; i < 20000; ++i) publisher.publish({"t", "s", std::string(200, 'x')});
-  may_write = true;
+  may_write.open();
   publisher.stop();
   const auto stats = publisher.stats();
   ck_assert_uint_eq(stats.dropped + stats.spooled, 20000);
@@ -368,24 +344,25 @@ END_TEST
 
 START_TEST(drafts_are_written_by_the_publishers_thread) {
   Broker broker;
-  Publisher publisher(hasty(), quiet);
+  ManualClock clock;
+  Publisher publisher(hasty(), quiet, clock);
   start(&publisher, &broker);
-  std::atomic<bool> may_write{false};
+  Gate may_write;
   const auto writer = std::this_thread::get_id();
   for (int i = 0; i < 100; ++i) {
     publisher.publish(publish::Draft{[&may_write, writer, i]() -> Message {
                                        ck_assert(std::this_thread::get_id() != writer);
-                                       wait_for(may_write);
+                                       may_write.wait();
                                        return {"t", "s", std::to_string(i)};
                                      },
                                      100});
   }
   // All are waiting, none in vain.
   ck_assert_uint_eq(publisher.stats().waiting(), 100);
-  ck_assert(!publisher.flush(milliseconds(20)));
-  may_write = true;
+  ck_assert(!publisher.flush(milliseconds(0)));
+  may_write.open();
   publish_numbers(&publisher, 100, 110);
-  ck_assert(publisher.flush(std::chrono::minutes(1)));
+  ck_assert(deliver(&publisher));
   publisher.stop();
   expect_all(broker.all(), 0, 110);
 }
@@ -397,12 +374,13 @@ START_TEST(drafts_that_are_too_many_or_too_large_are_dropped_and_counted) {
     PublisherSettings settings = hasty();
     settings.queue_messages = large ? 1000 : 20;
     settings.queue_bytes = 20 * 1000;
-    Publisher publisher(settings, quiet);
+    ManualClock clock;
+    Publisher publisher(settings, quiet, clock);
     start(&publisher, &broker);
-    std::atomic<bool> may_write{false};
+    Gate may_write;
     for (int i = 0; i < 100; ++i) {
       const auto write = [&may_write, i]() -> Message {
-        wait_for(may_write);
+        may_write.wait();
         return {"t", "s", std::to_string(i)};
       };
       publisher.publish(publish::Draft{write, large ? size_t{1000} : size_t{1}});
@@ -411,8 +389,8 @@ START_TEST(drafts_that_are_too_many_or_too_large_are_dropped_and_counted) {
     // 20 wait, and the thread may have taken up to 64 before it was kept waiting.
     ck_assert_uint_ge(dropped, 100 - 20 - 64);
     ck_assert_uint_le(dropped, 80);
-    may_write = true;
-    ck_assert(publisher.flush(std::chrono::minutes(1)));
+    may_write.open();
+    ck_assert(deliver(&publisher));
     publisher.stop();
     // In order, up to the newest; what was taken early may have been one too many by then.
     const auto all = broker.all();
@@ -432,28 +410,39 @@ START_TEST(nothing_waits_before_it_begins) {
 }
 END_TEST
 
-START_TEST(a_flush_can_be_ended_early) {
-  Broker broker;
-  broker.away = true;
-  Publisher publisher(hasty(), quiet);
-  start(&publisher, &broker);
-  publish_numbers(&publisher, 0, 1);
-  std::thread other([&] {
-    std::this_thread::sleep_for(milliseconds(20));
-    publisher.cancel_flush();
-  });
-  ck_assert(!publisher.flush(std::chrono::hours(1)));  // longer than a test may take
-  other.join();
+START_TEST(a_flush_ends_with_its_time_or_when_it_is_cancelled) {
+  for (const bool cancelled : {false, true}) {
+    Broker broker;
+    broker.set_away(true);
+    PublisherSettings settings;
+    settings.least_pause = settings.longest_pause = std::chrono::hours(1);
+    ManualClock clock;
+    Publisher publisher(settings, quiet, clock);
+    start(&publisher, &broker);
+    publish_numbers(&publisher, 0, 1);
+    std::thread other([&] {
+      clock.until_waiting(2);  // the publisher's thread, and the flush
+      if (cancelled) {
+        publisher.cancel_flush();
+      } else {
+        clock.advance(milliseconds(5));
+      }
+    });
+    ck_assert(!publisher.flush(milliseconds(5)));
+    other.join();
+  }
 }
 END_TEST
 
 DVNN_SUITE(publish_publisher, nothing_is_lost_or_overtaken_when_brokers_die,
            what_a_broker_acknowledged_and_forgot_is_sent_again, what_is_safe_is_not_sent_again,
            what_is_on_its_way_stays_before_what_went_to_disk,
+           a_queue_that_stands_still_goes_to_disk_after_a_second,
+           a_connection_is_made_again_after_pauses_that_grow,
            the_rest_waits_on_disk_for_the_next_start,
            without_a_spool_the_oldest_are_dropped_counted_and_told, publishing_never_waits,
            drafts_are_written_by_the_publishers_thread,
            drafts_that_are_too_many_or_too_large_are_dropped_and_counted,
-           nothing_waits_before_it_begins, a_flush_can_be_ended_early)
+           nothing_waits_before_it_begins, a_flush_ends_with_its_time_or_when_it_is_cancelled)
 
 }  // namespace dvnn::test::publisher_tests

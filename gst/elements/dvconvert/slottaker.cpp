@@ -14,7 +14,7 @@ SlotPtr SlotTaker::take(GstObject* element, const TensorRequest& request, bool m
                         bool first) {
   const bool waits = may_wait && first && !waited_in_vain_;
   const auto patience = waits ? SlotPool::kPatience : std::chrono::milliseconds(0);
-  auto taken = request.pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now() + patience);
+  auto taken = request.pool->take(SlotPool::Taker::kUpstream, patience);
   if (!taken.ok()) {
     GST_WARNING_OBJECT(element, "%s", taken.error().message.c_str());
     return nullptr;

@@ -59,7 +59,7 @@ Result<LoadedPtr> load_with_slots(const InferSettings& settings,
 // answer, the watchdog will report it with the first frame.
 void try_out(GstElement* element, const LoadedPtr& loaded, guint watchdog_ms,
              const Cancellation& cancellation) {
-  auto taken = loaded->pool->take(SlotPool::Taker::kUpstream, SlotPool::Clock::now());
+  auto taken = loaded->pool->take(SlotPool::Taker::kUpstream, std::chrono::milliseconds(0));
   if (!taken.ok() || !taken.value().slot) return;
   std::packaged_task<gint64()> run([slot = std::move(taken.value().slot)] {
     const gint64 start = g_get_monotonic_time();

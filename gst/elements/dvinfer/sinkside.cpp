@@ -312,9 +312,8 @@ Result<SlotPtr> SinkSide::own_slot(const InferItem& item, bool waits) const {
   bool waited = false;
   // A frame that is not wanted any more has the slots of its regions, perhaps all of the pool's.
   while (queue->is_wanted(item)) {
-    DVNN_ASSIGN(
-        SlotPool::Taken taken,
-        pool.take(SlotPool::Taker::kOwn, SlotPool::Clock::now() + (waits ? kTell : kTell.zero())));
+    DVNN_ASSIGN(SlotPool::Taken taken,
+                pool.take(SlotPool::Taker::kOwn, waits ? kTell : kTell.zero()));
     if (taken.outcome == SlotPool::Outcome::kFlushing) break;
     if (!waits) return std::move(taken.slot);
     if (taken.waited.count() > 1000 && !std::exchange(waited, true)) {

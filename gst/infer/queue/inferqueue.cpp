@@ -14,9 +14,11 @@
 
 namespace dvnn::gst {
 
-InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task, std::string name)
+InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task, std::string name,
+                       const Clock& clock)
     : name_(std::move(name)),
       work_(std::move(work)),
+      clock_(clock),
       order_(limits, std::move(set_task), name_),
       list_(limits.inferences, name_) {}
 
@@ -38,7 +40,7 @@ bool InferQueue::has_room() const {
 template <typename MayGoOn>
 void InferQueue::wait_as_upstream(std::unique_lock<std::mutex>* lock, const MayGoOn& may_go_on) {
   constexpr std::chrono::seconds kLong{1};
-  if (changed_.wait_for(*lock, kLong, may_go_on)) return;
+  if (clock_.wait_until(&changed_, lock, clock_.now() + kLong, may_go_on)) return;
   GST_INFO_ID(id(), "upstream has waited for a second: %s", whom_it_waits_for().c_str());
   changed_.wait(*lock, may_go_on);
 }
@@ -58,7 +60,7 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
     GST_DEBUG_ID(id(), "a frame is refused: %s", gst_flow_get_name(flow));
     return flow;
   }
-  item->times.admitted = g_get_monotonic_time();
+  item->times.admitted = clock_.now_us();
   list_.add(item, ready, item->times.admitted);
   order_.push_frame(std::move(frame));
   GST_LOG_ID(
@@ -130,7 +132,7 @@ void InferQueue::close(InferItem* item) {
       list_.forget(item);
     }
   }
-  if (list_.settle(item, g_get_monotonic_time())) late_.end(*item);
+  if (list_.settle(item, clock_.now_us())) late_.end(*item);
 }
 
 InferQueue::EventResult InferQueue::push_event(EventPtr event) {
@@ -205,7 +207,7 @@ ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   GST_WARNING_ID(id(),
                  "frame %" G_GUINT64_FORMAT " is given up: the device has not answered for %u ms",
                  head->number, watchdog_ms);
-  ItemPtr item = split_off(head, g_get_monotonic_time());
+  ItemPtr item = split_off(head, clock_.now_us());
   item->status = no_answer(watchdog_ms);
   list_.give_up(head);
   order_.take_head();
@@ -218,7 +220,7 @@ ItemPtr InferQueue::leave_head() {
   GST_LOG_ID(id(),
              "frame %" G_GUINT64_FORMAT " leaves before its results: %zu of %zu regions are taken",
              head->number, head->runs.taken, head->regions.size());
-  ItemPtr item = split_off(head, g_get_monotonic_time());
+  ItemPtr item = split_off(head, clock_.now_us());
   late_.add(order_.take_head());
   return item;
 }
@@ -228,7 +230,7 @@ ItemPtr InferQueue::take_next(guint watchdog_ms) {
   if (ItemPtr failed = late_.take_failed()) return failed;
   const InferItem* const head = order_.head();
   if (!head) return nullptr;
-  const int64_t now = g_get_monotonic_time();
+  const int64_t now = clock_.now_us();
   if (head->runs.done) {
     if (head->is_frame()) {
       GST_LOG_ID(id(), "frame %" G_GUINT64_FORMAT " leaves, %lld us after it was queued",
@@ -243,9 +245,14 @@ ItemPtr InferQueue::take_next(guint watchdog_ms) {
   return lost ? give_up_head(watchdog_ms) : nullptr;
 }
 
+// The end of a wait that is only there to see whether a run takes too long.
+Clock::Time InferQueue::next_look() const {
+  constexpr std::chrono::milliseconds kBetweenLooks{20};
+  return clock_.now() + kBetweenLooks;
+}
+
 // Looks at the clock only while a run may take too long, or a frame is to leave.
 void InferQueue::wait_for_head(std::unique_lock<std::mutex>* lock, guint watchdog_ms) {
-  constexpr std::chrono::microseconds kTick{20000};
   const InferItem* const head = order_.head();
   const bool watches = watchdog_ms > 0 && (head || late_.is_under_way());
   if (head && head->is_frame()) {
@@ -259,10 +266,10 @@ void InferQueue::wait_for_head(std::unique_lock<std::mutex>* lock, guint watchdo
     }
   }
   if (head && head->leave_by_us > 0) {
-    const std::chrono::microseconds left(head->leave_by_us - g_get_monotonic_time());
-    changed_.wait_for(*lock, watches ? std::min(left, kTick) : left);
+    const Clock::Time leave_by{std::chrono::microseconds(head->leave_by_us)};
+    clock_.wait_until(&changed_, lock, watches ? std::min(leave_by, next_look()) : leave_by);
   } else if (watches) {
-    changed_.wait_for(*lock, kTick);
+    clock_.wait_until(&changed_, lock, next_look());
   } else {
     changed_.wait(*lock);
   }
@@ -277,7 +284,7 @@ ItemPtr InferQueue::pop(guint watchdog_ms) {
       changed_.notify_all();
       return next;
     }
-    if (watchdog_ms > 0) late_.give_up_lost(watchdog_ms, g_get_monotonic_time());
+    if (watchdog_ms > 0) late_.give_up_lost(watchdog_ms, clock_.now_us());
     if (!late_.has_failed()) wait_for_head(&lock, watchdog_ms);
   }
   order_.pause();
@@ -313,11 +320,11 @@ bool InferQueue::work_once() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return stopping_ || list_.has_next(); });
   if (stopping_) return false;
-  const WorkList::Run run = list_.begin(g_get_monotonic_time());
+  const WorkList::Run run = list_.begin(clock_.now_us());
   lock.unlock();
   Status status = guarded("running a frame", [&] { return work_(run.item.get(), run.region); });
   lock.lock();
-  const bool done = list_.end(run, std::move(status), g_get_monotonic_time());
+  const bool done = list_.end(run, std::move(status), clock_.now_us());
   if (done) late_.end(*run.item);
   changed_.notify_all();
   return true;
@@ -331,10 +338,9 @@ void InferQueue::stop_workers() {
 
 bool InferQueue::runs_end(guint watchdog_ms) {
   std::unique_lock<std::mutex> lock(mutex_);
-  constexpr std::chrono::milliseconds kTick{20};
   while (list_.is_running()) {
-    if (watchdog_ms > 0 && list_.lost(watchdog_ms, g_get_monotonic_time()) > 0) return false;
-    changed_.wait_for(lock, kTick);
+    if (watchdog_ms > 0 && list_.lost(watchdog_ms, clock_.now_us()) > 0) return false;
+    clock_.wait_until(&changed_, &lock, next_look());
   }
   return true;
 }

@@ -37,6 +37,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/clock.h"
 #include "infer/queue/inferitem.h"
 #include "infer/queue/latework.h"
 #include "infer/queue/streamorder.h"
@@ -58,7 +59,8 @@ class InferQueue {
     size_t inferences = 2;  // frames that wait for a run or are being run
   };
   /// `name` is the element's, in the log.
-  InferQueue(const Limits& limits, Work work, SetTask set_task, std::string name = "queue");
+  InferQueue(const Limits& limits, Work work, SetTask set_task, std::string name = "queue",
+             const Clock& clock = Clock::steady());
 
   // --- sink side ---
   /// Queues a frame, waiting for room; refused frames are released. Its first `ready` regions can
@@ -124,6 +126,7 @@ class InferQueue {
   const char* id() const { return name_.c_str(); }
   bool is_room(const InferItem& item) const;
   bool takes_regions(const InferItem& item) const;
+  Clock::Time next_look() const;
   template <typename MayGoOn>
   void wait_as_upstream(std::unique_lock<std::mutex>* lock, const MayGoOn& may_go_on);
   std::string whom_it_waits_for() const;
@@ -136,6 +139,7 @@ class InferQueue {
 
   const std::string name_;
   const Work work_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   StreamOrder order_;

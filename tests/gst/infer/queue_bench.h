@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An InferQueue without a device, for tests of its rules. The work is a function of the test.
+// An InferQueue without a device, for tests of its rules: the work is a function of the test's, and
+// so is the time.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "check_suite.h"
+#include "clocks.h"
 #include "infer/queue/inferqueue.h"
 
 namespace dvnn::test {
@@ -21,7 +23,7 @@ class Bench {
   explicit Bench(InferQueue::Limits limits = {}, InferQueue::Work work = nullptr, int workers = 1)
       : queue(
             limits, work ? work : [](InferItem*, size_t) { return Status(); },
-            [this](bool run) { task_runs = run; }) {
+            [this](bool run) { task_runs = run; }, "queue", clock) {
     gst_init(nullptr, nullptr);
     queue.stop_flush(true);
     for (int i = 0; i < workers; ++i) {
@@ -37,6 +39,18 @@ class Bench {
     for (std::thread& thread : threads) thread.join();
   }
 
+  // Pops what is given up once the watchdog's time has passed: what is run must have begun.
+  ItemPtr pop_overdue(guint watchdog_ms) {
+    std::thread time([&] {
+      clock.until_waiting(1);
+      clock.advance(std::chrono::milliseconds(watchdog_ms + 1));
+    });
+    ItemPtr item = queue.pop(watchdog_ms);
+    time.join();
+    return item;
+  }
+
+  ManualClock clock;
   std::atomic<bool> task_runs{false};
   InferQueue queue;
   std::vector<std::thread> threads;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns of threads on a device. Who gets how much is FairLine's, whose test has no clock: here, on
-// a machine that may be busy, nothing is held to a time. A turn that does not come stops the test.
+// Turns of threads on a device. Who gets how much is FairLine's. Runs last until all other threads
+// wait for their turns, so that a busy machine decides nothing.
 #include "infer/deviceturns.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "check_suite.h"
+#include "clocks.h"
 
 namespace dvnn::test::device_turns_tests {
 
@@ -19,91 +21,114 @@ namespace {
 
 constexpr milliseconds kForever = std::chrono::hours(1);
 
-}  // namespace
+struct Element {
+  unsigned priority;
+  milliseconds length{1};  // of its runs
+  std::atomic<int> runs{0};
+};
 
-START_TEST(two_at_a_time_and_nobody_starves) {
-  struct Element {
-    unsigned priority;
-    std::atomic<int> runs{0};
-  } high{30}, low{10}, least{1};
-  Element* const elements[] = {&high, &low, &least};
-  DeviceTurns turns(2);
-  // All are known before any runs: until there are two nobody waits.
-  for (Element* element : elements) turns.take("device", element, element->priority, kForever);
-  constexpr int kRuns = 20;
-  std::atomic<int> at_once{0}, most_at_once{0};
-  std::atomic<bool> over{false};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 12; ++i) {
-    threads.emplace_back([&, element = elements[i % 3]] {
-      while (!over) {
-        const auto turn = turns.take("device", element, element->priority, kForever);
-        most_at_once = std::max<int>(most_at_once, ++at_once);
-        std::this_thread::sleep_for(milliseconds(1));
-        --at_once;
-        ++element->runs;
-        if (high.runs >= kRuns && low.runs >= kRuns && least.runs >= kRuns) over = true;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  ck_assert_int_eq(most_at_once, 2);
-  for (Element* element : elements) turns.leave(element);
-}
-END_TEST
+// Threads of elements that take turns.
+class Play {
+ public:
+  explicit Play(int at_once) : turns(at_once, clock), at_once_(static_cast<size_t>(at_once)) {}
 
-// Two of nearly the same priority, of which one's runs are a hundred times as long.
-struct Pair {
-  struct Element {
-    unsigned priority;
-    milliseconds length;  // of its runs
-    std::atomic<int> runs{0};
-  } quick{10, milliseconds(1)}, slow{11, milliseconds(100)};
-
-  // Plays until the slow one had so many runs. Some threads of each, so that there is always one of
-  // either that waits.
-  template <typename Run>
-  void play(int slow_runs, Run run) {
-    Element* const elements[] = {&quick, &slow};
-    DeviceTurns turns(2);
+  // A thread for each of `elements`, some of which are there several times, until `is_over()`. A
+  // turn is `run`, once all that have no turn wait for one.
+  void run(const std::vector<Element*>& elements, const std::function<bool()>& is_over,
+           const std::function<void(const Element&, DeviceTurns::Turn*)>& run) {
+    // All are known before any runs: until there are two nobody waits.
     for (Element* element : elements) turns.take("device", element, element->priority, kForever);
+    const size_t others = elements.size() - at_once_;
+    std::atomic<bool> over{false};
     std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i) {
-      threads.emplace_back([&, element = elements[i % 2]] {
-        while (slow.runs < slow_runs) {
+    for (Element* element : elements) {
+      threads.emplace_back([&, element] {
+        while (!over) {
           auto turn = turns.take("device", element, element->priority, kForever);
-          run(&turn, element->length);
+          const size_t now = ++now_;
+          if (now == at_once_) was_full_ = true;
+          if (now > at_once_) was_exceeded_ = true;
+          clock.until([&] { return over || clock.waiting() >= others; });
+          --now_;
+          if (over) return;
+          run(*element, &turn);
           ++element->runs;
+          if (!is_over()) continue;
+          over = true;
+          clock.advance(milliseconds(0));  // the others look again
         }
       });
     }
     for (std::thread& thread : threads) thread.join();
     for (Element* element : elements) turns.leave(element);
   }
-  void expect_more_quick_ones(int times) const {
-    ck_assert_msg(quick.runs > times * slow.runs, "%d quick ones, %d slow ones", quick.runs.load(),
-                  slow.runs.load());
+
+  /// Returns whether as many as may had a turn at once, and never more.
+  bool was_full() const { return was_full_ && !was_exceeded_; }
+
+  ManualClock clock;
+  DeviceTurns turns;
+
+ private:
+  const size_t at_once_;
+  std::atomic<size_t> now_{0};
+  std::atomic<bool> was_full_{false}, was_exceeded_{false};
+};
+
+}  // namespace
+
+START_TEST(two_at_a_time_and_nobody_starves) {
+  Element high{30}, low{10}, least{1};
+  Play play(2);
+  constexpr int kRuns = 20;
+  std::vector<Element*> elements;
+  for (int i = 0; i < 4; ++i) elements.insert(elements.end(), {&high, &low, &least});
+  play.run(
+      elements, [&] { return high.runs >= kRuns && low.runs >= kRuns && least.runs >= kRuns; },
+      [](const Element& element, DeviceTurns::Turn* turn) { turn->took(element.length); });
+  ck_assert(play.was_full());
+}
+END_TEST
+
+namespace {
+
+// Two of nearly the same priority, of which one's runs are a hundred times as long.
+struct Pair {
+  Element quick{10}, slow{11, milliseconds(100)};
+
+  std::vector<Element*> threads() {
+    return {&quick, &slow, &quick, &slow, &quick, &slow, &quick, &slow};
+  }
+  // Their runs are as 100 to 1.1, as their shares of the time are as 10 to 11.
+  void expect_shares_of_time() const {
+    ck_assert_msg(quick.runs > 80 * slow.runs && quick.runs < 100 * slow.runs,
+                  "%d quick ones, %d slow ones", quick.runs.load(), slow.runs.load());
   }
 };
 
-// Whose runs are short has many of them. How long a sleep really takes does not matter, as they
-// differ by a hundred times.
+}  // namespace
+
 START_TEST(shares_are_of_the_time_and_not_of_the_turns) {
   Pair pair;
-  pair.play(10,
-            [](DeviceTurns::Turn*, milliseconds length) { std::this_thread::sleep_for(length); });
-  pair.expect_more_quick_ones(2);
+  Play play(1);
+  play.run(
+      pair.threads(), [&] { return pair.slow.runs >= 10; },
+      [&](const Element& element, DeviceTurns::Turn*) { play.clock.advance(element.length); });
+  pair.expect_shares_of_time();
 }
 END_TEST
 
 // Each run waits on the device for others, which it says.
 START_TEST(what_a_run_took_counts_and_not_its_wait) {
   Pair pair;
-  pair.play(20, [](DeviceTurns::Turn* turn, milliseconds length) {
-    std::this_thread::sleep_for(milliseconds(2));
-    turn->took(length);
-  });
-  pair.expect_more_quick_ones(10);
+  Play play(1);
+  play.run(
+      pair.threads(), [&] { return pair.slow.runs >= 10; },
+      [&](const Element& element, DeviceTurns::Turn* turn) {
+        play.clock.advance(milliseconds(2));
+        turn->took(element.length);
+      });
+  pair.expect_shares_of_time();
 }
 END_TEST
 
@@ -117,43 +142,43 @@ START_TEST(one_alone_does_not_wait) {
 END_TEST
 
 START_TEST(equals_get_the_same) {
-  DeviceTurns turns(2);
-  std::atomic<int> runs[3]{};
-  for (auto& member : runs) turns.take("device", &member, 10, kForever);
-  std::vector<std::thread> threads;
+  Element members[3]{{10}, {10}, {10}};
+  std::vector<Element*> elements;
   // The first one has more threads than the others: it gets no more for that.
-  for (const size_t i : {0, 0, 0, 0, 0, 0, 1, 1, 2, 2}) {
-    threads.emplace_back([&, i] {
-      while (runs[0] + runs[1] + runs[2] < 300) {
-        auto turn = turns.take("device", &runs[i], 10, kForever);
-        std::this_thread::sleep_for(milliseconds(1));
-        turn.took(milliseconds(1));
-        ++runs[i];
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const auto& member : runs) ck_assert_int_ge(member, 80);
+  for (const size_t i : {0, 0, 0, 0, 0, 0, 1, 1, 2, 2}) elements.push_back(&members[i]);
+  Play play(2);
+  play.run(
+      elements, [&] { return members[0].runs + members[1].runs + members[2].runs >= 300; },
+      [](const Element& element, DeviceTurns::Turn* turn) { turn->took(element.length); });
+  for (const Element& member : members) ck_assert_int_ge(member.runs, 95);
 }
 END_TEST
 
 START_TEST(a_device_that_holds_one_run_does_not_hold_all) {
-  constexpr milliseconds kPatience(50);
-  DeviceTurns turns(2);
+  ManualClock clock;
+  DeviceTurns turns(2, clock);
   const int held = 0, other = 0;
   { const auto turn = turns.take("device", &other, 20, kForever); }
   const auto turn = turns.take("device", &held, 10, kForever);
   const auto second = turns.take("device", &held, 10, kForever);
-  const auto start = DeviceTurns::Clock::now();
-  { const auto next = turns.take("device", &other, 20, kPatience); }
-  ck_assert(DeviceTurns::Clock::now() - start >= kPatience);
+  std::thread time([&] {
+    for (int i = 0; i < 50; ++i) {
+      clock.until_waiting(1);
+      clock.advance(milliseconds(1));
+    }
+  });
+  const auto start = clock.now();
+  { const auto next = turns.take("device", &other, 20, milliseconds(50)); }
+  ck_assert(clock.now() - start == milliseconds(50));
+  time.join();
   // Another device is another line.
   const auto elsewhere = turns.take("other device", &other, 20, kForever);
 }
 END_TEST
 
 START_TEST(a_turn_that_is_handed_on_ends_once) {
-  DeviceTurns turns(1);
+  ManualClock clock;
+  DeviceTurns turns(1, clock);
   int first = 0, second = 0;
   for (int* member : {&first, &second}) turns.take("device", member, 10, kForever);
   std::atomic<bool> taken{false};
@@ -166,8 +191,7 @@ START_TEST(a_turn_that_is_handed_on_ends_once) {
       const auto next = turns.take("device", &second, 10, kForever);
       taken = true;
     });
-    // Whoever came too early would have been noticed by now, as a rule; nothing is held to it.
-    std::this_thread::sleep_for(milliseconds(20));
+    clock.until_waiting(1);
     ck_assert(!taken);
   }
   other.join();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue's rules for streams: order, ends, flushes, and which frames wait.
+#include <array>
 #include <cstring>
 
 #include "queue_bench.h"
@@ -9,12 +10,15 @@ namespace dvnn::test::infer_queue_tests {
 START_TEST(frames_leave_in_the_order_in_which_they_came) {
   InferQueue::Limits limits;
   limits.inferences = 4;
-  // The earlier, the longer: without order they would come out backwards.
+  // Of four that are run at once the last is done first: without order they would come out
+  // backwards.
+  std::array<Gate, 40> done;
   Bench bench(
       limits,
-      [](InferItem* item, size_t) {
+      [&](InferItem* item, size_t) {
         const guint64 pts = GST_BUFFER_PTS(GST_BUFFER_CAST(item->object.get()));
-        std::this_thread::sleep_for(std::chrono::milliseconds(20 - 4 * (pts % 4)));
+        if (pts % 5 != 4) done[pts + 1].wait();
+        done[pts].open();
         return Status();
       },
       4);
@@ -86,7 +90,7 @@ START_TEST(a_frame_that_waits_is_refused_when_downstream_ends) {
   });
   bench.queue.pop(0);
   while (accepted < 1) std::this_thread::yield();
-  g_usleep(50 * 1000);  // for the next to wait
+  bench.clock.until_waiting(1);  // the next
   bench.queue.finish(false, GST_FLOW_EOS);
   source.join();
   ck_assert_int_eq(accepted, 1);
@@ -144,18 +148,20 @@ END_TEST
 START_TEST(flushing_frees_both_sides) {
   InferQueue::Limits limits;
   limits.inferences = 1;
-  Bench bench(limits, [](InferItem*, size_t) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  Gate go;
+  Bench bench(limits, [&](InferItem*, size_t) {
+    go.wait();
     return Status();
   });
   ck_assert_int_eq(bench.queue.push_frame(frame(0, true)), GST_FLOW_OK);
   std::thread flusher([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    bench.clock.until_waiting(1);
     bench.queue.start_flush();
   });
   ck_assert_int_eq(bench.queue.push_frame(frame(1, true)), GST_FLOW_FLUSHING);
   ck_assert(bench.queue.pop(0) == nullptr);
   flusher.join();
+  go.open();
   ck_assert(!bench.queue.drain());
   bench.queue.stop_flush(true);
   ck_assert_int_eq(bench.queue.push_frame(frame(2, true)), GST_FLOW_OK);
@@ -166,9 +172,9 @@ END_TEST
 START_TEST(frames_that_pass_do_not_wait_for_room_for_an_inference) {
   InferQueue::Limits limits;
   limits.inferences = 1;
-  std::atomic<bool> go{false};
+  Gate go;
   Bench bench(limits, [&](InferItem*, size_t) {
-    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    go.wait();
     return Status();
   });
   bench.queue.push_frame(frame(0, true));
@@ -176,7 +182,7 @@ START_TEST(frames_that_pass_do_not_wait_for_room_for_an_inference) {
     ck_assert_int_eq(bench.queue.push_frame(frame(i, false)), GST_FLOW_OK);
   }
   ck_assert(!bench.queue.has_room());
-  go = true;
+  go.open();
   for (guint64 i = 0; i <= 10; ++i) {
     ck_assert_uint_eq(pts_of(bench.queue.pop(0)), i);
     bench.queue.finish(false, GST_FLOW_OK);
@@ -198,7 +204,7 @@ START_TEST(frames_that_are_done_make_room_while_they_wait_for_a_sink) {
     bench.queue.push_frame(frame(5, true));
     pushed = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  bench.clock.until_waiting(1);
   ck_assert(!pushed);
   ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 0);
   source.join();
@@ -206,46 +212,39 @@ START_TEST(frames_that_are_done_make_room_while_they_wait_for_a_sink) {
 END_TEST
 
 START_TEST(a_frame_that_waits_goes_on_once_there_may_be_more) {
-  bool waited = false, went_on = false;
-  {
-    InferQueue::Limits limits;
-    limits.frames = 2;
-    Bench bench(limits);
-    for (guint64 i = 0; i < 2; ++i) bench.queue.push_frame(frame(i, false));
-    std::atomic<bool> pushed{false};
-    std::thread source([&] {
-      bench.queue.push_frame(frame(2, false));
-      pushed = true;
-    });
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    waited = !pushed;
-    bench.queue.set_frame_limits(3, 0);
-    // Else it waits for ever.
-    for (int i = 0; i < 1000 && !pushed; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    went_on = pushed;
-    if (!went_on) bench.queue.start_flush();
-    source.join();
-  }
-  ck_assert(waited && went_on);
+  InferQueue::Limits limits;
+  limits.frames = 2;
+  Bench bench(limits);
+  for (guint64 i = 0; i < 2; ++i) bench.queue.push_frame(frame(i, false));
+  Gate pushed;
+  std::thread source([&] {
+    bench.queue.push_frame(frame(2, false));
+    pushed.open();
+  });
+  bench.clock.until_waiting(1);
+  ck_assert(!pushed.is_open());
+  bench.queue.set_frame_limits(3, 0);
+  pushed.wait();
+  source.join();
 }
 END_TEST
 
 START_TEST(a_run_that_takes_too_long_is_given_up) {
-  std::atomic<bool> go{false};
+  Gate begun, go;
   Bench bench({}, [&](InferItem*, size_t) {
-    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    begun.open();
+    go.wait();
     return Status();
   });
   bench.queue.push_frame(frame(7, true));
-  const ItemPtr item = bench.queue.pop(30);
+  begun.wait();
+  const ItemPtr item = bench.pop_overdue(30);
   ck_assert(item && !item->status.ok());
   ck_assert_uint_eq(pts_of(item), 7);
   ck_assert_ptr_nonnull(strstr(item->status.error().message.c_str(), "watchdog"));
   bench.queue.finish(false, GST_FLOW_OK);
   ck_assert(!bench.queue.runs_end(1));
-  go = true;
+  go.open();
   ck_assert(bench.queue.runs_end(0));
   // It may answer after all: the next frame is run as usual.
   bench.queue.push_frame(frame(8, true));
@@ -257,25 +256,25 @@ END_TEST
 
 // A seek while the device hangs drops the frame, but the worker is not back.
 START_TEST(a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog) {
-  std::atomic<bool> go{false}, begun{false};
+  Gate begun, go;
   InferQueue::Limits limits;
   limits.inferences = 1;
   Bench bench(limits, [&](InferItem*, size_t) {
-    begun = true;
-    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    begun.open();
+    go.wait();
     return Status();
   });
   bench.queue.push_frame(frame(7, true));
-  while (!begun) std::this_thread::yield();
+  begun.wait();
   bench.queue.start_flush();
   bench.queue.stop_flush(true);
   bench.queue.push_frame(frame(8, true));
-  const ItemPtr item = bench.queue.pop(30);
+  const ItemPtr item = bench.pop_overdue(30);
   ck_assert(item && !item->status.ok());
   ck_assert_uint_eq(pts_of(item), 8);
   bench.queue.finish(false, GST_FLOW_OK);
   ck_assert(!bench.queue.runs_end(30));
-  go = true;
+  go.open();
   ck_assert(bench.queue.runs_end(0));
 }
 END_TEST

@@ -8,13 +8,13 @@ namespace dvnn::test::infer_queue_regions_tests {
 
 START_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
   for (const int workers : {1, 3}) {
-    std::atomic<int> runs{0};
+    Count runs;
     std::array<std::atomic<int>, 50> each{};
     Bench bench(
         {},
         [&](InferItem*, size_t region) {
           ++each[region];
-          ++runs;
+          runs.add();
           return Status();
         },
         workers);
@@ -22,13 +22,13 @@ START_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
     ck_assert_int_eq(bench.queue.push_frame(item, 1), GST_FLOW_OK);
     std::thread source([&] {
       for (size_t i = 1; i < each.size(); ++i) {
-        if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (i % 10 == 0) runs.until(static_cast<int>(i));  // nothing is left to do in between
         ck_assert(bench.queue.push_region(item));
       }
     });
     const ItemPtr out = bench.queue.pop(0);
     ck_assert(out == item);
-    ck_assert_int_eq(runs, 50);
+    ck_assert_int_eq(runs.value(), 50);
     for (const auto& count : each) ck_assert_int_eq(count, 1);
     source.join();
     ck_assert(!bench.queue.push_region(item));  // it has left
@@ -38,32 +38,32 @@ START_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
 END_TEST
 
 START_TEST(after_an_error_the_other_regions_are_not_run) {
-  std::atomic<int> runs{0};
+  Count runs;
   Bench bench({}, [&](InferItem*, size_t region) {
-    ++runs;
+    runs.add();
     return region == 2 ? Status(Error{ErrorCode::kDevice, "region two"}) : Status();
   });
   const ItemPtr whole = frame_of(0, 9);
   bench.queue.push_frame(whole);
   ItemPtr out = bench.queue.pop(0);
   dvnn_assert_text(out->status.error().message, "region two");
-  ck_assert_int_eq(runs, 3);
+  ck_assert_int_eq(runs.value(), 3);
   bench.queue.finish(false, GST_FLOW_OK);
   // Whoever still fills regions is told before the frame leaves.
   const ItemPtr open = frame_of(1, 9);
   bench.queue.push_frame(open, 3);
-  while (runs < 6) std::this_thread::yield();
+  runs.until(6);
   std::atomic<bool> left{false};
   std::thread sink([&] {
-    out = bench.queue.pop(0);
+    out = bench.queue.pop(20000);  // with a watchdog, so that it is seen to wait
     left = true;
   });
-  g_usleep(30 * 1000);
+  bench.clock.until_waiting(1);
   ck_assert(!left);
   ck_assert(!bench.queue.push_region(open));
   sink.join();
   ck_assert(out == open && !out->status.ok());
-  ck_assert_int_eq(runs, 6);
+  ck_assert_int_eq(runs.value(), 6);
   bench.queue.finish(false, GST_FLOW_OK);
   // The next frame is run as if nothing had been.
   bench.queue.push_frame(frame_of(2, 2));
@@ -110,9 +110,11 @@ END_TEST
 START_TEST(a_frame_is_wanted_until_it_is_dropped_or_has_failed) {
   enum { kEos, kFlush, kWatchdog, kError };
   for (const int end : {kEos, kFlush, kWatchdog, kError}) {
-    std::atomic<bool> hang{end == kWatchdog};
+    Gate begun, go;
+    if (end != kWatchdog) go.open();
     Bench bench({}, [&](InferItem*, size_t) {
-      while (hang) std::this_thread::yield();
+      begun.open();
+      go.wait();
       return end == kError ? Status(Error{ErrorCode::kDevice, "no"}) : Status();
     });
     bench.queue.push_frame(frame(0, false));
@@ -123,12 +125,15 @@ START_TEST(a_frame_is_wanted_until_it_is_dropped_or_has_failed) {
     if (end != kError) ck_assert(bench.queue.is_wanted(*item));
     bench.queue.finish(false, end == kEos ? GST_FLOW_EOS : GST_FLOW_OK);
     if (end == kFlush) bench.queue.start_flush();
-    if (end == kWatchdog) ck_assert(!bench.queue.pop(50)->status.ok());
+    if (end == kWatchdog) {
+      begun.wait();
+      ck_assert(!bench.pop_overdue(50)->status.ok());
+    }
     while (bench.queue.is_wanted(*item)) std::this_thread::yield();
     // Nor is the next one behind an end, until it is of a new stream.
     const ItemPtr next = frame_of(2, 1);
     ck_assert(bench.queue.is_wanted(*next) == (end == kWatchdog || end == kError));
-    hang = false;
+    go.open();
     bench.queue.abandon(item);
     // Its error is told of all the same.
     if (end == kError) dvnn_assert_text(bench.queue.pop(0)->status.error().message, "no");
@@ -139,29 +144,30 @@ START_TEST(a_frame_is_wanted_until_it_is_dropped_or_has_failed) {
 END_TEST
 
 START_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
-  std::atomic<bool> hang{false};
-  std::atomic<int> runs{0};
+  Gate go;
+  Count runs;
+  ManualClock* clock = nullptr;
   Bench bench({}, [&](InferItem*, size_t) {
-    ++runs;
-    do {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    } while (hang);
+    clock->advance(std::chrono::milliseconds(20));
+    runs.add();
+    if (runs.value() > 20) go.wait();
     return Status();
   });
+  clock = &bench.clock;
   bench.queue.push_frame(frame_of(0, 20));
   ck_assert(bench.queue.pop(200)->status.ok());  // 400 ms for all of them
   bench.queue.finish(false, GST_FLOW_OK);
-  hang = true;
   const ItemPtr item = frame_of(1, 20);
   bench.queue.push_frame(item, 1);
-  const ItemPtr given_up = bench.queue.pop(200);
+  runs.until(21);
+  const ItemPtr given_up = bench.pop_overdue(200);
   ck_assert(given_up && !given_up->status.ok());
   ck_assert(!bench.queue.push_region(item));
   bench.queue.finish(false, GST_FLOW_OK);
   ck_assert(!bench.queue.runs_end(1));
-  hang = false;
+  go.open();
   ck_assert(bench.queue.runs_end(0));
-  ck_assert_int_eq(runs, 21);
+  ck_assert_int_eq(runs.value(), 21);
 }
 END_TEST
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames that leave before their results: what the queue does with the work that is left, and which
-// result joins which frame. Without a device: the work is a function of the test's.
+// result joins which frame. Without a device: the work is a function of the test's, which is the
+// worker, too, where nothing is said of others.
 #include "infer/lateresults.h"
 
-#include <atomic>
-#include <chrono>
-#include <thread>
 #include <vector>
 
-#include "check_suite.h"
-#include "infer/queue/inferqueue.h"
+#include "queue_bench.h"
 
 namespace dvnn::test::late_results_tests {
 
@@ -17,70 +14,23 @@ using namespace dvnn::gst;
 
 namespace {
 
-// A queue whose workers stand still until they may go on.
-class Bench {
- public:
-  explicit Bench(Status end = {}, size_t workers = 1)
-      : queue(
-            limits_of(workers),
-            [this, end](InferItem*, size_t) {
-              ++begun;
-              while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-              return end;
-            },
-            [](bool) {}) {
-    gst_init(nullptr, nullptr);
-    queue.stop_flush(true);
-    for (size_t i = 0; i < workers; ++i) {
-      threads.emplace_back([this] {
-        while (queue.work_once()) {
-        }
-      });
-    }
-  }
-  ~Bench() {
-    go = true;
-    queue.start_flush();
-    queue.stop_workers();
-    for (std::thread& thread : threads) thread.join();
-  }
+InferQueue::Limits limits_of(size_t inferences) {
+  InferQueue::Limits limits;
+  limits.inferences = inferences;
+  return limits;
+}
 
-  // What comes back late, waited for.
-  std::list<ItemPtr> wait_for_late() {
-    for (int i = 0; i < 5000; ++i) {
-      auto late = queue.take_late();
-      if (!late.empty()) return late;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return {};
-  }
+constexpr int64_t kNever = -1;
 
-  std::atomic<bool> go{false};
-  std::atomic<int> begun{0};
-  InferQueue queue;
-  std::vector<std::thread> threads;
-
- private:
-  static InferQueue::Limits limits_of(size_t workers) {
-    InferQueue::Limits limits;
-    limits.inferences = workers;
-    return limits;
-  }
-};
-
-// A frame that may leave `after_us` from now on; 0: never.
-ItemPtr frame(guint64 pts, int64_t after_us, size_t regions = 1) {
-  auto item = std::make_shared<InferItem>();
-  GstBuffer* buffer = gst_buffer_new();
-  GST_BUFFER_PTS(buffer) = pts;
-  item->object.reset(GST_MINI_OBJECT_CAST(buffer));
-  item->regions.resize(regions);
-  item->leave_by_us = after_us < 0 ? 0 : g_get_monotonic_time() + after_us;
+// A frame that may leave `after_us` from now on.
+ItemPtr late_frame(const Bench& bench, guint64 pts, int64_t after_us, size_t regions = 1) {
+  ItemPtr item = frame_of(pts, regions);
+  item->leave_by_us = after_us == kNever ? 0 : bench.clock.now_us() + after_us;
   return item;
 }
 
-ItemPtr pop(Bench* bench, guint watchdog_ms = 0) {
-  ItemPtr item = bench->queue.pop(watchdog_ms);
+ItemPtr pop(Bench* bench) {
+  ItemPtr item = bench->queue.pop(0);
   bench->queue.finish(false, GST_FLOW_OK);
   return item;
 }
@@ -107,52 +57,87 @@ guint64 taken(LateResults* late, guint64 track, gint class_id = 0) {
 }  // namespace
 
 START_TEST(a_frame_goes_by_its_time_and_its_work_comes_back_later) {
-  Bench bench;
-  bench.queue.push_frame(frame(1, 0, 2));
+  Bench bench(limits_of(1), nullptr, 0);
+  bench.queue.push_frame(late_frame(bench, 1, 0, 2));
   const ItemPtr left = pop(&bench);
-  ck_assert_uint_eq(GST_BUFFER_PTS(GST_BUFFER_CAST(left->object.get())), 1);
+  ck_assert_uint_eq(pts_of(left), 1);
   ck_assert(left->regions.empty() && left->status.ok() && !left->late);
   ck_assert_uint_eq(left->number, 1);
   ck_assert(bench.queue.take_late().empty());
   // It counts among the inferences, but not for frames that may leave.
   ck_assert(!bench.queue.has_room());
-  bench.queue.push_frame(frame(2, 0));
+  bench.queue.push_frame(late_frame(bench, 2, 0));
   ck_assert(pop(&bench)->regions.empty());
-  bench.go = true;
-  auto late = bench.wait_for_late();
+  bench.queue.work_once();
+  ck_assert(bench.queue.take_late().empty());  // of two regions
+  for (int i = 0; i < 2; ++i) bench.queue.work_once();
+  const InferItems late = bench.queue.take_late();
+  ck_assert_uint_eq(late.size(), 2);
   ck_assert_uint_eq(late.front()->number, 1);
   ck_assert_uint_eq(late.front()->regions.size(), 2);
-  if (late.size() == 1) late.splice(late.end(), bench.wait_for_late());
   ck_assert_uint_eq(late.back()->number, 2);
   ck_assert(bench.queue.has_room());
 }
 END_TEST
 
+START_TEST(a_frame_waits_for_its_results_until_its_time) {
+  Bench bench(limits_of(1), nullptr, 0);
+  bench.queue.push_frame(late_frame(bench, 1, 5000));
+  std::atomic<bool> has_left{false};
+  std::thread time([&] {
+    bench.clock.until_waiting(1);
+    bench.clock.advance(std::chrono::microseconds(4999));
+    bench.clock.until_waiting(1);
+    ck_assert(!has_left);
+    bench.clock.advance(std::chrono::microseconds(1));
+  });
+  const ItemPtr left = pop(&bench);
+  has_left = true;
+  time.join();
+  ck_assert(left->regions.empty());
+}
+END_TEST
+
 START_TEST(what_is_done_in_time_is_the_frames_own) {
-  Bench bench;
-  bench.go = true;
-  bench.queue.push_frame(frame(1, 60000000));
+  Bench bench(limits_of(1), nullptr, 0);
+  bench.queue.push_frame(late_frame(bench, 1, 1));
+  bench.queue.work_once();
+  bench.clock.advance(std::chrono::seconds(1));
   ck_assert_uint_eq(pop(&bench)->regions.size(), 1);
   ck_assert(bench.queue.take_late().empty());
 }
 END_TEST
 
 START_TEST(frames_leave_in_order_behind_one_that_waits) {
-  Bench bench({}, 2);
-  bench.queue.push_frame(frame(1, -1));
-  bench.queue.push_frame(frame(2, 0));
-  while (bench.begun < 2) std::this_thread::yield();
-  bench.go = true;
+  Count begun;
+  Gate go;
+  Bench bench(
+      limits_of(2),
+      [&](InferItem*, size_t) {
+        begun.add();
+        go.wait();
+        return Status();
+      },
+      2);
+  bench.queue.push_frame(late_frame(bench, 1, kNever));
+  bench.queue.push_frame(late_frame(bench, 2, 0));
+  begun.until(2);
+  go.open();
   ck_assert_uint_eq(pop(&bench)->number, 1);
   ck_assert_uint_eq(pop(&bench)->number, 2);
 }
 END_TEST
 
 START_TEST(late_work_that_fails_comes_without_a_frame) {
-  Bench bench(Error{ErrorCode::kDevice, "it broke"});
-  bench.queue.push_frame(frame(1, 0));
+  Bench bench(
+      limits_of(1),
+      [](InferItem*, size_t) {
+        return Status(Error{ErrorCode::kDevice, "it broke"});
+      },
+      0);
+  bench.queue.push_frame(late_frame(bench, 1, 0));
   ck_assert(pop(&bench)->status.ok());
-  bench.go = true;
+  bench.queue.work_once();
   const ItemPtr failed = pop(&bench);
   ck_assert(failed->late && !failed->object && !failed->status.ok());
   ck_assert(bench.queue.take_late().empty());
@@ -160,28 +145,41 @@ START_TEST(late_work_that_fails_comes_without_a_frame) {
 END_TEST
 
 START_TEST(late_work_that_takes_too_long_is_given_up) {
-  Bench bench;
-  bench.queue.push_frame(frame(1, 0));
-  bench.queue.push_frame(frame(2, 0));
+  Gate begun, go;
+  Bench bench(limits_of(1), [&](InferItem*, size_t) {
+    begun.open();
+    go.wait();
+    return Status();
+  });
+  bench.queue.push_frame(late_frame(bench, 1, 0));
+  bench.queue.push_frame(late_frame(bench, 2, 0));
   ck_assert(pop(&bench)->status.ok());
   ck_assert(pop(&bench)->status.ok());
+  begun.wait();
+  const ItemPtr first = bench.pop_overdue(30);
+  bench.queue.finish(false, GST_FLOW_OK);
+  const ItemPtr second = bench.queue.pop(30);
   // The one that runs, and the one for which no worker is left.
-  for (int i = 0; i < 2; ++i) {
-    const ItemPtr failed = pop(&bench, 30);
-    ck_assert(failed->late && !failed->status.ok());
-  }
+  for (const ItemPtr& failed : {first, second}) ck_assert(failed->late && !failed->status.ok());
   ck_assert(bench.queue.has_room());
+  go.open();
 }
 END_TEST
 
 START_TEST(a_flush_and_who_asks_for_it_forget_late_work) {
   for (const bool flush : {false, true}) {
-    Bench bench;
-    bench.queue.push_frame(frame(1, 0));
-    bench.queue.push_frame(frame(2, 0));
+    Count begun;
+    Gate go;
+    Bench bench(limits_of(1), [&](InferItem*, size_t) {
+      begun.add();
+      go.wait();
+      return Status();
+    });
+    bench.queue.push_frame(late_frame(bench, 1, 0));
+    bench.queue.push_frame(late_frame(bench, 2, 0));
     pop(&bench);
     pop(&bench);
-    while (bench.begun < 1) std::this_thread::yield();
+    begun.until(1);
     if (flush) {
       bench.queue.start_flush();
       bench.queue.stop_flush(true);
@@ -189,11 +187,11 @@ START_TEST(a_flush_and_who_asks_for_it_forget_late_work) {
       bench.queue.forget_late();
     }
     ck_assert(bench.queue.has_room());
-    bench.go = true;
-    bench.queue.push_frame(frame(3, -1));
+    go.open();
+    bench.queue.push_frame(late_frame(bench, 3, kNever));
     ck_assert_uint_eq(pop(&bench)->regions.size(), 1);
     ck_assert(bench.queue.take_late().empty());
-    ck_assert_int_eq(bench.begun, 2);
+    ck_assert_int_eq(begun.value(), 2);
   }
 }
 END_TEST
@@ -260,9 +258,9 @@ START_TEST(a_result_moves_with_its_object) {
 END_TEST
 
 DVNN_SUITE(late_results, a_frame_goes_by_its_time_and_its_work_comes_back_later,
-           what_is_done_in_time_is_the_frames_own, frames_leave_in_order_behind_one_that_waits,
-           late_work_that_fails_comes_without_a_frame, late_work_that_takes_too_long_is_given_up,
-           a_flush_and_who_asks_for_it_forget_late_work,
+           a_frame_waits_for_its_results_until_its_time, what_is_done_in_time_is_the_frames_own,
+           frames_leave_in_order_behind_one_that_waits, late_work_that_fails_comes_without_a_frame,
+           late_work_that_takes_too_long_is_given_up, a_flush_and_who_asks_for_it_forget_late_work,
            of_two_results_on_a_track_that_of_the_later_frame_counts,
            results_wait_for_their_track_but_not_for_ever, a_result_moves_with_its_object)
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "check_suite.h"
+#include "clocks.h"
 #include "grid_network.h"
 #include "infer/slotmeta.h"
 
@@ -14,21 +15,22 @@ using namespace dvnn::gst;
 
 namespace {
 
-using Clock = SlotPool::Clock;
+using std::chrono::milliseconds;
 using Taker = SlotPool::Taker;
 
-std::shared_ptr<SlotPool> make_pool(const SlotCounts& counts) {
+std::shared_ptr<SlotPool> make_pool(const SlotCounts& counts,
+                                    const Clock& clock = Clock::steady()) {
   auto device = device::Device::open("soft");
   ck_assert(device.ok());
   auto network = network::Network::create(test::grid_network(), device.value());
   ck_assert(network.ok());
-  auto pool = SlotPool::create(network.value(), counts);
+  auto pool = SlotPool::create(network.value(), counts, nullptr, clock);
   ck_assert(pool.ok());
   return pool.value();
 }
 
-SlotPtr take(const std::shared_ptr<SlotPool>& pool, Taker taker, int wait_ms = 0) {
-  auto taken = pool->take(taker, Clock::now() + std::chrono::milliseconds(wait_ms));
+SlotPtr take(const std::shared_ptr<SlotPool>& pool, Taker taker, milliseconds patience = {}) {
+  auto taken = pool->take(taker, patience);
   ck_assert(taken.ok());
   return taken.value().slot;
 }
@@ -61,34 +63,45 @@ START_TEST(a_slot_returns_when_its_last_copy_goes) {
 END_TEST
 
 START_TEST(a_wait_ends_when_a_slot_returns) {
-  const auto pool = make_pool({1, 0, 1});
+  ManualClock clock;
+  const auto pool = make_pool({1, 0, 1}, clock);
   SlotPtr slot = take(pool, Taker::kUpstream);
   std::thread giver([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    clock.until_waiting(1);
     slot.reset();
   });
-  ck_assert(take(pool, Taker::kUpstream, 20000));
+  ck_assert(take(pool, Taker::kUpstream, milliseconds(1)));
   giver.join();
 }
 END_TEST
 
 START_TEST(a_wait_ends_with_the_patience) {
-  const auto pool = make_pool({1, 0, 1});
+  ManualClock clock;
+  const auto pool = make_pool({1, 0, 1}, clock);
   const SlotPtr slot = take(pool, Taker::kUpstream);
-  auto taken = pool->take(Taker::kUpstream, Clock::now() + std::chrono::milliseconds(10));
+  std::thread time([&] {
+    for (int i = 0; i < 10; ++i) {
+      clock.until_waiting(1);
+      clock.advance(milliseconds(1));
+    }
+  });
+  auto taken = pool->take(Taker::kUpstream, milliseconds(10));
+  time.join();
   ck_assert(taken.ok() && !taken.value().slot);
   ck_assert(taken.value().outcome == SlotPool::Outcome::kNoneFree);
+  ck_assert(taken.value().waited == milliseconds(10));
 }
 END_TEST
 
 START_TEST(flushing_ends_all_waits) {
-  const auto pool = make_pool({1, 0, 1});
+  ManualClock clock;
+  const auto pool = make_pool({1, 0, 1}, clock);
   const SlotPtr slot = take(pool, Taker::kUpstream);
   std::thread flusher([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    clock.until_waiting(1);
     pool->set_flushing(true);
   });
-  auto taken = pool->take(Taker::kUpstream, Clock::now() + std::chrono::seconds(20));
+  auto taken = pool->take(Taker::kUpstream, milliseconds(1));
   flusher.join();
   ck_assert(taken.ok() && taken.value().outcome == SlotPool::Outcome::kFlushing);
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "base/log.h"
 #include "publish/option_reader.h"
 #include "publish/transports.h"
 
@@ -143,7 +144,10 @@ class KafkaTransport final : public Transport {
     }
   }
 
-  static void on_error(rd_kafka_t*, int code, const char*, void* data) {
+  // It goes on trying after all but the fatal ones: a broker that is away, a wrong password.
+  static void on_error(rd_kafka_t*, int code, const char* why, void* data) {
+    DVNN_LOG(kPublisher, kInfo, "librdkafka: %s",
+             why ? why : rd_kafka_err2str(static_cast<rd_kafka_resp_err_t>(code)));
     if (code == RD_KAFKA_RESP_ERR__FATAL) static_cast<KafkaTransport*>(data)->lose();
   }
 

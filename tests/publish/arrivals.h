@@ -4,10 +4,11 @@
 
 #include <check.h>
 
-#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
+
+#include "waiting.h"
 
 class Arrivals {
  public:
@@ -20,6 +21,7 @@ class Arrivals {
     } else {
       ++overtaken_;
     }
+    changed_.notify_all();
   }
   int64_t next() const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -33,11 +35,17 @@ class Arrivals {
     const std::lock_guard<std::mutex> lock(mutex_);
     return overtaken_;
   }
-  void wait_for(int64_t count, int seconds) const {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-    while (next() < count && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  /// Waits until that many have come, while they do come.
+  void until(int64_t count) const {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (next_ < count) {
+      const int64_t before = next_ + again_ + overtaken_;
+      dvnn::test::wait_watched(&changed_, &lock, "arrivals",
+                               [&] { return next_ + again_ + overtaken_ != before; });
     }
+  }
+  /// Those and no others have come, in their order.
+  void expect(int64_t count) const {
     ck_assert_msg(next() == count && overtaken() == 0, "%ld of %ld came, %ld too early",
                   static_cast<long>(next()), static_cast<long>(count),
                   static_cast<long>(overtaken()));
@@ -45,5 +53,6 @@ class Arrivals {
 
  private:
   mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
   int64_t next_ = 0, again_ = 0, overtaken_ = 0;
 };

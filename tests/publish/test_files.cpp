@@ -7,6 +7,7 @@
 #include "check_suite.h"
 #include "publish/publisher.h"
 #include "temporary_folder.h"
+#include "told.h"
 
 namespace dvnn::test::files_tests {
 
@@ -87,10 +88,12 @@ START_TEST(a_pipe_may_be_read_late_and_slowly) {
   settings.queue_messages = 100000;
   settings.least_pause = milliseconds(10);
   settings.longest_pause = milliseconds(20);
-  Publisher publisher(settings, quiet);
+  Told told;
+  Publisher publisher(settings, told.tell());
   start(&publisher, path);
   publish_numbers(&publisher, 0, 20000);
-  ck_assert(!publisher.flush(milliseconds(50)));
+  told.lost();  // nobody reads it yet
+  ck_assert(!publisher.flush(milliseconds(0)));
   const int reading = open(path.c_str(), O_RDONLY);
   std::string text;
   char bytes[4096];
@@ -111,22 +114,15 @@ END_TEST
 
 START_TEST(a_folder_that_is_not_there_is_told_and_waited_for) {
   TemporaryFolder folder;
-  std::mutex mutex;
-  std::string told;
   PublisherSettings settings;
   settings.least_pause = milliseconds(10);
   settings.longest_pause = milliseconds(20);
-  Publisher publisher(settings, [&](publish::Notice notice, const std::string& why) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (notice == publish::Notice::kLost) told = why;
-  });
+  Told told;
+  Publisher publisher(settings, told.tell());
   start(&publisher, folder.file("later/out"));
   publish_numbers(&publisher, 0, 3);
-  ck_assert(!publisher.flush(milliseconds(60)));
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    ck_assert_ptr_nonnull(std::strstr(told.c_str(), "later/out' cannot be opened: No such file"));
-  }
+  told.lost_that_says("later/out' cannot be opened: No such file");
+  ck_assert(!publisher.flush(milliseconds(0)));
   std::filesystem::create_directory(folder.file("later"));
   ck_assert(publisher.flush(std::chrono::minutes(1)));
   publisher.stop();

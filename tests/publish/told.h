@@ -2,12 +2,12 @@
 // Records what a publisher reports, from its own thread.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
 
 #include "publish/publisher.h"
+#include "waiting.h"
 
 class Told {
  public:
@@ -17,6 +17,7 @@ class Told {
       if (notice == dvnn::publish::Notice::kConnected) connected_ = why;
       if (notice != dvnn::publish::Notice::kLost) return;
       lost_ = why;
+      ++losses_;
       changed_.notify_all();
     };
   }
@@ -25,16 +26,27 @@ class Told {
     const std::lock_guard<std::mutex> lock(mutex_);
     return connected_;
   }
-  /// Returns why the last connection was lost; waits for the first loss, however slow the machine
-  /// is.
-  std::string lost() {
+  /// Why the last connection was lost; waits for the first loss, however slow the machine is.
+  std::string lost() { return lost_that_says(""); }
+  /// Waits for one of these words.
+  std::string lost_that_says(const char* words) {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !lost_.empty(); });
+    dvnn::test::wait_watched(&changed_, &lock, "a loss",
+                             [&] { return losses_ > 0 && lost_.find(words) != std::string::npos; });
     return lost_;
+  }
+  int losses() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return losses_;
+  }
+  void until_losses(int count) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    dvnn::test::wait_watched(&changed_, &lock, "losses", [&] { return losses_ >= count; });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string lost_, connected_;
+  int losses_ = 0;
 };

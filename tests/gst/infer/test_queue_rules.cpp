@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "fault_plan.h"
+#include "waiting.h"
 #include "watched_suite.h"
 
 namespace dvnn::test::queue_rules_tests {
@@ -320,11 +321,8 @@ START_TEST(serialized_events_keep_their_place) {
   gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
   struct {
     std::mutex mutex;
+    std::condition_variable changed;
     std::vector<std::string> names;
-    size_t size() {
-      const std::lock_guard<std::mutex> lock(mutex);
-      return names.size();
-    }
   } order;
   GstPad* pad = gst_element_get_static_pad(h->element, "src");
   if (!pad) pad = GST_PAD(gst_object_ref(gst_pad_get_peer(h->sinkpad)));
@@ -339,6 +337,7 @@ START_TEST(serialized_events_keep_their_place) {
         } else if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_CUSTOM_DOWNSTREAM) {
           seen.names.push_back("event");
         }
+        seen.changed.notify_all();
         return GST_PAD_PROBE_OK;
       },
       &order, nullptr);
@@ -350,7 +349,10 @@ START_TEST(serialized_events_keep_their_place) {
   }
   for (int i = 0; i < 10; ++i) gst_buffer_unref(gst_harness_pull(h));
   gst_harness_push_event(h, gst_event_new_eos());
-  while (order.size() < 20) g_usleep(1000);
+  {
+    std::unique_lock<std::mutex> lock(order.mutex);
+    wait_watched(&order.changed, &lock, "events", [&] { return order.names.size() == 20; });
+  }
   gst_harness_teardown(h);
   for (size_t i = 0; i < 20; ++i)
     ck_assert_str_eq(order.names[i].c_str(), i % 2 ? "event" : "frame");

@@ -81,6 +81,7 @@ class Faults {
   void hang(const Outcome& outcome) {
     std::unique_lock<std::mutex> lock(mutex_);
     ++hanging_;
+    changed_.notify_all();
     changed_.wait(lock, [&] { return released_ != outcome.round; });
     --hanging_;
   }
@@ -102,6 +103,11 @@ class Faults {
   int hanging() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return hanging_;
+  }
+
+  bool await_hang(std::chrono::seconds most) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, most, [this] { return hanging_ > 0; });
   }
 
   // The device runs one list after the other: when the execution that is queued now is through.
@@ -291,6 +297,10 @@ DVNN_EXPORT void dmp_dv_fault_release(void) {
 
 DVNN_EXPORT int dmp_dv_fault_count(const char* call) {
   return faults().count(call);
+}
+
+DVNN_EXPORT int dmp_dv_fault_await_hang(int most_seconds) {
+  return faults().await_hang(std::chrono::seconds(most_seconds));
 }
 
 DVNN_EXPORT int dmp_dv_fault_hanging(void) {

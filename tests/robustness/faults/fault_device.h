@@ -42,6 +42,8 @@ void dmp_dv_fault_release(void);
 int dmp_dv_fault_count(const char* call);
 /* How many calls hang now. */
 int dmp_dv_fault_hanging(void);
+/* Waits until a call hangs, for that time at most. Whether one does. */
+int dmp_dv_fault_await_hang(int most_seconds);
 /* How many contexts, memories and lists are there. */
 int dmp_dv_fault_live(void);
 

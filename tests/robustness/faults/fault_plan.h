@@ -24,6 +24,7 @@ class FaultPlan {
     release_ = find<decltype(&dmp_dv_fault_release)>(handle, "dmp_dv_fault_release");
     count_ = find<decltype(&dmp_dv_fault_count)>(handle, "dmp_dv_fault_count");
     hanging_ = find<decltype(&dmp_dv_fault_hanging)>(handle, "dmp_dv_fault_hanging");
+    await_hang_ = find<decltype(&dmp_dv_fault_await_hang)>(handle, "dmp_dv_fault_await_hang");
     live_ = find<decltype(&dmp_dv_fault_live)>(handle, "dmp_dv_fault_live");
     set(plan);
   }
@@ -40,6 +41,11 @@ class FaultPlan {
   void release() { release_(); }
   int count(const char* call) const { return count_(call); }
   int hanging() const { return hanging_(); }
+  /// Waits until a call hangs.
+  void await_hang() const {
+    constexpr int kMostSeconds = 60;
+    if (!await_hang_(kMostSeconds)) abort_with("no call hangs");
+  }
   int live() const { return live_(); }
 
   static std::string path() {
@@ -65,6 +71,7 @@ class FaultPlan {
   decltype(&dmp_dv_fault_release) release_ = nullptr;
   decltype(&dmp_dv_fault_count) count_ = nullptr;
   decltype(&dmp_dv_fault_hanging) hanging_ = nullptr;
+  decltype(&dmp_dv_fault_await_hang) await_hang_ = nullptr;
   decltype(&dmp_dv_fault_live) live_ = nullptr;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices that fail or hang, frames that cannot be converted, and networks that change while
-// playing.
+// Devices that fail or hang, and frames that cannot be converted.
 #include <algorithm>
 #include <atomic>
 
@@ -274,166 +273,15 @@ START_TEST(memory_of_the_device_is_made_once) {
 }
 END_TEST
 
-// --- networks that change ----------------------------------------------------------------------
-
-namespace {
-
-// Frames from `first` on have the boxes of one network.
-std::string wrong_for(const std::vector<Arrival>& arrivals, size_t first, const char* label) {
-  for (size_t i = first; i < arrivals.size(); ++i) {
-    for (const Found& found : arrivals[i].found) {
-      if (found.label != label) return "frame " + std::to_string(i) + ": " + found.label;
-    }
-    if (arrivals[i].found.empty()) return "frame " + std::to_string(i) + ": nothing";
-  }
-  return "";
-}
-
-bool changed_to(const Pipeline& pipeline, size_t from, const std::string& path) {
-  for (size_t i = from; i < pipeline.messages().size(); ++i) {
-    const Message& message = pipeline.messages()[i];
-    if (message.type != GST_MESSAGE_ELEMENT || !message.structure) continue;
-    if (!gst_structure_has_name(message.structure.get(), "network-changed")) continue;
-    return path == gst_structure_get_string(message.structure.get(), "network");
-  }
-  return false;
-}
-
-std::string paced_source() {
-  return painted_source(kEndless) + "identity sleep-time=300 ! ";
-}
-
-// Swaps and waits for the message and for ten frames behind it.
-void swap_to(Pipeline* pipeline, const std::string& path, const char* label) {
-  const size_t from = pipeline->messages().size();
-  g_object_set((*pipeline)["infer"], "network", path.c_str(), nullptr);
-  demand(pipeline, pipeline->run_until([&] { return changed_to(*pipeline, from, path); },
-                                       "the network was changed"));
-  constexpr size_t kUnderWay = 20;
-  const size_t first = pipeline->count() + kUnderWay;
-  demand(pipeline,
-         pipeline->run_until([&] { return pipeline->count() > first + 10; }, "frames went on"));
-  demand_none(pipeline, wrong_for(pipeline->arrivals(), first, label));
-}
-
-}  // namespace
-
-START_TEST(a_network_that_is_named_again_is_not_loaded_again) {
-  Pipeline pipeline(paced_source() + infer(Looks::kRed, "name=infer") + kSink);
-  demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
-  demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 10; }, "frames came"));
-  swap_to(&pipeline, grid_path(Looks::kBlue), "blue");
-  g_object_set(pipeline["infer"], "network", grid_path(Looks::kBlue).c_str(), nullptr);
-  const size_t then = pipeline.count();
-  demand(&pipeline,
-         pipeline.run_until([&] { return pipeline.count() > then + 300; }, "frames went on"));
-  size_t changes = 0;
-  for (const Message& message : pipeline.messages()) {
-    changes += message.type == GST_MESSAGE_ELEMENT && message.structure &&
-               gst_structure_has_name(message.structure.get(), "network-changed");
-  }
-  ck_assert_uint_eq(changes, 1);
-  demand(&pipeline, pipeline.stop());
-}
-END_TEST
-
-START_TEST(another_network_takes_over_while_playing) {
-  for (const char* head : {"dvconvert ! ", "", "dvconvert ! queue ! "}) {
-    Pipeline pipeline(paced_source() + head + infer(Looks::kRed, "name=infer") + kSink);
-    demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
-    demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 10; }, "frames came"));
-    swap_to(&pipeline, grid_path(Looks::kBlue), "blue");
-    swap_to(&pipeline, grid_path(Looks::kUpperRed), "upper");
-    swap_to(&pipeline, grid_path(Looks::kRed, 8), "red");  // of another size
-    swap_to(&pipeline, grid_path(Looks::kRed), "red");
-    const std::vector<Arrival> arrivals = pipeline.arrivals();
-    demand(&pipeline, pipeline.stop());
-    for (size_t i = 0; i < arrivals.size(); ++i) {
-      ck_assert_msg(arrivals[i].passes.inferred == 1, "frame %zu was not inferred", i);
-    }
-  }
-}
-END_TEST
-
-START_TEST(a_network_that_does_not_load_leaves_the_old_one) {
-  const std::string broken = grid_path(Looks::kBlue) + ".broken";
-  g_file_set_contents(broken.c_str(), "not a network", -1, nullptr);
-  Pipeline pipeline(paced_source() + "dvconvert ! " + infer(Looks::kRed, "name=infer") + kSink);
-  demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
-  for (const std::string& bad : {std::string("/nowhere/net.dvn"), broken}) {
-    pipeline.read_bus();
-    const size_t warnings = pipeline.count_messages(GST_MESSAGE_WARNING);
-    g_object_set(pipeline["infer"], "network", bad.c_str(), nullptr);
-    demand(&pipeline, pipeline.run_until(
-                          [&] { return pipeline.count_messages(GST_MESSAGE_WARNING) > warnings; },
-                          "there was a warning"));
-    const size_t frames = pipeline.count();
-    demand(&pipeline,
-           pipeline.run_until([&] { return pipeline.count() > frames + 10; }, "frames went on"));
-    gchar* path = nullptr;
-    g_object_get(pipeline["infer"], "network", &path, nullptr);
-    const std::string now = path ? path : "";
-    g_free(path);
-    demand(&pipeline, now == grid_path(Looks::kRed), "the property says " + now);
-  }
-  demand_none(&pipeline, wrong_boxes(pipeline.arrivals()));
-  demand(&pipeline, pipeline.stop());
-  unlink(broken.c_str());
-}
-END_TEST
-
-START_TEST(networks_may_change_many_times_under_load) {
-  constexpr int kSwaps = 1000;
-  Pipeline pipeline(painted_source(kEndless) + "dvconvert ! queue ! " +
-                    infer(Looks::kRed, "name=infer") + " ! tee name=t t. ! queue" + kSink +
-                    " t. ! queue ! appsink async=false sync=false max-buffers=20 drop=true");
-  demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
-  const std::string paths[] = {grid_path(Looks::kBlue), grid_path(Looks::kRed, 8),
-                               grid_path(Looks::kUpperRed), grid_path(Looks::kRed)};
-  for (int i = 0; i < kSwaps; ++i) {
-    const std::string& path = paths[i % 4];
-    const size_t from = pipeline.messages().size();
-    g_object_set(pipeline["infer"], "network", path.c_str(), nullptr);
-    // Every other one is overtaken by the next.
-    if (i % 2 == 0) continue;
-    demand(&pipeline, pipeline.run_until(
-                          [&] {
-                            for (size_t k = from; k < pipeline.messages().size(); ++k) {
-                              if (changed_to(pipeline, k, path)) return true;
-                            }
-                            return false;
-                          },
-                          "the network was changed"));
-  }
-  swap_to(&pipeline, grid_path(Looks::kBlue), "blue");
-  demand(&pipeline, pipeline.stop());
-  ck_assert_uint_eq(pipeline.count_messages(GST_MESSAGE_WARNING), 0);
-}
-END_TEST
-
-START_TEST(a_network_that_changes_while_paused_or_at_the_end_does_no_harm) {
-  for (int i = 0; i < 10; ++i) {
-    Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
-                      kSink);
-    demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
-    g_object_set(pipeline["infer"], "network", grid_path(Looks::kBlue).c_str(), nullptr);
-    demand(&pipeline, pipeline.play_to_end());
-    g_object_set(pipeline["infer"], "network", grid_path(Looks::kUpperRed).c_str(), nullptr);
-    demand(&pipeline, pipeline.stop());
-  }
-}
-END_TEST
-
-DVNN_WATCHED_SUITE(
-    gst_failures, frames_that_cannot_be_converted_pass_without_results_if_asked,
-    frames_that_cannot_be_converted_are_dropped_if_asked,
-    frames_that_cannot_be_converted_are_an_error_otherwise, runs_that_fail_are_handled_as_asked,
-    a_run_that_fails_is_an_error_that_names_the_device, memory_that_cannot_change_hands_is_an_error,
-    results_that_are_not_finite_are_told_once, the_watchdog_ends_a_run_that_never_does,
-    every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
-    a_device_that_is_slow_to_load_is_waited_for, memory_of_the_device_is_made_once,
-    a_network_that_is_named_again_is_not_loaded_again, another_network_takes_over_while_playing,
-    a_network_that_does_not_load_leaves_the_old_one, networks_may_change_many_times_under_load,
-    a_network_that_changes_while_paused_or_at_the_end_does_no_harm)
+DVNN_WATCHED_SUITE(gst_failures, frames_that_cannot_be_converted_pass_without_results_if_asked,
+                   frames_that_cannot_be_converted_are_dropped_if_asked,
+                   frames_that_cannot_be_converted_are_an_error_otherwise,
+                   runs_that_fail_are_handled_as_asked,
+                   a_run_that_fails_is_an_error_that_names_the_device,
+                   memory_that_cannot_change_hands_is_an_error,
+                   results_that_are_not_finite_are_told_once,
+                   the_watchdog_ends_a_run_that_never_does,
+                   every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
+                   a_device_that_is_slow_to_load_is_waited_for, memory_of_the_device_is_made_once)
 
 }  // namespace dvnn::test::failures_tests

@@ -187,8 +187,53 @@ START_TEST(libraries_log_in_categories_of_their_own) {
 }
 END_TEST
 
+namespace {
+
+// Once `end` returns nobody has another slot of the network that was in use.
+void expect_slots_to_close(void (*end)(Pipeline*)) {
+  const char* const kClosed = "dvslots: nobody may take a slot";
+  Log log;
+  Pipeline pipeline(painted_source(1000000) + "identity sleep-time=300 ! dvconvert ! " +
+                    infer(Looks::kRed, "name=infer") + kSink);
+  demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
+  demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 10; }, "frames came"));
+  ck_assert(!log.has(kClosed));
+  end(&pipeline);
+  demand(&pipeline, log.has(kClosed), kClosed);
+  demand(&pipeline, pipeline.stop());
+}
+
+}  // namespace
+
+// dvconvert would make tensors in vain until it hears of the other network.
+START_TEST(nobody_takes_slots_of_a_network_that_was_replaced) {
+  expect_slots_to_close([](Pipeline* pipeline) {
+    g_object_set((*pipeline)["infer"], "network", grid_path(Looks::kBlue).c_str(), nullptr);
+    const auto is_changed = [](const Message& message) {
+      return message.structure &&
+             gst_structure_has_name(message.structure.get(), "network-changed");
+    };
+    demand(pipeline, pipeline->run_until(
+                         [&] {
+                           const auto& all = pipeline->messages();
+                           return std::any_of(all.begin(), all.end(), is_changed);
+                         },
+                         "the network was changed"));
+  });
+}
+END_TEST
+
+// A flush would last as long as dvconvert's patience.
+START_TEST(a_flush_ends_waits_for_slots) {
+  expect_slots_to_close([](Pipeline* pipeline) {
+    gst_element_seek_simple(pipeline->get(), GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0);
+  });
+}
+END_TEST
+
 DVNN_WATCHED_SUITE(gst_log, downstream_that_takes_nothing_is_named,
                    slots_that_are_hoarded_are_counted, a_run_that_does_not_end_is_told,
-                   a_device_that_keeps_a_frame_is_named, libraries_log_in_categories_of_their_own)
+                   a_device_that_keeps_a_frame_is_named, libraries_log_in_categories_of_their_own,
+                   nobody_takes_slots_of_a_network_that_was_replaced, a_flush_ends_waits_for_slots)
 
 }  // namespace dvnn::test::log_tests

@@ -73,6 +73,7 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
 
 gboolean start(GstBaseTransform* trans) {
   return guard(trans, "it cannot be started", FALSE, [&] {
+    work_of(trans).undecoded.start();
     work_of(trans).start();
     return TRUE;
   });
@@ -93,7 +94,12 @@ gboolean set_caps(GstBaseTransform* trans, GstCaps* in, GstCaps* out) {
 
 gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   // The event itself goes on, whatever happens here.
-  guard(trans, "the event cannot be handled", [&] { work_of(trans).event(event); });
+  guard(trans, "the event cannot be handled", [&] {
+    if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) {
+      work_of(trans).undecoded.end(GST_ELEMENT_CAST(trans));
+    }
+    work_of(trans).event(event);
+  });
   const gboolean taken = parent_class_of(trans)->sink_event(trans, event);
   guard(trans, "the event cannot be handled", [&] { work_of(trans).event_passed(); });
   return taken;
@@ -110,8 +116,11 @@ void before_transform(GstBaseTransform* trans, GstBuffer* frame) {
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
-  return guard(trans, facts_of(trans).fault, GST_FLOW_ERROR,
-               [&] { return work_of(trans).frame(frame); });
+  return guard(trans, facts_of(trans).fault, GST_FLOW_ERROR, [&] {
+    const GstFlowReturn flow = work_of(trans).frame(frame);
+    work_of(trans).undecoded.look_at(GST_ELEMENT_CAST(trans), frame);
+    return flow;
+  });
 }
 
 void install_counts(const char* what, Class* klass) {

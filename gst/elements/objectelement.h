@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "elements/objectclass.h"
+#include "elements/undecoded.h"
 #include "refs.h"
 
 namespace dvnn::gst {
@@ -65,6 +66,9 @@ class ObjectElement {
 
   /// Returns the value of the property `counts`.
   virtual StructurePtr counts() { return nullptr; }
+
+  /// What the base has to say of outputs that the element has left on frames.
+  UndecodedOutputs undecoded;
 
  protected:
   GstBaseTransform* transform() const { return element_; }

@@ -66,7 +66,7 @@
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvdecode/resultattacher.h"
 #include "elements/objectfilter.h"
-#include "elements/surroundings.h"
+#include "elements/upstreamquery.h"
 #include "errors.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -253,15 +253,15 @@ void drop_late(GstBuffer* frame, Regions* regions) {
 void DecodeElement::warn_of_no_outputs() {
   if (warned_ || is_fed_ || bare_frames_ == 0) return;
   warned_ = true;
-  const bool may_have = has_source_of_outputs(GST_BASE_TRANSFORM_SINK_PAD(transform()));
+  const bool are_attached = ask_upstream(GST_BASE_TRANSFORM_SINK_PAD(transform()), kInferredQuery);
   post_warning(
       element(), Topic::kSettings,
       Error{ErrorCode::kInvalidArgument,
             format("none of %u frames carried outputs of a network: %s", bare_frames_,
-                   may_have ? "is there something between dvinfer and dvdecode that makes new "
-                              "frames or turns them?"
-                            : "there is no dvinfer upstream; dvconvert ! dvinfer ! dvdecode "
-                              "is the order")},
+                   are_attached ? "is there something between dvinfer and dvdecode that makes new "
+                                  "frames or turns them?"
+                                : "there is no dvinfer upstream; dvconvert ! dvinfer ! dvdecode "
+                                  "is the order")},
       "docs/metadata.md lists the elements that lose metadata");
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "elements/surroundings.h"
+#include "elements/upstreamquery.h"
 #include "frames/videocaps.h"
 #include "refs.h"
 
@@ -64,7 +64,8 @@ void LatencyReport::estimate(const GstVideoInfo* video) {
   const int64_t first_run_us = loaded ? loaded->first_run_us : 0;
   const int64_t runs = first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
   // Frames with tracked objects leave without it.
-  const bool leaves = rules.results_may_be_late() && is_tracked(context_.sinkpad());
+  const bool leaves =
+      rules.results_may_be_late() && ask_upstream(context_.sinkpad(), kTrackedQuery);
   meter.set_capacity(rules.max_in_flight + kAtDoors);
   meter.estimate(leaves ? int64_t{rules.late_after_ms} * 1000 : runs * first_run_us);
   limit_frames(rules);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "elements/surroundings.h"
+#include "elements/upstreamquery.h"
 #include "frames/tensoroutput.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -30,7 +30,6 @@ Followed followed_object(const GstDvObject& object) {
 }
 
 void SourceSide::start() {
-  outputs_pushed_ = 0;
   late_.reset();
   stats_posted_us_ = g_get_monotonic_time();
 #ifdef DVNN_HAVE_TENSORS
@@ -230,7 +229,6 @@ GstFlowReturn SourceSide::push_frame(InferItem* item) {
   if (!item->tensors) join_late(rules, item);
   latency_.report(rules);
   report_stats(rules);
-  if (!item->regions.empty() && !item->tensors) count_outputs();
   auto out = finish_frame(item);
   if (!out.ok()) {
     item->status = out.error();
@@ -334,7 +332,6 @@ GstFlowReturn SourceSide::push_event(InferItem* item) {
     context_.queue()->forget_late();
     late_.reset();
   }
-  if (is_eos && outputs_pushed_ > 0) look_for_readers();
   if (type == GST_EVENT_CAPS) note_caps(event.get());
   gst_pad_push_event(context_.srcpad(), event.release());
   return is_eos ? GST_FLOW_EOS : GST_FLOW_OK;
@@ -349,7 +346,7 @@ void SourceSide::note_caps([[maybe_unused]] GstEvent* event) {
 #endif
 }
 
-// --- statistics and warnings -------------------------------------------------------------------
+// --- statistics --------------------------------------------------------------------------------
 
 GstStructure* SourceSide::stats() const {
   GstStructure* stats = context_.intake()->stats.to_structure();
@@ -368,25 +365,6 @@ void SourceSide::report_stats(const InferRules& rules) {
   }
   stats_posted_us_ = now;
   context_.post(stats());
-}
-
-// Checks once whether an element reads the outputs: at the end, or after the first frames, when the
-// pipeline is complete.
-void SourceSide::look_for_readers() {
-  if (std::exchange(outputs_pushed_, G_MAXUINT) == G_MAXUINT) return;
-  const LoadedPtr loaded = networks_.loaded();
-  if (!loaded || has_reader_of_outputs(context_.srcpad())) return;
-  context_.post_warning(
-      Topic::kSettings,
-      Error{ErrorCode::kInvalidArgument,
-            format("nothing downstream reads the outputs of network '%s': is a dvdecode missing?",
-                   loaded->network->model().name.c_str())},
-      "an appsink or a pad probe would do as well: docs/metadata.md has the outputs' meta");
-}
-
-void SourceSide::count_outputs() {
-  constexpr guint kFramesBeforeLook = 30;
-  if (outputs_pushed_ != G_MAXUINT && ++outputs_pushed_ == kFramesBeforeLook) look_for_readers();
 }
 
 // --- events and queries from downstream --------------------------------------------------------
@@ -420,6 +398,7 @@ gboolean SourceSide::answer(GstQuery* query) {
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) {
     return negotiation_.answer_caps(query, false, networks_.loaded().get());
   }
+  if (asks(query, kInferredQuery)) return TRUE;
   if (!gst_pad_query_default(context_.srcpad(), GST_OBJECT(context_.element()), query)) {
     return FALSE;
   }

@@ -55,8 +55,6 @@ class SourceSide {
   void export_tensors(const InferRules& rules, const InferItem& item, GstBuffer* frame);
   void note_caps(GstEvent* event);
   void report_stats(const InferRules& rules);
-  void count_outputs();
-  void look_for_readers();
   void take_qos(GstEvent* event) const;
 
   InferContext& context_;
@@ -67,7 +65,6 @@ class SourceSide {
   gint64 stats_posted_us_ = 0;
   LateResults late_;
   std::weak_ptr<LoadedNetwork> late_of_;  // the network whose results these are
-  guint outputs_pushed_ = 0;  // frames with outputs, until the element has looked for readers
 #ifdef DVNN_HAVE_TENSORS
   image::Size out_size_;       // of the frames that leave
   bool groups_asked_ = false;  // by a decoder's caps (tensorgroups.h)

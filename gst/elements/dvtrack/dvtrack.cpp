@@ -51,7 +51,7 @@
 #include "elements/dvtrack/streamtracks.h"
 #include "elements/dvtrack/tracksettings.h"
 #include "elements/foundevents.h"
-#include "elements/surroundings.h"
+#include "elements/upstreamquery.h"
 #include "frames/videocaps.h"
 #include "log.h"
 #include "refs.h"
@@ -80,7 +80,7 @@ class TrackElement final : public ElementWithSettings<TrackSettings> {
   void event(GstEvent* event) override;
   void event_passed() override { found_.release(); }
   bool answer(GstPadDirection direction, GstQuery* query) override {
-    return direction == GST_PAD_SRC && asks_for_tracks(query);
+    return direction == GST_PAD_SRC && asks(query, kTrackedQuery);
   }
   GstFlowReturn frame(GstBuffer* frame) override;
 

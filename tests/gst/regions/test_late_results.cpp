@@ -211,12 +211,12 @@ START_TEST(frames_wait_where_they_are_told_to_or_nothing_could_join) {
 }
 END_TEST
 
-START_TEST(a_frame_waits_for_as_long_as_it_may) {
-  Line line("late-after-ms=300");
-  const gint64 start = g_get_monotonic_time();
+// For how long it waits is the queue's, whose test moves the time.
+START_TEST(a_frame_waits_for_no_longer_than_it_may) {
+  Line line("late-after-ms=50");
   const Seen seen = show(line, frame_at(0, 0, 1));
-  ck_assert_int_ge(g_get_monotonic_time() - start, 290000);
   ck_assert_int_eq(seen.state, GST_DV_PASS_SKIPPED);
+  line.faults.await_hang();
 }
 END_TEST
 
@@ -427,7 +427,8 @@ END_TEST
 DVNN_WATCHED_SUITE(
     gst_late_results, a_frame_leaves_at_once_and_its_results_join_its_tracks,
     a_result_grows_with_its_object_until_it_joins, late_results_can_be_dropped,
-    frames_wait_where_they_are_told_to_or_nothing_could_join, a_frame_waits_for_as_long_as_it_may,
+    frames_wait_where_they_are_told_to_or_nothing_could_join,
+    a_frame_waits_for_no_longer_than_it_may,
     objects_for_which_there_are_no_slots_have_their_turn_later,
     nothing_joins_after_a_flush_other_caps_or_another_segment, nothing_joins_after_another_network,
     the_end_of_the_stream_waits_for_nothing_late, a_late_run_that_fails_is_told_as_on_error_says,

@@ -38,7 +38,7 @@ void expect_one(const std::string& line, const char* text) {
 
 }  // namespace
 
-START_TEST(outputs_that_nobody_has_decoded_are_told_of_by_whoever_needs_objects) {
+START_TEST(undecoded_outputs_are_a_warning_where_objects_are_needed) {
   for (const char* rest : {"! dvoverlay ! videoconvert ! fakesink", "! queue ! dvtrack ! fakesink",
                            "! tee name=t ! queue ! fakesink t. ! queue ! dvzones ! fakesink"}) {
     expect_one(frames() + "dvconvert ! " + infer() + rest, kNoDecoder);
@@ -48,7 +48,7 @@ START_TEST(outputs_that_nobody_has_decoded_are_told_of_by_whoever_needs_objects)
 }
 END_TEST
 
-START_TEST(others_are_not) {
+START_TEST(other_lines_are_silent) {
   for (const char* rest : {"! fakesink", "! dvdecode ! dvoverlay ! fakesink",
                            "! dvdecode threshold=1 ! dvtrack ! fakesink",
                            "! queue ! videoconvert ! dvdecode ! dvoverlay ! fakesink",
@@ -93,8 +93,8 @@ START_TEST(a_vendors_library_that_is_not_installed_is_not_missed) {
 }
 END_TEST
 
-DVNN_GST_SUITE(gst_mistakes, outputs_that_nobody_has_decoded_are_told_of_by_whoever_needs_objects,
-               others_are_not, a_decoder_without_inference_says_what_is_missing,
+DVNN_GST_SUITE(gst_mistakes, undecoded_outputs_are_a_warning_where_objects_are_needed,
+               other_lines_are_silent, a_decoder_without_inference_says_what_is_missing,
                the_device_in_use_is_known_from_ready_on,
                a_vendors_library_that_is_not_installed_is_not_missed)
 

@@ -15,7 +15,7 @@ namespace {
 
 using kernels::Operation;
 using layers::ElementwiseAttributes;
-using Step = ElementwiseAttributes::Step;
+using ElementStep = ElementwiseAttributes::Step;
 
 bool is_device_maximum(const Node& node) {
   return node.op == Op::kPooling && !node.adds() && node.run.conv == device::ConvKind::kNone &&
@@ -50,7 +50,7 @@ bool keeps_magnitude(kernels::Curve curve, float a, float b) {
   }
 }
 
-bool compares(const Step& step) {
+bool compares(const ElementStep& step) {
   switch (step.combines ? step.operation : Operation::kAdd) {
     case Operation::kEqual:
     case Operation::kGreater:
@@ -67,7 +67,8 @@ bool compares(const Step& step) {
 // Functions of single elements that choose between their operands, or change their signs.
 bool passes_elements(const Node& node) {
   const auto* layer = node.layer<ElementwiseAttributes>();
-  return layer && std::all_of(layer->steps.begin(), layer->steps.end(), [](const Step& step) {
+  return layer &&
+         std::all_of(layer->steps.begin(), layer->steps.end(), [](const ElementStep& step) {
            if (!step.combines) return keeps_magnitude(step.curve, step.a, step.b);
            return step.operation == Operation::kMax || step.operation == Operation::kMin;
          });

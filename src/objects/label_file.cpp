@@ -43,6 +43,7 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
     labels.push_back(std::move(label));
     begin = end + 1;
   }
+  if (labels.empty()) return Error{ErrorCode::kMalformed, "'" + path + "' has no labels"};
   return labels;
 }
 

@@ -57,6 +57,16 @@ Status check_characters(const Address& address) {
                "'" + printable(address.url) + "': a user or a password has the character 0"};
 }
 
+// What stands behind a broker's host would have no effect, and looks like a topic.
+Status check_path(const Address& address) {
+  const bool is_broker =
+      address.scheme == "mqtt" || address.scheme == "mqtts" || address.scheme == "kafka";
+  if (!is_broker || address.path.size() <= 1) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "'" + printable(address.url) + "' has '" + printable(address.path) +
+                   "' behind the host, which only http and https have: a topic is set by itself"};
+}
+
 // Takes the port off a single host.
 Status take_port(Address* address) {
   const size_t colon = address->host.rfind(':');
@@ -117,6 +127,7 @@ Result<Address> parse_address(const std::string& url) {
     return Error{ErrorCode::kInvalidArgument, "'" + printable(address.url) + "' names no host"};
   }
   DVNN_TRY(check_characters(address));
+  DVNN_TRY(check_path(address));
   return address;
 }
 

@@ -149,6 +149,9 @@ START_TEST(options_and_addresses_are_refused_by_name) {
   expect("somewhere", "", "is no url: file:PATH");
   expect("ftp://host/", "", "begins with 'ftp', and must with one of file, mqtt");
   expect("mqtt://", "", "names no host");
+  expect("mqtt://host/door", "", "a topic is set by itself");
+  expect("mqtts://host:8883/#", "", "a topic is set by itself");
+  expect("kafka://one:9092,two:9092/door", "", "a topic is set by itself");
   expect("mqtt://host:99999", "", "port that is not in 1..65535");
   for (const char* url :
        {"http://[", "http://[::1", "https://a host/", "mqtt://host/\n", "mqtt://a|b"}) {
@@ -173,14 +176,14 @@ START_TEST(options_and_addresses_are_refused_by_name) {
 END_TEST
 
 START_TEST(an_url_is_taken_apart) {
-  const auto parsed = publish::parse_address("mqtts://me%40home:s%3Acret@[::1]:8884/path");
+  const auto parsed = publish::parse_address("https://me%40home:s%3Acret@[::1]:8884/path");
   ck_assert(parsed.ok());
   dvnn_assert_text(parsed.value().user, "me@home");
   dvnn_assert_text(parsed.value().password, "s:cret");
   dvnn_assert_text(parsed.value().host, "::1");
   ck_assert_int_eq(parsed.value().port, 8884);
   dvnn_assert_text(parsed.value().path, "/path");
-  dvnn_assert_text(parsed.value().url, "mqtts://[::1]:8884/path");
+  dvnn_assert_text(parsed.value().url, "https://[::1]:8884/path");
   const auto options = publish::parse_options("# a note\n a = 1 \n\nb=x,y=z\n");
   ck_assert(options.ok());
   dvnn_assert_text(options.value().at("a"), "1");

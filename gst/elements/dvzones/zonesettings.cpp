@@ -34,6 +34,7 @@ Status take_file(const std::string& path, ZoneSettings* settings) {
     return {};
   }
   DVNN_ASSIGN(const std::string text, read_file(path, kMostZoneBytes));
+  if (text.empty()) return Error{ErrorCode::kMalformed, "'" + path + "' is empty"};
   return take_zones(text, "'" + path + "'", &settings->of_file);
 }
 

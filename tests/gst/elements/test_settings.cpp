@@ -2,7 +2,12 @@
 // A setting is taken, or it is refused: what is wrong before there is a bus is an error on the way
 // to READY that names element, property and value, and never silence.
 #include <gst/gst.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -98,6 +103,16 @@ std::vector<GValue> garbage_for(GParamSpec* spec) {
   return all;
 }
 
+// By its name, so that a new one is met.
+bool reads_a_file(const std::string& property) {
+  const auto ends_with = [&](const std::string& end) {
+    return property.size() >= end.size() &&
+           property.compare(property.size() - end.size(), end.size(), end) == 0;
+  };
+  return ends_with("-file") || ends_with("-library") || property == "network" ||
+         property == "custom-layers";
+}
+
 bool is_taken(GstElement* element, GParamSpec* spec, const GValue* value) {
   GValue now = G_VALUE_INIT;
   g_value_init(&now, spec->value_type);
@@ -147,6 +162,48 @@ START_TEST(garbage_before_the_start_is_taken_or_is_an_error) {
   std::printf("%u refused, %u taken\n", refused, taken);
   ck_assert_uint_gt(refused, 80);
   ck_assert_uint_gt(taken, 30);
+}
+END_TEST
+
+// Paths at which something stands that is no file of that kind, or none at all: a pipe and a device
+// are not waited for.
+START_TEST(a_file_that_is_none_of_its_kind_is_an_error) {
+  std::string folder = "/tmp/dvnn-settings-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder.data()));
+  const std::string empty = folder + "/empty", bytes = folder + "/bytes", pipe = folder + "/pipe";
+  std::ofstream(empty).flush();
+  std::ofstream(bytes) << std::string(
+      "\x7f"
+      "ELF\0\xff\xfe\n",
+      8);
+  ck_assert_int_eq(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string wrong[] = {empty, bytes, pipe, folder, "/dev/zero", folder + "/none"};
+  guint tried = 0;
+  for (const char* factory : kElements) {
+    GstElement* model = element_of(factory);
+    if (!model) continue;
+    guint count = 0;
+    GParamSpec** specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(model), &count);
+    for (guint i = 0; i < count; ++i) {
+      const std::string name = specs[i]->name;
+      if (!reads_a_file(name)) continue;
+      for (const std::string& path : wrong) {
+        if (name == "options-file" && path == empty) continue;  // no options
+        GstElement* element = element_of(factory);
+        g_object_set(element, name.c_str(), path.c_str(), nullptr);
+        const std::string error = error_of(element);
+        const bool says =
+            error.find(name) != std::string::npos && error.find(path) != std::string::npos;
+        ck_assert_msg(says, "%s %s=%s: '%s'", factory, name.c_str(), path.c_str(), error.c_str());
+        gst_object_unref(element);
+        ++tried;
+      }
+    }
+    g_free(specs);
+    gst_object_unref(model);
+  }
+  std::filesystem::remove_all(folder);
+  ck_assert_uint_ge(tried, 8 * std::size(wrong) - 1);
 }
 END_TEST
 
@@ -249,8 +306,9 @@ START_TEST(a_list_of_labels_is_an_array_too) {
 }
 END_TEST
 
-DVNN_GST_SUITE(gst_settings, a_list_of_labels_is_an_array_too,
-               garbage_before_the_start_is_taken_or_is_an_error, an_error_says_what_would_be_right,
+DVNN_GST_SUITE(gst_settings, a_file_that_is_none_of_its_kind_is_an_error,
+               a_list_of_labels_is_an_array_too, garbage_before_the_start_is_taken_or_is_an_error,
+               an_error_says_what_would_be_right,
                a_setting_that_is_set_right_afterwards_is_forgiven,
                an_error_names_the_place_that_raised_it)
 

@@ -57,6 +57,11 @@ class CheckedDecoder final : public Decoder {
   std::vector<NamedOutput> outputs_;
 };
 
+// An error is one line, while names of outputs are as the network has them.
+Error refused(const Error& why, const std::string& what) {
+  return {why.code, printable(why.within(what).message)};
+}
+
 // Creates a decoder from a library. `known` lists our own decoders for the error.
 DecoderResult create_custom(const std::string& name, const Json& params,
                             Span<const NamedOutput> outputs, const CustomDecoders* library,
@@ -75,7 +80,7 @@ DecoderResult create_custom(const std::string& name, const Json& params,
   }
   if (library) {
     auto decoder = guarded("making it", [&] { return library->create(name, params, outputs); });
-    if (!decoder.ok()) return decoder.error().within(what);
+    if (!decoder.ok()) return refused(decoder.error(), what);
     if (decoder.value()) {
       return DecoderResult(std::make_unique<CheckedDecoder>(std::move(decoder.value()), outputs));
     }
@@ -93,7 +98,7 @@ DecoderResult create_decoder(const std::string& name, const Json& params,
   for (const Entry& entry : kDecoders) {
     if (name == entry.name) {
       auto decoder = guarded("making it", [&] { return entry.create(params, outputs); });
-      if (!decoder.ok()) return decoder.error().within("decoder '" + name + "'");
+      if (!decoder.ok()) return refused(decoder.error(), "decoder '" + name + "'");
       return DecoderResult(std::make_unique<CheckedDecoder>(std::move(decoder.value()), outputs));
     }
     known += (known.empty() ? "" : ", ") + std::string(entry.name);

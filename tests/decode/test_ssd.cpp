@@ -56,6 +56,40 @@ START_TEST(priors_bring_points_and_linear_sizes) {
 }
 END_TEST
 
+// Names of outputs may be any text.
+START_TEST(an_error_about_an_output_is_a_line) {
+  const auto made = Outputs().add("lo\nc\x1b[2J", {1, 3}, {0, 0, 0}).make("ssd", ssd_params());
+  ck_assert(!made.ok());
+  const std::string& why = made.error().message;
+  ck_assert_msg(why.find("lo?c?[2J 1x3") != std::string::npos, "%s", why.c_str());
+}
+END_TEST
+
+// With classes together, a box has the class of its best score, and suppresses those of others.
+START_TEST(boxes_of_all_classes_are_suppressed_together) {
+  json params = ssd_params();
+  params["num_classes"] = 4;
+  params["nms_threshold"] = 0.1;  // all four boxes share a seventh at least
+  params["anchors"]["min_boxes"] = {{64}};
+  const std::vector<float> scores = {0.1f, 0.2f, 0.7f, 0.6f, 0,    0.9f, 0.1f, 0.2f,
+                                     0.9f, 0.3f, 0.2f, 0.8f, 0.1f, 0.2f, 0.3f, 0.4f};
+  const auto found_when = [&](bool together) {
+    params["class_agnostic"] = together;
+    return Outputs()
+        .add("loc", {1, 4, 4}, std::vector<float>(16, 0.0f))
+        .add("conf", {1, 4, 4}, scores)
+        .found("ssd", params, 0.5f);
+  };
+  const auto together = found_when(true), apart = found_when(false);
+  ck_assert_uint_eq(together.size(), 1);
+  ck_assert_int_eq(together[0].class_id, 1);
+  ck_assert_float_eq(together[0].confidence, 0.9f);
+  ck_assert_uint_eq(apart.size(), 3);
+  ck_assert_int_eq(apart[1].class_id, 3);
+  ck_assert_float_eq(apart[1].confidence, 0.8f);
+}
+END_TEST
+
 START_TEST(boxes_that_are_nowhere_are_left_out) {
   const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
   auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
@@ -122,9 +156,10 @@ START_TEST(boxes_that_overlap_more_than_they_are_told_to_go) {
 }
 END_TEST
 
-DVNN_SUITE(decoders, boxes_that_overlap_more_than_they_are_told_to_go,
-           raw_heads_become_boxes_over_anchors, priors_bring_points_and_linear_sizes,
-           boxes_that_are_nowhere_are_left_out,
+DVNN_SUITE(decoders, an_error_about_an_output_is_a_line,
+           boxes_of_all_classes_are_suppressed_together,
+           boxes_that_overlap_more_than_they_are_told_to_go, raw_heads_become_boxes_over_anchors,
+           priors_bring_points_and_linear_sizes, boxes_that_are_nowhere_are_left_out,
            anchors_and_classes_are_held_against_outputs_before_memory_is_taken,
            candidates_of_all_classes_have_a_budget)
 

@@ -268,6 +268,38 @@ START_TEST(recurrent_layers_remember) {
 }
 END_TEST
 
+// With layout 1 the batch is first, in the state, too.
+START_TEST(a_state_may_have_its_batch_first) {
+  constexpr int kBatch = 2, kSteps = 3, kInputs = 3, kUnits = 2;
+  const std::vector<float> x = rising(18), w = rising(6), r = rising(4), h = rising(4);
+  OnnxModel m({kBatch, kSteps, kInputs}, 14);
+  add_rising(&m, "W", {1, kUnits, kInputs});
+  add_rising(&m, "R", {1, kUnits, kUnits});
+  add_rising(&m, "h", {kBatch, 1, kUnits});
+  m.node("RNN", {"x", "W", "R", "", "", "h"}, {"y"}).set("hidden_size", kUnits).set("layout", 1);
+  std::vector<float> want;
+  const auto at = [](const std::vector<float>& list, int i) {
+    return double{list[static_cast<size_t>(i)]};
+  };
+  for (int n = 0; n < kBatch; ++n) {
+    double state[kUnits] = {at(h, n * kUnits), at(h, n * kUnits + 1)};
+    for (int t = 0; t < kSteps; ++t) {
+      double next[kUnits] = {};
+      for (int u = 0; u < kUnits; ++u) {
+        for (int i = 0; i < kInputs; ++i) {
+          next[u] += at(w, u * kInputs + i) * at(x, (n * kSteps + t) * kInputs + i);
+        }
+        for (int i = 0; i < kUnits; ++i) next[u] += at(r, u * kUnits + i) * state[i];
+        next[u] = std::tanh(next[u]);
+        want.push_back(static_cast<float>(next[u]));
+      }
+      std::copy(next, next + kUnits, state);
+    }
+  }
+  expect("RNN, batch first", m, x, want);
+}
+END_TEST
+
 START_TEST(what_scatters_combines) {
   OnnxModel add({2, 4}, 16);
   add.places("i", {2, 3}, {1, -1, 1, 0, 0, 2});
@@ -304,7 +336,8 @@ DVNN_SUITE(import_onnx_families, quantised_convolutions_round_as_they_say,
            quantised_products_round_as_they_say,
            quantised_sums_and_concatenations_meet_in_one_scale,
            scales_may_be_measured_in_every_picture, einsum_sums_over_what_is_not_wanted,
-           classes_become_hot_and_triangles_stay, recurrent_layers_remember, what_scatters_combines,
+           classes_become_hot_and_triangles_stay, recurrent_layers_remember,
+           a_state_may_have_its_batch_first, what_scatters_combines,
            places_are_exact_in_long_arrays, places_of_known_numbers_are_known,
            what_an_optimiser_fused_is_taken_apart, sequences_of_several_lengths_are_refused)
 

@@ -14,6 +14,19 @@ START_TEST(elements_keep_their_order_in_another_shape) {
 }
 END_TEST
 
-DVNN_SUITE(layers, elements_keep_their_order_in_another_shape)
+// run() also does it between two of the device's layouts, neither of which has the elements in
+// order.
+START_TEST(elements_keep_their_order_between_layouts) {
+  const Tensor in = {plain({1, 12, 3, 2}), counting(72)};
+  for (const Shape shape : {Shape{1, 3, 4, 6}, Shape{1, 9, 8, 1}, Shape{1, 72, 1, 1}}) {
+    const std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
+    const std::vector<float> found = run("Reshape", {{"dims", dims}}, {in}, shape);
+    for (size_t i = 0; i < found.size(); ++i) ck_assert(found[i] == in.values[i]);
+  }
+}
+END_TEST
+
+DVNN_SUITE(layers, elements_keep_their_order_between_layouts,
+           elements_keep_their_order_in_another_shape)
 
 }  // namespace dvnn::test::reshape_tests

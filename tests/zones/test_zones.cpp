@@ -210,7 +210,7 @@ START_TEST(mistakes_are_named) {
     const char *json, *message;
   } cases[] = {
       {"[]", "zones must be an object with 'areas' and 'lines'"},
-      {R"({"zones":[]})", "zones: there is no field 'zones', but 'areas' and 'lines'"},
+      {R"({"zones":[]})", "zones: there is no field 'zones', but areas, lines"},
       {R"({"areas":[{"points":[[0,0],[1,0],[1,1]]}]})", "areas[0]"},
       {R"({"areas":[{"name":"a","points":[[0,0],[1,0]]}]})", "array of 3 to 256 pairs"},
       {R"({"lines":[{"name":"a","points":[[0,0],[1,"x"]]}]})", "no pair [x, y]"},
@@ -226,7 +226,12 @@ START_TEST(mistakes_are_named) {
       {R"({"areas":[{"name":"a","anchor":"he\nad","points":[[0,0],[1,0],[1,1]]}]})", "is 'he"},
       {R"({"lines":[{"name":"a\n","points":[[0,0],[1,0]]},{"name":"a\n","points":[[0,0],[1,0]]}]})",
        "like another one"},
-      {R"({"zo\nnes":[]})", "but 'areas' and 'lines'"},
+      {R"({"zo\nnes":[]})", "but areas, lines"},
+      {R"({"lines":[{"name":"a","points":[[0,0],[1,0]],"labells":["car"]}]})",
+       "lines[0]: there is no field 'labells', but name, points, unit, labels, anchor, band"},
+      {R"({"areas":[{"name":"a","points":[[0,0],[1,0],[1,1]],"dwel\nl":1}]})",
+       "areas[0]: there is no field 'dwel?l', but name, points, unit, labels, anchor, band, share"},
+      {R"({"lines":[{"name":"a","points":[[0,0],[1,0]],"dwell":1}]})", "no field 'dwell'"},
   };
   for (const auto& c : cases) {
     const auto config = parse_config(c.json, "zones");

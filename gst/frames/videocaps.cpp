@@ -48,7 +48,8 @@ image::Size frame_size(const GstCaps* caps) {
 
 image::Size frame_size(GstBuffer* frame, const image::Size& size) {
   const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
-  if (!meta) return size;
+  const guint most = G_MAXINT;  // of caps, too
+  if (!meta || meta->width > most || meta->height > most) return size;
   return {static_cast<double>(meta->width), static_cast<double>(meta->height)};
 }
 

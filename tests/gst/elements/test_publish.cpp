@@ -171,6 +171,19 @@ START_TEST(a_cropped_frame_has_the_size_of_all_its_pixels) {
 }
 END_TEST
 
+// Such a meta's number is none of an int, which the documents' sizes are.
+START_TEST(a_size_that_no_video_has_is_not_believed) {
+  PublishHarness harness("");
+  GstBuffer* frame = PublishHarness::frame(0);
+  GstVideoMeta* meta = gst_buffer_add_video_meta(frame, GST_VIDEO_FRAME_FLAG_NONE,
+                                                 GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  meta->width = meta->height = G_MAXUINT;
+  harness.push(frame);
+  const auto all = harness.documents();
+  ck_assert(all[0]["frame"] == json({{"width", kWidth}, {"height", kHeight}}));
+}
+END_TEST
+
 START_TEST(frames_keep_to_interval_and_change) {
   {
     PublishHarness harness("interval-ms=300");
@@ -216,7 +229,8 @@ DVNN_GST_SUITE(gst_publish, a_frame_becomes_a_document, a_frame_that_others_hold
                each_event_is_published_once_also_the_last,
                times_are_the_cameras_where_frames_have_them,
                events_between_frames_have_times_between_theirs,
-               a_cropped_frame_has_the_size_of_all_its_pixels, frames_keep_to_interval_and_change,
+               a_cropped_frame_has_the_size_of_all_its_pixels,
+               a_size_that_no_video_has_is_not_believed, frames_keep_to_interval_and_change,
                without_a_place_to_publish_to_it_does_not_start)
 
 }  // namespace dvnn::test::publish_tests

@@ -229,6 +229,18 @@ Result<std::vector<int64_t>> CustomLayer::output_dims(const Shape& input,
   return dims;
 }
 
+// A member that nobody reads would be a parameter or a shape that is missing.
+static void check_members(const Json& declared, JsonReader* in) {
+  if (!declared.is_object()) return;
+  const bool affine = declared.contains("affine");
+  for (const auto& member : declared.items()) {
+    const std::string& name = member.key();
+    if (affine ? name == "affine" : name == "params" || name == "output") continue;
+    in->fail(printable(name), affine ? "beside 'affine', a type has nothing"
+                                     : "there is none, but params and output, or affine");
+  }
+}
+
 Result<CustomLayers> parse_custom_layers(const std::string& text) {
   const auto parsed = parse_json(text, "the text");
   if (!parsed.ok() && parsed.error().code != ErrorCode::kMalformed) return parsed.error();
@@ -241,6 +253,7 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
     DVNN_TRY(check_printable("layer type", type));
     CustomLayer layer;
     JsonReader in(declared, "layer type '" + type + "'");
+    check_members(declared, &in);
     if (const Json* affine = in.member("affine")) {
       if (affine->size() != 2 || !affine->is_array() || !affine->at(0).is_number() ||
           !affine->at(1).is_number()) {

@@ -117,6 +117,8 @@ START_TEST(declarations_that_make_no_sense_are_refused) {
   refused(R"({"A": {"params": {"x": "text"}, "output": ["1"]}})", "'x'");
   refused(R"({"A": {"params": {"x": "int[0]"}, "output": ["1"]}})", "'x'");
   refused(R"({"A": {"params": {"x": "int[2"}, "output": ["1"]}})", "'x'");
+  refused(R"({"A": {"parms": {"x": "int"}, "output": ["x"]}})", "'parms'");
+  refused(R"({"A": {"affine": [1, 2], "output": ["c"]}})", "beside 'affine'");
   // Messages never bring this onto a terminal.
   refused(R"({"A\n": {"output": ["1"]}})", "cannot be printed");
   refused(R"({"A": {"params": {"x\u001b": "int"}, "output": ["1"]}})", "cannot be printed");

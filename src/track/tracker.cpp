@@ -190,7 +190,7 @@ void Tracker::set_frame(const image::Size& frame) {
 bool Tracker::jumps(Time time) const {
   if (!begun_) return false;
   const Time gap = time - last_;
-  return gap < 0 || (gap > settings_.lost && gap > kLongestGap * interval_);
+  return gap < 0 || (gap > settings_.lost && (gap - 1) / kLongestGap >= interval_);
 }
 
 void Tracker::begin(Time time) {
@@ -410,7 +410,7 @@ bool Tracker::leaves(const Track& track, Time time) const {
 // Whether the end of a tentative track tells that it was false. If looks are rare, a track ends
 // after missing one or two, as objects move far in between.
 bool Tracker::tells_of_starts(Time time) const {
-  return kStartLooks * (time - looked_) <= 2 * settings_.probation;
+  return time - looked_ <= 2 * settings_.probation / kStartLooks;
 }
 
 // Marks tracks that the frame does not show as lost, or ends them.

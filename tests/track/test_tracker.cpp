@@ -287,6 +287,18 @@ START_TEST(jumps_end_tracks) {
 }
 END_TEST
 
+// As streams of a frame a minute, they jump once, and then that is their interval. Four times such
+// a gap is more nanoseconds than a number holds.
+START_TEST(frames_may_be_a_century_apart) {
+  constexpr uint64_t kIds[] = {1, 2, 2};
+  Stream stream(times(500, 1000, 0));
+  for (int i = 0; i < 3; ++i) {
+    stream.see(4e12 * i, {at(100, 100)});
+    ck_assert_uint_eq(stream.id(0), kIds[i]);
+  }
+}
+END_TEST
+
 START_TEST(what_leaves_the_frame_is_gone) {
   Stream stream(times(200, 5000));
   double x = 500;
@@ -493,8 +505,9 @@ DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
            slow_streams_keep_their_tracks, weak_detections_keep_tracks_and_begin_none,
            boxes_beyond_the_frame_keep_their_tracks, what_comes_near_keeps_its_name_and_size,
            who_was_hidden_does_not_take_the_name_of_who_hides, crossing_ways_keep_their_names,
-           what_is_found_again_has_its_new_speed, jumps_end_tracks, what_leaves_the_frame_is_gone,
-           who_leaves_keeps_speed_and_size, smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
+           what_is_found_again_has_its_new_speed, jumps_end_tracks, frames_may_be_a_century_apart,
+           what_leaves_the_frame_is_gone, who_leaves_keeps_speed_and_size,
+           smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
            who_enters_where_somebody_leaves_is_somebody_else, the_same_stream_gives_the_same_names,
            paths_and_best_views_are_kept_within_bounds, a_view_at_the_frames_edge_is_no_best_one,
            boxes_that_are_none_are_left_alone)

@@ -21,6 +21,10 @@ class Reduction {
   /// Says whether each row of `out` is the largest of two rows of `in`, by two columns: all windows
   /// lie in the tensor side by side.
   bool halves(const RowShape& in, const RowShape& out) const;
+  /// The window whose largest value each result is; null if that is not what it does.
+  const PoolWindow* largest_of() const {
+    return kind_ == device::PoolKind::kMax && !normalises_ ? &window_ : nullptr;
+  }
   /// Says whether the element-wise addition of the run comes before it.
   bool follows_addition() const { return on() && kind_ != device::PoolKind::kAverage; }
   /// The rows of its input that its rows `band` need, at least one.

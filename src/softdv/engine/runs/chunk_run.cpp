@@ -7,6 +7,7 @@
 #include "base/grid.h"
 #include "softdv/engine/aligned_floats.h"
 #include "softdv/engine/finish/finish.h"
+#include "softdv/engine/finish/half_pooling.h"
 #include "softdv/engine/finish/pointwise.h"
 
 namespace dvnn::softdv {
@@ -47,6 +48,20 @@ void run_upsampling(const half_t* from, const RowShape& before, const RowShape& 
   });
 }
 
+// The largest of each window, as it is.
+void run_max_pooling(const half_t* from, const Finish& finish, const PoolWindow& window, half_t* to,
+                     Team* team) {
+  RowShape in = finish.before(), out = finish.after();
+  in.channels = out.channels = kChunk;
+  const int bands = std::clamp(static_cast<int>(in.size()) / kTaskValues, 1, out.rows);
+  team->run(finish.chunks() * bands, [&](int i) {
+    const size_t chunk = static_cast<size_t>(i / bands);
+    const Band band = band_of(out.rows, i % bands, bands);
+    max_pool_halves(from + chunk * in.size(), in, window,
+                    to + chunk * out.size() + band.before() * out.row(), out, band);
+  });
+}
+
 // Any other run without a convolution.
 void run_reduction(const half_t* from, const Finish& finish, Team* team) {
   const RowShape &before = finish.before(), &after = finish.after();
@@ -73,11 +88,13 @@ void run_without_convolution(const Run& run, const half_t* from, const Finish& f
   const bool whole_chunks = run.out.c % kChunk == 0;
   const auto in_registers = whole_chunks ? finish.in_registers(false) : std::nullopt;
   if (in_registers) return run_pixels(from, finish.after(), *in_registers, team);
-  const bool repeats = run.run.pool == device::PoolKind::kUpsample && !operand &&
-                       run.run.activation == device::Activation::kNone && !run.absolute && !chain;
-  if (repeats && whole_chunks) {
+  const bool alone = whole_chunks && !operand && !run.absolute && !chain &&
+                     run.run.activation == device::Activation::kNone;
+  if (alone && run.run.pool == device::PoolKind::kUpsample) {
     return run_upsampling(from, finish.before(), finish.after(), to, team);
   }
+  const PoolWindow* const window = finish.reduction().largest_of();
+  if (alone && window) return run_max_pooling(from, finish, *window, to, team);
   run_reduction(from, finish, team);
 }
 

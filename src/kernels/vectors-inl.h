@@ -58,6 +58,16 @@ HWY_INLINE V MinOf(V a, V b) {
   return hn::IfThenElse(hn::Lt(b, a), b, a);
 }
 
+// std::max(x, 0): `x`, but at least 0. NaN stays, and so does the sign of a 0.
+template <class D, class V>
+HWY_INLINE V AtLeastZero(D d, V x) {
+#if HWY_ARCH_X86
+  return hn::Max(hn::Zero(d), x);  // the second operand where one is NaN or both are 0
+#else
+  return MaxOf(x, hn::Zero(d));
+#endif
+}
+
 // `x`, but at least `least` and at most `most`; NaN stays.
 template <class D, class V>
 HWY_INLINE V Clamp(D d, V x, float least, float most) {

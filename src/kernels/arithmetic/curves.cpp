@@ -66,6 +66,9 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
     case Curve::kMish:
       return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Mish(d, x); });
     case Curve::kRelu:
+      if (a == 0) {
+        return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return AtLeastZero(d, x); });
+      }
       return Map(from, to, count, [=](auto d, auto x) HWY_ATTR {
         return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(x, hn::Set(d, a)));
       });
@@ -137,7 +140,7 @@ float value(Curve curve, float a, float b, float x) {
     case Curve::kMish:
       return plain::mish(x);
     case Curve::kRelu:
-      return x > 0 ? x : x * a;
+      return a == 0 ? std::max(x, 0.0f) : x > 0 ? x : x * a;
     case Curve::kReciprocal:
       return 1 / x;
     case Curve::kSigmoid:

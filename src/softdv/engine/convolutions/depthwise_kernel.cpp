@@ -146,22 +146,14 @@ HWY_INLINE bool MakeTwoRows(D d, const Row& row, float* HWY_RESTRICT to,
   }
   if (finish->addend) return false;
   half_t* HWY_RESTRICT const halves = finish->to;
-  if (finish->activation == RegisterActivation::kNone) {
-    ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR { StoreHalves(d, sum, halves + i); });
-    return true;
-  }
   const auto slope = finish->slopes ? hn::LoadU(d, finish->slopes) : hn::Set(d, finish->slope);
-  if (finish->activation == RegisterActivation::kSloped) {
+  const auto make = [&](auto activation) HWY_ATTR {
     ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR {
-      Activate(d, RegisterActivation::kSloped, slope, &sum, 1);
+      Activate(d, activation, slope, &sum, 1);
       StoreHalves(d, sum, halves + i);
     });
-  } else {
-    ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR {
-      Activate(d, RegisterActivation::kRelu6, slope, &sum, 1);
-      StoreHalves(d, sum, halves + i);
-    });
-  }
+  };
+  WithActivation(finish->activation, make);
   return true;
 }
 #endif
@@ -239,12 +231,12 @@ HWY_INLINE void MakeRow(D d, const Row& row, float* HWY_RESTRICT to, const Regis
                             [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
     return;
   }
+  const RegisterFinish by = *finish;  // which the loop's stores cannot change
   ConvolveAnyRow<kStride>(d, row, [=](auto sum, size_t i) HWY_ATTR {
-    if (finish->addend) sum = hn::Add(sum, LoadHalves(d, finish->addend + i));
-    const auto slope =
-        finish->slopes ? hn::LoadU(d, finish->slopes + i % 8) : hn::Set(d, finish->slope);
-    Activate(d, finish->activation, slope, &sum, 1);
-    StoreHalves(d, sum, finish->to + i);
+    if (by.addend) sum = hn::Add(sum, LoadHalves(d, by.addend + i));
+    const auto slope = by.slopes ? hn::LoadU(d, by.slopes + i % 8) : hn::Set(d, by.slope);
+    Activate(d, by.activation, slope, &sum, 1);
+    StoreHalves(d, sum, by.to + i);
   });
 }
 
@@ -275,6 +267,12 @@ void SplitPixels(const half_t* from, size_t pixels, float* HWY_RESTRICT first,
   }
 #else
   (void)wide;
+  for (; i + 2 <= pixels; i += 2) {
+    for (size_t k = 0; k < 8; k += hn::Lanes(chunk)) {
+      hn::StoreU(LoadHalves(chunk, from + 8 * i + k), chunk, first + 4 * i + k);
+      hn::StoreU(LoadHalves(chunk, from + 8 * i + 8 + k), chunk, second + 4 * i + k);
+    }
+  }
 #endif
   for (; i < pixels; ++i) {
     float* const to = (i % 2 ? second : first) + i / 2 * 8;

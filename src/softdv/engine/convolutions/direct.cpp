@@ -36,8 +36,10 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
 // Tiles that stay in the second-level cache. Where weights are large, each thread reads only some
 // of them. With `overlap`, neighbouring bands make some rows twice.
 Cuts Direct::find_cuts(bool overlap) const {
-  constexpr int64_t kSmallTile = 64 << 10, kLargeTile = 160 << 10, kResults = 32 << 10;  // floats
-  constexpr size_t kManyWeights = 128 << 10;
+  // Floats; those of a tiny tile stay in the first-level cache.
+  constexpr int64_t kTinyTile = 6 << 10, kSmallTile = 64 << 10, kLargeTile = 160 << 10;
+  constexpr int64_t kResults = 32 << 10;
+  constexpr size_t kFewWeights = 512, kManyWeights = 128 << 10;
   constexpr int kLeastPixels = 28, kLeastRows = 16;
   const bool one_row = is_one_row(), many_weights = weights_.size() > kManyWeights;
   const int units = one_row ? out_columns() : out_rows();
@@ -45,7 +47,8 @@ Cuts Direct::find_cuts(bool overlap) const {
   const int64_t tile = width * shape_.columns.stride * kChunk * chunks() *
                        (one_row || shape_.rows.kernel == 1 ? 1 : shape_.rows.stride);
   const int64_t result = width * kPanelsAtOnce * kPanel;
-  const int64_t budget = many_weights ? kLargeTile : kSmallTile;
+  const bool few_weights = weights_.size() <= kFewWeights && one_row;
+  const int64_t budget = few_weights ? kTinyTile : many_weights ? kLargeTile : kSmallTile;
   const int64_t needed = std::max(units * tile / budget, units * result / kResults) + 1;
   const int least = one_row ? kLeastPixels : overlap ? kLeastRows : 1;
   Cuts cuts;
@@ -60,7 +63,7 @@ Cuts Direct::find_cuts(bool overlap) const {
 
 Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   const Reach down = reach(shape_.rows, rows, false);
-  const Reach across = reach(shape_.columns, columns, true);
+  const Reach across = reach(shape_.columns, columns, false);
   const size_t width = across.places() * pixel_, plane = down.places() * width;
   const size_t results = rows.count() * columns.count() * kPanelsAtOnce * kPanel;
   const size_t source = static_cast<size_t>(chunks()) * plane;
@@ -84,9 +87,14 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
       }
     }
   }
-  const size_t row_step = down.step == 1 ? shape_.rows.result_step() : 1;
-  return {values,          rows.count(), columns.count(), row_step * width,
-          values + source, taps.data(),  taps.size()};
+  const size_t row = width * (down.step == 1 ? shape_.rows.result_step() : 1);
+  Tile tile = {values,          rows.count(), columns.count(), row,
+               values + source, taps.data(),  taps.size()};
+  if (row == tile.columns * pixel_ && source_step() == pixel_) {  // the rows are one
+    tile.columns *= tile.rows;
+    tile.rows = 1;
+  }
+  return tile;
 }
 
 DirectWeights Direct::weights(const Tile& tile, Band panels) const {
@@ -97,7 +105,7 @@ DirectWeights Direct::weights(const Tile& tile, Band panels) const {
           nullptr,
           own,
           bias_.data() + panels.before() * kPanel,
-          panels.count()};
+          chunks_of(panels).count()};
 }
 
 // The weights as floats, if enough pixels are multiplied with them to be worth storing the
@@ -106,12 +114,12 @@ DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
   constexpr size_t kWorth = 3 * kPixels;
   // Of the first-level cache, or of the second-level one beside the sources.
   static const bool few = registers_are_few();
-  const size_t most = few ? 32 << 10 : 8 << 10;
-  const bool suits = few || (shape_.columns.stride == 1 && pixel_ == kChunk);
+  const size_t most = few ? 72 << 10 : 8 << 10;
+  const bool suits = few || source_step() == kChunk;
   DirectWeights by = weights(tile, panels);
-  if (!suits || tile.rows * tile.columns < kWorth || by.panel * by.panels > most) return by;
+  if (!suits || tile.rows * tile.columns < kWorth || by.panel * panels.count() > most) return by;
   static thread_local AlignedFloats buffer;
-  const size_t count = by.panel * by.panels;
+  const size_t count = by.panel * panels.count();
   float* const floats = buffer.room(count);
   half_to_float(by.halves, floats, count);
   by.halves = nullptr;
@@ -119,9 +127,15 @@ DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
   return by;
 }
 
+// Where the kernel multiplies with one panel at a time, more would only be in each other's way.
+int Direct::panels_near() {
+  static const bool few = registers_are_few();
+  return few ? 1 : kPanelsAtOnce;
+}
+
 DirectPixels Direct::pixels(const Tile& tile, size_t row) const {
   return {tile.values + row * tile.row,
-          shape_.columns.result_step() * pixel_,
+          source_step(),
           tile.columns,
           tile.results + row * tile.columns * kChunk,
           tile.rows * tile.columns * kChunk,
@@ -149,13 +163,13 @@ void Direct::run(const half_t* from, Band rows, Band columns, Group group,
   const size_t first = chunks_of(mine).before(), row = shape_.columns.outputs();
   const size_t start =
       first * finish.plane + grid_index(columns.first, rows.first, out_columns()) * kChunk;
-  finish.chunks = shape_.outputs() / kChunk - first;
   finish.to += start;
   if (finish.addend) finish.addend += start;
   if (finish.slopes) finish.slopes += mine.first * kPanel;
   // Some panels by all rows, so that their weights stay near.
-  for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
-    const Band some = {panel, std::min(panel + kPanelsAtOnce, mine.last)};
+  const int step = panels_near();
+  for (int panel = mine.first; panel < mine.last; panel += step) {
+    const Band some = {panel, std::min(panel + step, mine.last)};
     const DirectWeights by = near_weights(tile, some);
     RegisterFinish at = finish;
     for (size_t r = 0; r < tile.rows; ++r) {
@@ -168,7 +182,6 @@ void Direct::run(const half_t* from, Band rows, Band columns, Group group,
     const size_t passed = some.count() * kPanel / kChunk;
     finish.to += passed * finish.plane;
     if (finish.addend) finish.addend += passed * finish.plane;
-    finish.chunks -= std::min(finish.chunks, passed);
     if (finish.slopes) finish.slopes += some.count() * kPanel;
   }
 }
@@ -180,8 +193,9 @@ void Direct::run_spans(const half_t* from, Band rows, Band columns, Group group,
   const Band mine = panels(group);
   const size_t first = grid_index(columns.first, rows.first, out_columns());
   const size_t rows_at_once = std::max<size_t>(1, kSpanPixels / tile.columns);
-  for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
-    const Band some = {panel, std::min(panel + kPanelsAtOnce, mine.last)};
+  const int step = panels_near();
+  for (int panel = mine.first; panel < mine.last; panel += step) {
+    const Band some = {panel, std::min(panel + step, mine.last)};
     const Band made = chunks_of(some);
     const DirectWeights by = near_weights(tile, some);
     for (size_t r = 0; r < tile.rows; r += rows_at_once) {

@@ -77,6 +77,7 @@ class Direct final : public Convolution {
   ChunkResult convolve(const Tile& tile, Band panels) const;
   DirectWeights weights(const Tile& tile, Band panels) const;
   DirectWeights near_weights(const Tile& tile, Band panels) const;
+  static int panels_near();
   DirectPixels pixels(const Tile& tile, size_t row) const;
   Band panels(Group group) const {
     return band_of((out_channels() + kPanel - 1) / kPanel, group.index, group.count);
@@ -86,6 +87,12 @@ class Direct final : public Convolution {
   Cuts find_cuts(bool overlap) const;
 
   int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
+
+  // Floats from the source of a result to that of the next. Where taps are one column, what lies
+  // between the results' sources is left out.
+  size_t source_step() const {
+    return (shape_.columns.kernel == 1 ? 1 : shape_.columns.result_step()) * pixel_;
+  }
 
   // A source of fewer channels than a chunk is kept as it is: what a row of taps reads is then one.
   bool taps_adjoin() const { return shape_.in_channels < kChunk && shape_.columns.dilation == 1; }

@@ -18,9 +18,9 @@ using Floats = hn::CappedTag<float, kPanelChannels>;
 using Halves = hn::Rebind<hwy::float16_t, Floats>;
 constexpr size_t kLanes = hn::MaxLanes(Floats());
 
-// Numbers of pixels per iteration. Registers hold the sums of these pixels by kPanels panels, the
-// weights that they are multiplied with, and a source value. `Frequent` ones are for sources whose
-// pixels are 8 floats apart; those for others are among them.
+// Numbers of pixels per iteration. Registers hold the sums of these pixels by kVectors vectors of
+// channels, the weights that they are multiplied with, and a source value. `Frequent` ones are for
+// sources whose pixels are 8 floats apart; those for others are among them.
 template <size_t... kPixels>
 struct Sizes {};
 
@@ -34,16 +34,17 @@ constexpr bool AreAmong(Sizes<kPixels...>, Choice sizes) {
   return (HasSize(kPixels, sizes) && ...);
 }
 
+// Two panels where registers are many; else one, or the single chunk of the last one.
 #if HWY_TARGET <= HWY_AVX3
-constexpr size_t kMostPanels = 2;
+constexpr size_t kMostVectors = 2, kLeastVectors = 1;
 #else
-constexpr size_t kMostPanels = 1;
+constexpr size_t kMostVectors = kPanelChannels / kLanes, kLeastVectors = kMostVectors / 2;
 #endif
-template <size_t kPanels, bool kFrequent>
+template <size_t kVectors, bool kFrequent>
 struct BlockSizes;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // Each size takes seconds to compile there.
-template <size_t kPanels, bool kFrequent>
+template <size_t kVectors, bool kFrequent>
 struct BlockSizes {
   using Type = Sizes<4, 1>;
 };
@@ -66,17 +67,25 @@ struct BlockSizes<1, false> {
 };
 #elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 template <>
-struct BlockSizes<1, true> {
+struct BlockSizes<kMostVectors, true> {
   using Type = Sizes<6, 5, 4, 3, 2, 1>;
 };
 template <>
-struct BlockSizes<1, false> {
-  using Type = Sizes<6, 4, 2, 1>;
+struct BlockSizes<kMostVectors, false> {
+  using Type = Sizes<6, 5, 4, 2, 1>;
+};
+template <>
+struct BlockSizes<kLeastVectors, true> {
+  using Type = Sizes<12, 10, 8, 6, 4, 2, 1>;
+};
+template <>
+struct BlockSizes<kLeastVectors, false> {
+  using Type = Sizes<12, 8, 4, 2, 1>;
 };
 #else
-template <bool kFrequent>
-struct BlockSizes<1, kFrequent> {
-  using Type = Sizes<2, 1>;
+template <size_t kVectors, bool kFrequent>
+struct BlockSizes {
+  using Type = Sizes<kVectors == kMostVectors ? 2 : 4, 1>;
 };
 #endif
 
@@ -147,24 +156,24 @@ HWY_INLINE void StorePixels(const hn::Vec<Floats> (&pixels)[kPixels], To* to, Pl
 
 template <size_t kVectors, size_t kPixels>
 HWY_INLINE void StoreFloats(const hn::Vec<Floats> (&sums)[kVectors][kPixels],
-                            const DirectPixels& pixels) {
+                            const DirectPixels& pixels, size_t pixel) {
   HWY_UNROLL(24)
   for (size_t v = 0; v < kVectors; ++v) {
-    const size_t channel = v * kLanes;
-    StorePixels(sums[v], pixels.floats + channel / 8 * pixels.plane + channel % 8, pixels.plane);
+    const size_t at = v * kLanes / 8 * pixels.plane + v * kLanes % 8 + pixel * 8;
+    StorePixels(sums[v], pixels.floats + at, pixels.plane);
   }
 }
 
-// `pixel` is the first one's number from where `finish` points to.
+// `pixel` is the first one's number from where `finish` points to; `chunks` are made.
 template <size_t kVectors, size_t kPixels>
 HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
-                              const RegisterFinish& finish, size_t pixel) {
+                              const RegisterFinish& finish, size_t pixel, size_t chunks) {
   const Floats d;
   HWY_UNROLL(24)
   for (size_t v = 0; v < kVectors; ++v) {
     const size_t chunk = v * kLanes / 8;
-    if (chunk >= finish.chunks) break;
-    const bool both = chunk + 1 < finish.chunks;
+    if (chunk >= chunks) break;
+    const bool both = chunk + 1 < chunks;
     const size_t at = chunk * finish.plane + pixel * 8 + v * kLanes % 8;
     if (finish.addend) {
       HWY_UNROLL(24)
@@ -226,15 +235,13 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
 
 // One block of results. Which sources and weights there are is asked in each: what comes before and
 // after their products is most of the code, and the same for all.
-template <size_t kPanels, size_t kPixels>
+template <size_t kVectors, size_t kPixels>
 HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
                               const DirectWeights& weights) {
-  constexpr size_t kVectors = kPanels * kPanelChannels / kLanes;
-  const Floats d;
   hn::Vec<Floats> sums[kVectors][kPixels];
   HWY_UNROLL(24)
   for (size_t v = 0; v < kVectors; ++v) {
-    const auto bias = hn::LoadU(d, weights.bias + v * kLanes);
+    const auto bias = hn::LoadU(Floats(), weights.bias + v * kLanes);
     HWY_UNROLL(24)
     for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
   }
@@ -242,7 +249,7 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
     AddProducts<float, 8>(pixels, pixel, weights, sums);
   } else if (pixels.step == 8) {
     AddProducts<half_t, 8>(pixels, pixel, weights, sums);
-  } else if constexpr (HasSize(kPixels, typename BlockSizes<kPanels, false>::Type())) {
+  } else if constexpr (HasSize(kPixels, typename BlockSizes<kVectors, false>::Type())) {
     if (weights.floats) {
       AddProducts<float, 0>(pixels, pixel, weights, sums);
     } else if (pixels.step == 16) {
@@ -253,75 +260,87 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
       AddProducts<half_t, 0>(pixels, pixel, weights, sums);
     }
   }
-  if (pixels.finish) return StoreFinished(sums, *pixels.finish, pixel);
-  DirectPixels to = pixels;
-  to.floats += pixel * 8;
-  StoreFloats(sums, to);
+  if (pixels.finish) return StoreFinished(sums, *pixels.finish, pixel, weights.chunks);
+  StoreFloats(sums, pixels, pixel);
 }
 
-// All pixels by some panels, in blocks of kPixels; the last block repeats some of the one before.
-template <size_t kPanels, size_t kPixels>
-void ConvolveBlocks(const DirectPixels& pixels, const DirectWeights& weights) {
-  for (size_t done = 0; done < pixels.count; done += kPixels) {
-    ConvolveBlock<kPanels, kPixels>(pixels, std::min(done, pixels.count - kPixels), weights);
+// `blocks` blocks of kPixels, from a pixel on.
+template <size_t kVectors, size_t kPixels>
+void ConvolveBlocks(const DirectPixels& pixels, size_t pixel, size_t blocks,
+                    const DirectWeights& weights) {
+  for (size_t i = 0; i < blocks; ++i) {
+    ConvolveBlock<kVectors, kPixels>(pixels, pixel + i * kPixels, weights);
   }
 }
 
-// The size of blocks that takes least time: a block's time grows with its size, but not from 0 on.
-template <size_t... kPixels>
-constexpr size_t FindBestSize(size_t count, Sizes<kPixels...>) {
-  constexpr size_t kOwnTime = 2;
-  size_t best = 1, least = ~size_t{0};
-  for (const size_t size : {kPixels...}) {
-    const size_t time = (count + size - 1) / size * (size + kOwnTime);
-    if (size <= count && time < least) {
-      best = size;
-      least = time;
-    }
-  }
-  return best;
-}
-
-// Found once for the counts of small tiles, whose pixels take no longer than these divisions.
-template <typename Choice>
-struct BestSizes {
+// The sizes of blocks that take least time together. Two vectors are multiplied at once, and the
+// next products of a sum wait as long as four pairs take; what comes before and after takes time
+// of its own.
+template <size_t kVectors, class Choice>
+class Blocks {
+ public:
   static constexpr size_t kCounts = 128;
-  uint8_t of[kCounts] = {};
-  constexpr BestSizes() {
-    for (size_t count = 1; count < kCounts; ++count) {
-      of[count] = static_cast<uint8_t>(FindBestSize(count, Choice()));
+  constexpr Blocks() {
+    size_t least[kCounts] = {};
+    for (size_t count = 1; count < kCounts; ++count) Find(count, least, Choice());
+  }
+  // The size of the first block of `count` pixels.
+  size_t First(size_t count) const { return count < kCounts ? first_[count] : first_[0]; }
+
+ private:
+  template <size_t... kPixels>
+  constexpr void Find(size_t count, size_t (&least)[kCounts], Sizes<kPixels...>) {
+    constexpr size_t kOwnTime = 2, kWait = 8;
+    least[count] = ~size_t{0};
+    first_[0] = std::max({static_cast<uint8_t>(kPixels)...});
+    for (const size_t size : {kPixels...}) {
+      if (size > count) continue;
+      const size_t time =
+          std::max(kVectors * size, kWait) + kVectors * kOwnTime + least[count - size];
+      if (time >= least[count]) continue;
+      least[count] = time;
+      first_[count] = static_cast<uint8_t>(size);
     }
   }
+  uint8_t first_[kCounts] = {};
 };
 
-template <typename Choice>
-HWY_INLINE size_t BestSize(size_t count, Choice sizes) {
-  static constexpr BestSizes<Choice> kBest;
-  return count < BestSizes<Choice>::kCounts ? kBest.of[count] : FindBestSize(count, sizes);
+template <size_t kVectors, size_t... kPixels>
+HWY_INLINE void ConvolveBySize(const DirectPixels& pixels, size_t pixel, size_t blocks, size_t size,
+                               const DirectWeights& weights, Sizes<kPixels...>) {
+  (void)((size == kPixels &&
+          (ConvolveBlocks<kVectors, kPixels>(pixels, pixel, blocks, weights), true)) ||
+         ...);
 }
 
-template <size_t kPanels, size_t... kPixels>
-HWY_INLINE void ConvolveBySize(const DirectPixels& pixels, const DirectWeights& weights,
-                               size_t size, Sizes<kPixels...>) {
-  (void)((size == kPixels && (ConvolveBlocks<kPanels, kPixels>(pixels, weights), true)) || ...);
+template <size_t kVectors, class Choice>
+HWY_INLINE void ConvolveChosen(const DirectPixels& pixels, const DirectWeights& weights, Choice) {
+  static constexpr Blocks<kVectors, Choice> kBlocks;
+  constexpr typename BlockSizes<kVectors, true>::Type all;
+  for (size_t done = 0; done < pixels.count;) {
+    const size_t size = kBlocks.First(pixels.count - done);
+    size_t end = done + size;
+    while (end < pixels.count && kBlocks.First(pixels.count - end) == size) end += size;
+    ConvolveBySize<kVectors>(pixels, done, (end - done) / size, size, weights, all);
+    done = end;
+  }
 }
 
-template <size_t kPanels>
-HWY_INLINE void ConvolvePanels(const DirectPixels& pixels, const DirectWeights& weights) {
-  constexpr typename BlockSizes<kPanels, true>::Type frequent;
-  constexpr typename BlockSizes<kPanels, false>::Type others;
+template <size_t kVectors>
+HWY_INLINE void ConvolveVectors(const DirectPixels& pixels, const DirectWeights& weights) {
+  constexpr typename BlockSizes<kVectors, true>::Type frequent;
+  constexpr typename BlockSizes<kVectors, false>::Type others;
   static_assert(AreAmong(others, frequent), "a size without a function would compute nothing");
-  const bool is_frequent = pixels.step == 8;
-  const size_t size =
-      is_frequent ? BestSize(pixels.count, frequent) : BestSize(pixels.count, others);
-  ConvolveBySize<kPanels>(pixels, weights, size, frequent);
+  if (pixels.step == 8) return ConvolveChosen<kVectors>(pixels, weights, frequent);
+  ConvolveChosen<kVectors>(pixels, weights, others);
 }
 
 bool RegistersAreFew() {
-  return kMostPanels == 1;
+  return HWY_TARGET > HWY_AVX3;
 }
 
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
+  constexpr size_t kMostChunks = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
   DirectPixels to = pixels;
   DirectWeights by = weights;
   RegisterFinish finish = {};
@@ -329,22 +348,23 @@ void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
     finish = *pixels.finish;
     to.finish = &finish;
   }
-  for (size_t left = weights.panels; left > 0;) {
-    const size_t panels = std::min(left, kMostPanels);
-#if HWY_TARGET <= HWY_AVX3
-    if (panels == kMostPanels) ConvolvePanels<kMostPanels>(to, by);
-#endif
-    if (panels == 1) ConvolvePanels<1>(to, by);
-    left -= panels;
-    if (by.halves) by.halves += panels * weights.panel;
-    if (by.floats) by.floats += panels * weights.panel;
-    by.bias += panels * kPanelChannels;
-    to.floats += 2 * panels * pixels.plane;
+  for (;;) {
+    if (by.chunks > kMostChunks / 2) {
+      ConvolveVectors<kMostVectors>(to, by);
+    } else {
+      ConvolveVectors<kLeastVectors>(to, by);
+    }
+    if (by.chunks <= kMostChunks) return;
+    by.chunks -= kMostChunks;
+    constexpr size_t kPanels = kMostChunks / 2;
+    if (by.halves) by.halves += kPanels * weights.panel;
+    if (by.floats) by.floats += kPanels * weights.panel;
+    by.bias += kPanels * kPanelChannels;
+    to.floats += kMostChunks * pixels.plane;
     if (!pixels.finish) continue;
-    finish.to += 2 * panels * finish.plane;
-    if (finish.addend) finish.addend += 2 * panels * finish.plane;
-    finish.chunks -= std::min(finish.chunks, 2 * panels);
-    if (finish.slopes) finish.slopes += panels * kPanelChannels;
+    finish.to += kMostChunks * finish.plane;
+    if (finish.addend) finish.addend += kMostChunks * finish.plane;
+    if (finish.slopes) finish.slopes += kPanels * kPanelChannels;
   }
 }
 

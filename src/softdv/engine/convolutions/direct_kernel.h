@@ -29,7 +29,7 @@ struct DirectPixels {
   const RegisterFinish* finish;
 };
 
-/// `panels` panels of weights, each (tap, its values, kPanelChannels).
+/// Panels of weights, each (tap, its values, kPanelChannels).
 struct DirectWeights {
   const DirectTap* taps;
   size_t tap_count;
@@ -38,15 +38,14 @@ struct DirectWeights {
   const float* floats;
   size_t panel;  // elements from one panel to the next
   const float* bias;
-  size_t panels;
+  size_t chunks;  // of 8 channels that are made: two of each panel, or one of the last
 };
 
 /// Says whether so few sums stay in registers that to convert a weight takes long beside its
 /// products.
 bool registers_are_few();
 
-/// Convolves and adds the bias: 2 chunks of the result for each panel, of which those beyond
-/// RegisterFinish::chunks are not stored.
+/// Convolves and adds the bias. `floats` have room for both chunks of the last panel.
 void convolve_pixels(const DirectPixels& pixels, const DirectWeights& weights);
 
 }  // namespace dvnn::softdv

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "softdv/engine/bands.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/engine/convolutions/source_tile.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -21,7 +23,7 @@ struct SourceRows {
   size_t channels, pixel;  // of a pixel; floats that it becomes
   size_t width;            // positions
   size_t before, count;    // zeros; pixels after them, from `first` on; then zeros again
-  size_t first;
+  size_t first, stride;    // source pixels from one that is read to the next
 };
 
 }  // namespace dvnn::softdv
@@ -35,7 +37,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 HWY_INLINE void LoadRow(const half_t* HWY_RESTRICT from, size_t count, float* HWY_RESTRICT to) {
   const hn::ScalableTag<float> d;
   const hn::CappedTag<float, 8> chunk;
+  constexpr size_t kAtOnce = 4;
   size_t i = 0;
+  for (; i + kAtOnce * hn::Lanes(d) <= count; i += kAtOnce * hn::Lanes(d)) {
+    HWY_UNROLL(4)
+    for (size_t k = i; k < i + kAtOnce * hn::Lanes(d); k += hn::Lanes(d)) {
+      hn::StoreU(LoadHalves(d, from + k), d, to + k);
+    }
+  }
   for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d))
     hn::StoreU(LoadHalves(d, from + i), d, to + i);
   for (; i + hn::Lanes(chunk) <= count; i += hn::Lanes(chunk))
@@ -47,10 +56,11 @@ HWY_INLINE void LoadRow(const half_t* HWY_RESTRICT from, size_t count, float* HW
 HWY_INLINE void LoadPixels(const SourceRows& source, const half_t* HWY_RESTRICT from,
                            float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 8> chunk;
-  const size_t channels = source.channels, values = source.count * channels;
+  const size_t channels = source.channels, stride = source.stride * channels;
+  const size_t values = source.count * stride, last = values - stride + channels;
   const size_t step = source.gap * source.pixel;
-  for (size_t at = 0; at < values; at += channels, to += step) {
-    if (at + 8 <= values && source.pixel == 8) {
+  for (size_t at = 0; at < values; at += stride, to += step) {
+    if (at + 8 <= last && source.pixel == 8) {
       for (size_t k = 0; k < 8; k += hn::Lanes(chunk)) {
         hn::StoreU(LoadHalves(chunk, from + at + k), chunk, to + k);
       }
@@ -80,7 +90,7 @@ void LoadSource(const SourceRows& source, const Reach& rows, float* HWY_RESTRICT
     }
     float* const end = pixels + source.count * pixel;
     for (float* zero = to; zero < pixels; ++zero) *zero = 0;
-    if (channels == pixel) {
+    if (channels == pixel && source.stride == 1) {
       LoadRow(from, source.count * channels, pixels);
     } else {
       LoadPixels(source, from, pixels);
@@ -107,27 +117,47 @@ Reach reach(const ConvAxis& axis, Band results, bool keep_between) {
   return {start, 1, (count - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1};
 }
 
+namespace {
+
+// The source pixels at some places along an axis: `before` zeros, then `count` of them.
+struct Places {
+  int first, before, count;
+};
+
+Places find_places(const ConvAxis& axis, const Reach& reach) {
+  if (reach.step > 1) {  // of a source without gaps
+    auto places_before = [&](int position) {
+      return std::clamp(quotient_up(position - reach.start, reach.step), 0, reach.count);
+    };
+    const int before = places_before(0);
+    return {reach.start + before * reach.step, before, places_before(axis.in) - before};
+  }
+  auto pixels_before = [&](int position) {
+    return std::clamp(quotient_up(std::max(position, 0), axis.gap), 0, axis.in);
+  };
+  const int first = pixels_before(reach.start);
+  return {first, std::clamp(first * axis.gap - reach.start, 0, reach.count),
+          pixels_before(reach.start + reach.count) - first};
+}
+
+}  // namespace
+
 void load_source(const ConvShape& shape, const half_t* from, int chunk, const Reach& rows,
                  const Reach& columns, size_t pixel, float* to) {
-  const int in = shape.columns.in, gap = shape.columns.gap;
-  // The number of pixels before a position.
-  auto pixels_before = [=](int position) {
-    return std::clamp((std::max(position, 0) + gap - 1) / gap, 0, in);
-  };
-  const Band pixels = {pixels_before(columns.start), pixels_before(columns.start + columns.count)};
-  const int zeros = std::clamp(pixels.first * gap - columns.start, 0, columns.count);
+  const Places places = find_places(shape.columns, columns);
   SourceRows source;
   source.plane = from + shape.before_chunk(chunk);
   source.rows = shape.rows.in;
   source.row_gap = shape.rows.gap;
   source.row_pixels = shape.columns.inputs();
-  source.gap = static_cast<size_t>(gap);
+  source.gap = static_cast<size_t>(shape.columns.gap);
   source.channels = shape.chunk_channels(chunk);
   source.pixel = pixel;
-  source.first = pixels.before();
-  source.count = pixels.count();
+  source.first = static_cast<size_t>(places.first);
+  source.count = static_cast<size_t>(places.count);
+  source.stride = static_cast<size_t>(columns.step);
   source.width = columns.places();
-  source.before = static_cast<size_t>(zeros);
+  source.before = static_cast<size_t>(places.before);
   HWY_DYNAMIC_DISPATCH(LoadSource)(source, rows, to);
 }
 

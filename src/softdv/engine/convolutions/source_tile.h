@@ -23,7 +23,7 @@ Reach reach(const ConvAxis& axis, Band results, bool keep_between);
 
 /// One chunk of `from`, which is the whole source in chunks, as (row, column, `pixel`) floats.
 /// `pixel` is 8, and those of channels that there are not are anything; or the chunk's channels.
-/// `columns` has a step of 1.
+/// A source with gaps is read in steps of 1.
 void load_source(const ConvShape& shape, const half_t* from, int chunk, const Reach& rows,
                  const Reach& columns, size_t pixel, float* to);
 

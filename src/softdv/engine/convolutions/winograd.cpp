@@ -146,17 +146,17 @@ ChunkResult Winograd::convolve(const Tiles& tiles, Band panels) const {
   const size_t count = tiles.rows * tiles.columns, plane = count * kChunk;
   const size_t own = shape_.inputs() * kPanel;  // weights of a panel
   const size_t position = kPanelsAtOnce * kPanel * count + 16;
+  const int first_chunk = panels.first * kPanel / kChunk;
+  const int all = (shape_.out_channels + kChunk - 1) / kChunk;
+  const int made = std::min(panels.last * kPanel / kChunk, all) - first_chunk;
   for (size_t p = 0; p < kWinogradPositions; ++p) {
     const size_t first = p * weights_.size() / kWinogradPositions + panels.before() * own;
     convolve_pixels({tiles.values + p * tiles.position, kChunk, count, tiles.sums + p * position,
                      plane, nullptr},
                     {tiles.taps, tiles.tap_count, nullptr, weights_.data() + first, own, kNoBias,
-                     panels.count()});
+                     static_cast<size_t>(made)});
   }
   const size_t row = shape_.columns.outputs() * kChunk, result_plane = tiles.result_rows * row;
-  const int first_chunk = panels.first * kPanel / kChunk;
-  const int all = (shape_.out_channels + kChunk - 1) / kChunk;
-  const int made = std::min(panels.last * kPanel / kChunk, all) - first_chunk;
   const size_t spare_row = 2 * tiles.columns * kChunk;
   for (int k = 0; k < made; ++k) {
     const auto chunk = static_cast<size_t>(k);

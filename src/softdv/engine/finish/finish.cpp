@@ -31,9 +31,12 @@ std::optional<RegisterFinish> Finish::in_registers(bool pools) const {
     case Activation::kNone:
       break;
     case Activation::kRelu:
+      finish.activation =
+          finish.slope == 0 ? RegisterActivation::kRelu : RegisterActivation::kSloped;
+      break;
     case Activation::kPrelu:
       finish.activation = RegisterActivation::kSloped;
-      if (activation == Activation::kPrelu) finish.slopes = slopes_;
+      finish.slopes = slopes_;
       break;
     case Activation::kRelu6:
       finish.activation = RegisterActivation::kRelu6;

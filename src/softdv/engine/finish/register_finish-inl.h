@@ -9,6 +9,8 @@
 #define DVNN_SOFTDV_REGISTER_FINISH_INL_H
 #endif
 
+#include <type_traits>
+
 #include "hwy/highway.h"
 #include "kernels/vectors-inl.h"
 #include "softdv/engine/finish/register_finish.h"
@@ -29,12 +31,33 @@ HWY_INLINE V Larger(V v, V best) {
 #endif
 }
 
+// Calls f(activation) with a constant, so that its loops do not ask.
+template <class F>
+HWY_INLINE void WithActivation(RegisterActivation activation, F f) {
+  using Kind = RegisterActivation;
+  switch (activation) {
+    case Kind::kNone:
+      return f(std::integral_constant<Kind, Kind::kNone>());
+    case Kind::kRelu:
+      return f(std::integral_constant<Kind, Kind::kRelu>());
+    case Kind::kSloped:
+      return f(std::integral_constant<Kind, Kind::kSloped>());
+    case Kind::kRelu6:
+      return f(std::integral_constant<Kind, Kind::kRelu6>());
+  }
+}
+
 // The activation of `count` vectors; `slope` of their channels. The same bits as activate()'s.
 template <class D>
 HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, hn::Vec<D>* values,
                          size_t count) {
   const auto zero = hn::Zero(d);
-  if (activation == RegisterActivation::kSloped) {
+  if (activation == RegisterActivation::kRelu) {
+    HWY_UNROLL(24)
+    for (size_t i = 0; i < count; ++i) {
+      values[i] = kernels::HWY_NAMESPACE::AtLeastZero(d, values[i]);
+    }
+  } else if (activation == RegisterActivation::kSloped) {
     HWY_UNROLL(24)
     for (size_t i = 0; i < count; ++i) {
       const auto x = values[i];

@@ -11,6 +11,7 @@ namespace dvnn::softdv {
 
 enum class RegisterActivation : uint8_t {
   kNone,
+  kRelu,    // at least 0
   kSloped,  // x where it is above 0, x times a slope below
   kRelu6,   // at least 0, at most 6
 };
@@ -20,7 +21,6 @@ struct RegisterFinish {
   half_t* to;
   const half_t* addend;  // lies as `to` does; null: nothing is added
   size_t plane;          // elements from one chunk to the next
-  size_t chunks;         // of 8 channels, that there are
   RegisterActivation activation;
   float slope;
   const float* slopes;  // for each channel; null: `slope` for all

@@ -11,6 +11,7 @@ extern const Command kDoctorCommand;
 extern const Command kPresetsCommand;
 extern const Command kInspectCommand;
 extern const Command kRunCommand;
+extern const Command kEvaluateCommand;
 extern const Command kBenchConvertCommand;
 extern const Command kBenchDecodeCommand;
 extern const Command kBenchNetworkCommand;

@@ -22,7 +22,7 @@ constexpr const Command* kCommands[] = {
     &kPresetsCommand,       &kConvertCommand,
 #endif
 #ifdef DVNN_HAVE_OPENCV
-    &kRunCommand,
+    &kRunCommand,           &kEvaluateCommand,
 #endif
     &kInspectCommand,
 #ifdef DVNN_HAVE_OPENCV

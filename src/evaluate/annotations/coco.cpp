@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "evaluate/annotations/annotations.h"
+
+namespace dvnn::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMostCocoBytes = uint64_t{1} << 30;
+constexpr int64_t kLargestId = int64_t{1} << 53;  // what JavaScript and COCO's programs can tell
+constexpr int kLargestSide = 1 << 20;
+constexpr size_t kMostPoints = 3 * 1024;
+
+using Index = std::map<int64_t, size_t>;
+
+std::string named(const char* what, size_t index, const std::string& path) {
+  return format("%s %zu of '%s'", what, index, path.c_str());
+}
+
+// A list that must be there, of objects.
+Result<const Json*> list_of(const Json& file, const char* name, const std::string& path) {
+  const auto at = file.find(name);
+  if (at == file.end() || !at->is_array()) {
+    return Error{ErrorCode::kMalformed,
+                 "'" + path + "' has no list '" + name + "', as COCO's annotations have"};
+  }
+  for (size_t i = 0; i < at->size(); ++i) {
+    if (!at->at(i).is_object()) {
+      return Error{ErrorCode::kMalformed,
+                   named(name, i, path) + " is " + shown(at->at(i)) + ", and not an object"};
+    }
+  }
+  return &*at;
+}
+
+Error twice(const std::string& where, int64_t id) {
+  return {ErrorCode::kMalformed,
+          where + format(": the id %lld is there twice", static_cast<long long>(id))};
+}
+
+// --- classes
+// --------------------------------------------------------------------------------------
+
+// Classes in the order of their ids, as COCO counts them.
+Status read_categories(const Json& list, const std::string& path, DataSet* data, Index* index) {
+  std::map<int64_t, std::string> names;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string where = named("categories", i, path);
+    JsonReader in(list.at(i), where);
+    const int64_t id = in.integer("id", 0, kLargestId);
+    const std::string name = in.text("name");
+    DVNN_TRY(in.status());
+    DVNN_TRY(check_class_name(name, where));
+    if (!names.emplace(id, name).second) return twice(where, id);
+  }
+  for (const auto& [id, name] : names) {
+    index->emplace(id, data->classes.size());
+    data->classes.push_back(name);
+    data->class_ids.push_back(id);
+  }
+  return {};
+}
+
+// --- pictures
+// -------------------------------------------------------------------------------------
+
+// The folders where pictures may lie, in the order in which they are looked at.
+std::vector<std::string> folders_for(const std::string& path) {
+  const fs::path here =
+      fs::path(path).parent_path().empty() ? fs::path(".") : fs::path(path).parent_path();
+  const std::string stem = stem_of(path);
+  const std::string split = stem.substr(stem.rfind('_') + 1);
+  std::vector<std::string> folders;
+  for (const fs::path& base : {here, here / ".."}) {
+    for (const fs::path& folder : {base, base / "images", base / split, base / "images" / split}) {
+      if (is_folder(folder.string())) folders.push_back(folder.lexically_normal().string());
+    }
+  }
+  return folders;
+}
+
+// A name that a file brings must not lead elsewhere.
+Status check_file_name(const std::string& name, const std::string& where) {
+  const fs::path as_path(name);
+  const bool leaves =
+      as_path.is_absolute() || std::find(as_path.begin(), as_path.end(), "..") != as_path.end();
+  if (!name.empty() && !leaves && name.find('\0') == std::string::npos) return {};
+  return Error{ErrorCode::kMalformed, where + ": file_name '" + short_text(name, 80) +
+                                          "' is no name within the folder of pictures"};
+}
+
+// The folder that has the picture; all others are expected there, too.
+Result<std::string> folder_with(const std::string& name, const std::string& path) {
+  std::string tried;
+  for (const std::string& folder : folders_for(path)) {
+    if (is_file(folder + "/" + name)) return folder;
+    tried += (tried.empty() ? "'" : ", '") + folder + "'";
+  }
+  return Error{ErrorCode::kNotFound,
+               "picture '" + name + "' of '" + path + "' is in none of " + tried};
+}
+
+Status read_images(const Json& list, const std::string& path, DataSet* data, Index* index) {
+  std::vector<Picture>& pictures = data->pictures;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string where = named("images", i, path);
+    JsonReader in(list.at(i), where);
+    Picture picture;
+    picture.id = in.integer("id", 0, kLargestId);
+    picture.path = in.text("file_name");
+    picture.width = static_cast<int>(in.integer("width", 0, kLargestSide, 0));
+    picture.height = static_cast<int>(in.integer("height", 0, kLargestSide, 0));
+    DVNN_TRY(in.status());
+    DVNN_TRY(check_file_name(picture.path, where));
+    pictures.push_back(std::move(picture));
+  }
+  std::sort(pictures.begin(), pictures.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    if (!index->emplace(pictures[i].id, i).second)
+      return twice("'" + path + "', images", pictures[i].id);
+  }
+  return {};
+}
+
+// --- annotations
+// ----------------------------------------------------------------------------------
+
+// x, y, width and height.
+Status read_box(JsonReader* in, const char* name, Box* box) {
+  const Json* value = in->member(name);
+  const bool fits =
+      value && value->is_array() && value->size() == 4 &&
+      std::all_of(value->begin(), value->end(), [](const Json& v) { return v.is_number(); });
+  if (fits) {
+    *box = {value->at(0).get<double>(), value->at(1).get<double>(), value->at(2).get<double>(),
+            value->at(3).get<double>()};
+  }
+  constexpr double kFar = 1e9;
+  const auto near = [](double v) { return v >= -kFar && v <= kFar; };
+  if (!fits || !near(box->x) || !near(box->y) || !near(box->width) || !near(box->height) ||
+      box->width < 0 || box->height < 0) {
+    in->fail(name, (value ? shown(*value) : std::string("nothing")) +
+                       ", and not x, y, width and height in pixels");
+  }
+  return in->status();
+}
+
+Result<std::vector<objects::Point>> read_points(JsonReader* in) {
+  const std::vector<float> numbers = in->numbers("keypoints", kMostPoints);
+  if (numbers.size() % 3 != 0) in->fail("keypoints", "is no list of x, y and visibility");
+  DVNN_TRY(in->status());
+  std::vector<objects::Point> points;
+  for (size_t i = 0; i < numbers.size(); i += 3) {
+    points.push_back({double{numbers[i]}, double{numbers[i + 1]}, numbers[i + 2]});
+  }
+  return points;
+}
+
+// The place of an id in what was read before.
+Result<size_t> look_up(JsonReader* in, const char* name, const Index& index, const char* what) {
+  const int64_t id = in->integer(name, 0, kLargestId);
+  DVNN_TRY(in->status());
+  const auto at = index.find(id);
+  if (at == index.end()) {
+    in->fail(name, format("%lld is the id of none of the %s", static_cast<long long>(id), what));
+    return Error(in->status().error());
+  }
+  return at->second;
+}
+
+Result<bool> read_flag(JsonReader* in, const char* name) {
+  const Json* value = in->member(name);
+  if (!value) return false;
+  if (value->is_boolean()) return value->get<bool>();
+  const int64_t flag = in->integer(name, 0, 1, 0);
+  DVNN_TRY(in->status());
+  return flag == 1;
+}
+
+Status read_annotation(JsonReader* in, const Index& images, const Index& categories,
+                       DataSet* data) {
+  DVNN_ASSIGN(const size_t picture, look_up(in, "image_id", images, "images"));
+  DVNN_ASSIGN(const size_t category, look_up(in, "category_id", categories, "categories"));
+  Truth truth;
+  truth.class_id = static_cast<int>(category);
+  DVNN_TRY(read_box(in, "bbox", &truth.box));
+  truth.area = in->number("area", truth.box.area());
+  DVNN_ASSIGN(truth.crowd, read_flag(in, "iscrowd"));
+  DVNN_ASSIGN(truth.points, read_points(in));
+  data->pictures[picture].truths.push_back(std::move(truth));
+  return in->status();
+}
+
+Result<Json> read_json(const std::string& path) {
+  DVNN_ASSIGN(const std::string text, read_file(path, kMostCocoBytes));
+  return parse_json(text, "'" + path + "'");
+}
+
+}  // namespace
+
+Result<DataSet> read_coco(const std::string& path) {
+  DVNN_ASSIGN(const Json file, read_json(path));
+  if (!file.is_object()) {
+    return Error{ErrorCode::kMalformed,
+                 "'" + path + "' is not an object with images, categories and annotations"};
+  }
+  DVNN_ASSIGN(const Json* categories, list_of(file, "categories", path));
+  DVNN_ASSIGN(const Json* images, list_of(file, "images", path));
+  DVNN_ASSIGN(const Json* annotations, list_of(file, "annotations", path));
+  DataSet data;
+  data.source = path;
+  Index by_category, by_image;
+  DVNN_TRY(read_categories(*categories, path, &data, &by_category));
+  DVNN_TRY(read_images(*images, path, &data, &by_image));
+  for (size_t i = 0; i < annotations->size(); ++i) {
+    JsonReader in(annotations->at(i), named("annotations", i, path));
+    DVNN_TRY(read_annotation(&in, by_image, by_category, &data));
+  }
+  return data;
+}
+
+Status locate_pictures(DataSet* data) {
+  if (data->kind != Annotations::kCoco) return {};
+  std::string folder;
+  for (Picture& picture : data->pictures) {
+    if (folder.empty() || !is_file(folder + "/" + picture.path)) {
+      DVNN_ASSIGN(folder, folder_with(picture.path, data->source));
+    }
+    picture.path = folder + "/" + picture.path;
+  }
+  return {};
+}
+
+// --- results
+// --------------------------------------------------------------------------------------
+
+namespace {
+
+// The box around points, as COCO's programs have it.
+Box box_around(const std::vector<objects::Point>& points) {
+  if (points.empty()) return {};
+  double x0 = points[0].x, x1 = x0, y0 = points[0].y, y1 = y0;
+  for (const objects::Point& point : points) {
+    x0 = std::min(x0, point.x);
+    x1 = std::max(x1, point.x);
+    y0 = std::min(y0, point.y);
+    y1 = std::max(y1, point.y);
+  }
+  return {x0, y0, x1 - x0, y1 - y0};
+}
+
+Status read_result(JsonReader* in, const Index& images, const Index& categories,
+                   FoundByPicture* found) {
+  DVNN_ASSIGN(const size_t picture, look_up(in, "image_id", images, "images"));
+  DVNN_ASSIGN(const size_t category, look_up(in, "category_id", categories, "categories"));
+  Found one;
+  one.class_id = static_cast<int>(category);
+  one.score = in->number("score");
+  DVNN_ASSIGN(one.points, read_points(in));
+  one.box = box_around(one.points);
+  if (in->member("bbox") || one.points.empty()) DVNN_TRY(read_box(in, "bbox", &one.box));
+  (*found)[picture].push_back(std::move(one));
+  return in->status();
+}
+
+}  // namespace
+
+Result<FoundByPicture> read_coco_results(const std::string& path, const DataSet& data) {
+  Index by_category, by_image;
+  for (size_t i = 0; i < data.class_ids.size(); ++i) by_category.emplace(data.class_ids[i], i);
+  for (size_t i = 0; i < data.pictures.size(); ++i) by_image.emplace(data.pictures[i].id, i);
+  DVNN_ASSIGN(const Json file, read_json(path));
+  if (!file.is_array()) {
+    return Error{ErrorCode::kMalformed,
+                 "'" + path + "' is not a list of results as COCO's programs read them"};
+  }
+  FoundByPicture found(data.pictures.size());
+  for (size_t i = 0; i < file.size(); ++i) {
+    if (!file.at(i).is_object()) {
+      return Error{ErrorCode::kMalformed, named("result", i, path) + " is not an object"};
+    }
+    JsonReader in(file.at(i), named("result", i, path));
+    DVNN_TRY(read_result(&in, by_image, by_category, &found));
+  }
+  return found;
+}
+
+}  // namespace dvnn::evaluate

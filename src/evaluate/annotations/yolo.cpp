@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "evaluate/annotations/annotations.h"
+#include "evaluate/annotations/yolo_yaml.h"
+#include "objects/label_file.h"
+
+namespace dvnn::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMostLabelBytes = 16 << 20;
+constexpr size_t kMostClasses = 65536;
+
+// A place in a file, for errors.
+struct Line {
+  const std::string& path;
+  size_t number;
+  std::string text;
+
+  [[nodiscard]] Error wrong(const std::string& why) const {
+    return {ErrorCode::kMalformed, format("'%s', line %zu: '%s' %s", path.c_str(), number,
+                                          short_text(text, 80).c_str(), why.c_str())};
+  }
+};
+
+// The numbers of a line; nothing if something else stands there.
+std::optional<std::vector<double>> numbers_of(const std::string& text) {
+  std::vector<double> numbers;
+  const char *at = text.data(), *const end = at + text.size();
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (true) {
+    while (at != end && is_space(*at)) ++at;
+    if (at == end) return numbers;
+    double value = 0;
+    const auto [rest, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || (rest != end && !is_space(*rest)) || !std::isfinite(value))
+      return std::nullopt;
+    numbers.push_back(value);
+    at = rest;
+  }
+}
+
+// Coordinates may be off the picture by what rounding costs.
+bool is_fraction(double value) {
+  constexpr double kRounding = 0.001;
+  return value >= -kRounding && value <= 1 + kRounding;
+}
+
+// An outline's box and, by the shoelace formula, its area.
+void take_outline(const std::vector<double>& numbers, Truth* truth) {
+  double x0 = 1, y0 = 1, x1 = 0, y1 = 0, twice = 0;
+  const size_t count = numbers.size() / 2;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t next = (i + 1) % count;
+    const double x = numbers[1 + 2 * i], y = numbers[2 + 2 * i];
+    x0 = std::min(x0, x);
+    y0 = std::min(y0, y);
+    x1 = std::max(x1, x);
+    y1 = std::max(y1, y);
+    twice += x * numbers[2 + 2 * next] - numbers[1 + 2 * next] * y;
+  }
+  truth->box = {x0, y0, x1 - x0, y1 - y0};
+  truth->area = std::abs(twice) / 2;
+}
+
+// The middle and the size of a box, and the points behind them.
+void take_box(const std::vector<double>& numbers, const YoloYaml& yaml, Truth* truth) {
+  truth->box = {numbers[1] - numbers[3] / 2, numbers[2] - numbers[4] / 2, numbers[3], numbers[4]};
+  truth->area = truth->box.area();
+  const auto each = static_cast<size_t>(yaml.numbers_per_point);
+  for (size_t i = 5; each > 0 && i + each <= numbers.size(); i += each) {
+    const bool there = each == 2 ? numbers[i] != 0 || numbers[i + 1] != 0 : numbers[i + 2] > 0;
+    truth->points.push_back({numbers[i], numbers[i + 1], there ? 1.0F : 0.0F});
+  }
+}
+
+Result<Truth> read_line(const Line& line, const YoloYaml& yaml) {
+  const auto numbers = numbers_of(line.text);
+  if (!numbers) return line.wrong("is not a list of numbers");
+  const size_t with_points = 5 + static_cast<size_t>(yaml.points * yaml.numbers_per_point);
+  const bool box = numbers->size() == with_points;
+  const bool outline = yaml.points == 0 && numbers->size() >= 7 && numbers->size() % 2 == 1;
+  if (!box && !outline) {
+    return line.wrong(
+        yaml.points > 0
+            ? format("has %zu numbers, and not %zu", numbers->size(), with_points)
+            : format("has %zu numbers, and not a class and x, y, width and height, or a "
+                     "class and the corners of an outline",
+                     numbers->size()));
+  }
+  const double class_id = numbers->at(0);
+  if (class_id != std::floor(class_id) || class_id < 0 ||
+      class_id >= static_cast<double>(kMostClasses)) {
+    return line.wrong("does not begin with the index of a class");
+  }
+  // Of a point with its visibility, which is 0, 1 or 2, the third number is no coordinate.
+  const size_t coordinates = box ? 5 : numbers->size();
+  if (!std::all_of(numbers->begin() + 1,
+                   numbers->begin() + static_cast<std::ptrdiff_t>(coordinates), is_fraction)) {
+    return line.wrong("has coordinates that are not fractions of the picture, 0..1");
+  }
+  Truth truth;
+  truth.class_id = static_cast<int>(class_id);
+  if (box) {
+    take_box(*numbers, yaml, &truth);
+  } else {
+    take_outline(*numbers, &truth);
+  }
+  return truth;
+}
+
+Status read_labels_of(const std::string& path, const YoloYaml& yaml, Picture* picture) {
+  DVNN_ASSIGN(const std::string text, read_file(path, kMostLabelBytes));
+  Line line{path, 0, {}};
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    line.text = text.substr(begin, end - begin);
+    ++line.number;
+    begin = end + 1;
+    if (line.text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    DVNN_ASSIGN(Truth truth, read_line(line, yaml));
+    picture->truths.push_back(std::move(truth));
+  }
+  return {};
+}
+
+// The file of a picture's objects: in `labels` instead of the last `images`, or beside the picture.
+std::string labels_file_of(const std::string& picture) {
+  const fs::path path(picture);
+  std::vector<fs::path> parts(path.begin(), path.end());
+  const auto images = std::find(parts.rbegin(), parts.rend(), fs::path("images"));
+  if (images != parts.rend()) *images = "labels";
+  fs::path labels;
+  for (const fs::path& part : parts) labels /= part;
+  return labels.replace_extension(".txt").string();
+}
+
+// The folder of pictures that a path stands for, and the file that describes them.
+struct Place {
+  std::string pictures, yaml;
+};
+
+// A data.yaml in the folder, or in one of the two above it.
+std::string yaml_near(const std::string& folder) {
+  for (const fs::path& at :
+       {fs::path(folder), fs::path(folder) / "..", fs::path(folder) / "../.."}) {
+    for (const char* end : {".yaml", ".yml"}) {
+      const std::vector<std::string> files = files_in(at.lexically_normal().string(), end);
+      if (files.size() == 1) return files[0];
+      for (const std::string& file : files) {
+        if (stem_of(file) == "data") return file;
+      }
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> names_in_text(const std::string& folder) {
+  for (const char* name :
+       {"/classes.txt", "/labels/classes.txt", "/../classes.txt", "/obj.names"}) {
+    if (!is_file(folder + name)) continue;
+    auto labels = objects::read_labels(folder + name);
+    if (labels.ok()) return labels.value();
+  }
+  return {};
+}
+
+// data.yaml's own folder, or the one that it names; of the latter `val` is a part.
+std::string folder_of(const YoloYaml& yaml, const std::string& file) {
+  const fs::path here = fs::path(file).parent_path();
+  for (const fs::path& base : {here / yaml.path, here}) {
+    if (!yaml.val.empty() && is_folder((base / yaml.val).string()))
+      return (base / yaml.val).lexically_normal().string();
+  }
+  return here.empty() ? "." : here.string();
+}
+
+Status check_classes(const std::string& path, DataSet* data) {
+  int most = -1;
+  for (const Picture& picture : data->pictures) {
+    for (const Truth& truth : picture.truths) {
+      most = std::max(most, truth.class_id);
+      if (data->classes.empty() || truth.class_id < static_cast<int>(data->classes.size()))
+        continue;
+      return Error{ErrorCode::kMalformed,
+                   format("'%s' has an object of class %d; '%s' has the names of %zu classes",
+                          labels_file_of(picture.path).c_str(), truth.class_id, path.c_str(),
+                          data->classes.size())};
+    }
+  }
+  // Without names, a network's labels go by the index.
+  data->named = !data->classes.empty();
+  for (int i = static_cast<int>(data->classes.size()); i <= most; ++i)
+    data->classes.push_back(format("class %d", i));
+  return {};
+}
+
+}  // namespace
+
+Result<DataSet> read_yolo(const std::string& path) {
+  YoloYaml yaml;
+  const std::string file = is_file(path) ? path : yaml_near(path);
+  if (!file.empty()) {
+    DVNN_ASSIGN(yaml, read_yolo_yaml(file));
+  }
+  std::error_code unknown;
+  const bool own = !file.empty() && fs::equivalent(fs::path(file).parent_path(), path, unknown);
+  std::string folder = is_file(path) || own ? folder_of(yaml, file) : path;
+  DataSet data;
+  data.source = path;
+  data.classes = yaml.names.empty() ? names_in_text(is_file(path) ? folder : path) : yaml.names;
+  if (is_folder(folder + "/images")) folder += "/images";
+  DVNN_ASSIGN(const std::vector<std::string> paths, pictures_below(folder));
+  bool any = false;
+  for (const std::string& at : paths) {
+    Picture picture;
+    picture.path = at;
+    picture.in_fractions = true;
+    const std::string labels = labels_file_of(at);
+    if (is_file(labels)) {
+      any = true;
+      DVNN_TRY(read_labels_of(labels, yaml, &picture));
+    }
+    data.pictures.push_back(std::move(picture));
+  }
+  if (!any && !paths.empty()) {
+    return Error{ErrorCode::kNotFound, "none of the pictures in '" + folder +
+                                           "' has annotations: '" + labels_file_of(paths[0]) +
+                                           "' is missing"};
+  }
+  DVNN_TRY(check_classes(file.empty() ? path : file, &data));
+  return data;
+}
+
+}  // namespace dvnn::evaluate

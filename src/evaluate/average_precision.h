@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Average precision and recall of detectors by the rules of COCO:
+// https://cocodataset.org/#detection-eval and T.-Y. Lin et al., "Microsoft COCO: Common Objects in
+// Context", ECCV 2014. Where the page leaves a choice, such as which of two equal scores comes
+// first, the project's own programs decide.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "evaluate/data_set.h"
+
+namespace dvnn::evaluate {
+
+/// How much of a found object is right: the overlap of boxes, or of key points (key_points.h).
+enum class Measure : uint8_t { kBoxes, kKeyPoints };
+
+/// Objects by their area in pixels: all, less than 32 x 32, up to 96 x 96, and larger.
+enum Area : uint8_t { kAll, kSmall, kMedium, kLarge, kAreas };
+
+/// An object counts as found from each of ten overlaps on: 0.5, 0.55, ..., 0.95.
+constexpr int kOverlaps = 10;
+double overlap_at(int index);
+
+/// The precision is read at recalls of 0, 0.01, ..., 1.
+constexpr int kRecalls = 101;
+
+/// At most so many objects of a class count in a picture: the most confident ones.
+constexpr uint32_t kMostFound = 100, kMostPeople = 20;
+
+/// One found object, with what became of it in each range of areas: a bit for each overlap.
+struct Judged {
+  double score = 0;
+  uint32_t picture = 0;
+  uint32_t rank = 0;  // among those of its class in its picture, the most confident one is 0
+  std::array<uint16_t, kAreas> right{}, ignored{};
+};
+
+/// How many objects of a class a picture has, by area.
+struct Wanted {
+  uint32_t picture = 0;
+  std::array<uint32_t, kAreas> count{};
+};
+
+/// All of one class.
+struct ClassJudgement {
+  std::vector<Judged> found;  // the most confident one first
+  std::vector<Wanted> wanted;
+
+  uint64_t count(Area area) const;
+};
+
+using Judgement = std::vector<ClassJudgement>;  // by class
+
+/// Decides for each found object whether it is right. `found` has a list for each picture of
+/// `data`, whose boxes are in pixels.
+Judgement judge(const DataSet& data, const FoundByPicture& found, Measure measure);
+
+/// Which part of a judgement a number is about.
+struct Choice {
+  Area area = kAll;
+  uint32_t most = kMostFound;  // objects of a picture that count
+  int overlap = 0;             // index, as overlap_at() has it
+};
+
+/// A curve and what follows from it.
+struct Curve {
+  double precision = -1;                      // mean over the recalls; -1: there is nothing to find
+  double recall = -1;                         // the largest one
+  std::array<double, kRecalls> precisions{};  // no less at any larger recall
+};
+
+/// `weights` says how often each picture counts; null: once.
+Curve curve_of(const ClassJudgement& of, const Choice& choice,
+               const std::vector<uint32_t>* weights = nullptr);
+
+/// COCO's twelve numbers; of key points, those of small objects are -1, and recall is that of up to
+/// twenty objects of a picture. -1: there is nothing to find.
+struct Figures {
+  double ap = -1, ap50 = -1, ap75 = -1, ap_small = -1, ap_medium = -1, ap_large = -1;
+  double ar1 = -1, ar10 = -1, ar = -1, ar_small = -1, ar_medium = -1, ar_large = -1;
+  double ar50 = -1, ar75 = -1;  // COCO tells them of key points
+};
+
+/// The means over all classes, or of one.
+Figures figures_of(const Judgement& judgement, Measure measure);
+Figures figures_of(const ClassJudgement& judgement, Measure measure);
+
+}  // namespace dvnn::evaluate

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "evaluate/annotations/annotations.h"
+#include "tools/commands.h"
+#include "tools/evaluate/evaluate_report.h"
+#include "tools/evaluate/measured.h"
+#include "tools/evaluate/subject.h"
+#include "tools/network_options.h"
+#include "tools/options.h"
+
+namespace dvnn::tools {
+namespace {
+
+using evaluate::Annotations;
+using evaluate::DataSet;
+
+struct EvaluateOptions {
+  std::string data, html;
+  Annotations kind = Annotations::kFind;
+  bool json = false, by_index = false;
+  double threshold = 0;
+  MeasureOptions measure;
+};
+
+// The mistake in a command line; empty if it has none.
+std::string parse(const Arguments& arguments, EvaluateOptions* options) {
+  options->data = arguments.text("data");
+  options->json = arguments.given("json");
+  options->by_index = arguments.given("by-index");
+  options->threshold = arguments.fraction("threshold");
+  options->measure.rounds = arguments.number("samples");
+  options->measure.seed = static_cast<uint64_t>(arguments.number("seed"));
+  if (arguments.files().empty()) return "needs a network file, or a JSON file of what was found";
+  if (options->data.empty()) return "needs --data with a folder of pictures and annotations";
+  if (!(options->threshold >= 0 && options->threshold <= 1)) {
+    return format("--threshold %g is not in 0..1", options->threshold);
+  }
+  constexpr int kMostSamples = 100000;
+  if (options->measure.rounds < 0 || options->measure.rounds > kMostSamples) {
+    return format("--samples %d is not in 0..%d", options->measure.rounds, kMostSamples);
+  }
+  const auto kind = parse_name<Annotations>(arguments.text("annotations"),
+                                            evaluate::kAnnotationNames, "kind of annotations");
+  if (!kind.ok()) return "--annotations: " + kind.error().message;
+  options->kind = kind.value();
+  const double precision = arguments.fraction("precision");
+  if (precision != 0) options->measure.precision = precision;
+  if (!(precision >= 0 && precision < 1)) return format("--precision %g is not in 0..1", precision);
+  return "";
+}
+
+// A network that finds what the data tells of.
+Status check_task(const DataSet& data, Subject* subject) {
+  const decode::Decoder* decoder = subject->session->decoder();
+  const objects::Kind kind = decoder ? decoder->kind() : objects::Kind::kAttributes;
+  const bool folders = data.kind == Annotations::kFolders;
+  subject->classifies = kind == objects::Kind::kClassification;
+  const bool detects = kind == objects::Kind::kDetection;
+  if (subject->classifies ? folders : detects && !folders) return {};
+  const std::string what = !decoder ? "has no decoder" : std::string("finds ") + kind_name(kind);
+  return Error{ErrorCode::kUnsupported,
+               "network '" + subject->path + "' " + what + ": " +
+                   (folders ? "folders of classes are for classifiers (classification)"
+                            : "boxes are for detectors (detection)")};
+}
+
+Result<Subject> open_subject(const std::string& path, const Arguments& arguments,
+                             const EvaluateOptions& options, const DataSet& data) {
+  Subject subject;
+  subject.path = path;
+  if (ends_with(path, ".json")) {
+    subject.labels = data.classes;
+    subject.known.assign(data.classes.size(), true);
+    DVNN_ASSIGN(subject.found, read_coco_results(path, data));
+    return subject;
+  }
+  DVNN_ASSIGN(subject.session, open_session(path, arguments));
+  DVNN_TRY(check_task(data, &subject));
+  DVNN_TRY(match_classes(data, options.by_index, &subject));
+  return subject;
+}
+
+Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
+                                           const EvaluateOptions& options, DataSet* data) {
+  std::vector<Subject> subjects;
+  bool runs = false;
+  for (const std::string& path : arguments.files()) {
+    if (ends_with(path, ".json") && data->kind != Annotations::kCoco) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "'" + path +
+                       "' has what was found in COCO's form, by ids that only "
+                       "COCO's annotations have"};
+    }
+    DVNN_ASSIGN(Subject subject, open_subject(path, arguments, options, *data));
+    runs = runs || subject.session;
+    subjects.push_back(std::move(subject));
+  }
+  if (runs) DVNN_TRY(locate_pictures(data));
+  return subjects;
+}
+
+Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) {
+  DVNN_ASSIGN(DataSet data, evaluate::read_data_set(options.data, options.kind));
+  DVNN_ASSIGN(std::vector<Subject> subjects, open_subjects(arguments, options, &data));
+  DVNN_TRY(run_subjects(static_cast<float>(options.threshold), &data, &subjects));
+  std::vector<Measured> measured;
+  for (const Subject& subject : subjects)
+    measured.push_back(measure(data, subject, options.measure));
+  if (options.json) {
+    std::printf("%s\n", json_text(measured_json(data, measured, options.measure), 1, true).c_str());
+  } else {
+    print_measured(data, measured, options.measure);
+  }
+  return {};
+}
+
+int evaluate_networks(const Arguments& arguments) {
+  EvaluateOptions options;
+  const std::string mistake = parse(arguments, &options);
+  if (!mistake.empty()) return wrong_usage(arguments.command(), mistake);
+  const Status done = evaluate_all(arguments, options);
+  return done.ok() ? 0 : fail(done.error());
+}
+
+constexpr Option kEvaluateOptions[] = {
+    {"data", 0, Takes::kFile, "FOLDER",
+     "The pictures and their annotations, or the file of annotations"},
+    {"annotations", 0, Takes::kText, "KIND",
+     "The form of the annotations; auto: what lies there decides", "auto",
+     evaluate::kAnnotationNames},
+    {"precision", 'p', Takes::kFraction, "P",
+     "Choose for each class the threshold that finds most with at least this precision, 0..1, "
+     "instead of the one with "
+     "the best F1",
+     "0"},
+    {"threshold", 't', Takes::kFraction, "C",
+     "Least confidence that counts, 0..1; above 0.01 it cuts the curves off", "0.001"},
+    {"by-index", 0, Takes::kNothing, nullptr,
+     "Match the network's classes with the data's by index, not by name"},
+    {"samples", 0, Takes::kNumber, "N",
+     "Samples of pictures that the 95 % intervals are taken of; 0: no intervals", "200"},
+    {"seed", 0, Takes::kNumber, "N", "Which samples", "1"},
+    {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
+    kWeightsOption,
+    kCustomLayersOption,
+    kDecoderLibraryOption,
+    kSizeOption,
+    kDeviceOption};
+
+}  // namespace
+
+const Command kEvaluateCommand = {
+    "evaluate",
+    "measure how well networks find what annotated pictures show",
+    "NETWORK.dvn|NETWORK.so|FOUND.json... --data FOLDER",
+    "Runs networks on annotated pictures and prints average precision by COCO's rules, or top-1 "
+    "and top-5, and the "
+    "best thresholds. FOUND.json has what other programs have found, as COCO's own read it.",
+    kEvaluateOptions,
+    evaluate_networks};
+
+}  // namespace dvnn::tools

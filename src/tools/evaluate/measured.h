@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// All numbers about one network on one data set.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluate/average_precision.h"
+#include "evaluate/bootstrap.h"
+#include "evaluate/classification.h"
+#include "evaluate/confusion.h"
+#include "evaluate/thresholds.h"
+#include "tools/evaluate/subject.h"
+
+namespace dvnn::tools {
+
+/// A class that both the network and the data set have.
+struct MeasuredClass {
+  std::string label;  // the network's
+  uint64_t objects = 0;
+  evaluate::Figures figures;
+  evaluate::Operation operation;  // at the threshold that was chosen
+  bool reached = true;            // false: too few objects for the wanted precision
+  evaluate::Curve half;           // at an overlap of 0.5
+};
+
+/// What detectors are measured by.
+struct MeasuredDetector {
+  evaluate::Figures figures;
+  std::optional<evaluate::Figures> key_points;
+  evaluate::Interval ap, ap50, ap75, ar;  // -1 where no samples were drawn
+  std::vector<MeasuredClass> classes;     // those with objects
+  std::string thresholds;                 // for dvdecode's property of that name
+  evaluate::Confusion confusion{0};
+  std::vector<double> by_class;  // the chosen threshold of every class of the data set
+  std::vector<size_t> mistakes;  // by picture
+};
+
+struct Measured {
+  std::string path;
+  std::vector<std::string> foreign, missing;  // labels that only the network has, or only the data
+  double floor = 0;  // the confidence below which the decoder itself finds nothing
+  std::optional<MeasuredDetector> detector;
+  std::optional<evaluate::Accuracy> classifier;
+  evaluate::Interval first, among_five;  // of the classifier
+};
+
+struct MeasureOptions {
+  std::optional<double> precision;  // that thresholds are to reach; else they have the best F1
+  int rounds = 0;                   // samples of the bootstrap
+  uint64_t seed = 1;
+};
+
+/// -1 of nothing.
+double share_of(uint64_t part, uint64_t all);
+
+Measured measure(const evaluate::DataSet& data, const Subject& subject,
+                 const MeasureOptions& options);
+
+}  // namespace dvnn::tools

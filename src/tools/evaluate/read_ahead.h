@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads pictures one after the other, a few ahead of whoever takes them, on threads of its own.
+#pragma once
+
+#include <deque>
+#include <future>
+#include <opencv2/core.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dvnn::tools {
+
+class ReadAhead {
+ public:
+  explicit ReadAhead(std::vector<std::string> paths);
+  /// The next picture, in the order of the paths; not to be called more often than there are.
+  Result<cv::Mat> next();
+
+ private:
+  void begin_more();
+  const std::vector<std::string> paths_;
+  size_t begun_ = 0;
+  std::deque<std::future<Result<cv::Mat>>> pictures_;
+};
+
+}  // namespace dvnn::tools

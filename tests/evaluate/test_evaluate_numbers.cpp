@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is small enough to be counted by hand. The curves are held against another implementation in
+// check_coco.py.
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "check_suite.h"
+#include "evaluate/bootstrap.h"
+#include "evaluate/classification.h"
+#include "evaluate/confusion.h"
+#include "evaluate/thresholds.h"
+
+namespace dvnn::test::evaluate_numbers_tests {
+
+namespace {
+
+using namespace evaluate;
+
+Truth truth_of(int class_id, const Box& box) {
+  Truth truth;
+  truth.class_id = class_id;
+  truth.box = box;
+  truth.area = box.area();
+  return truth;
+}
+
+Found found_of(int class_id, double score, const Box& box) {
+  Found found;
+  found.class_id = class_id;
+  found.score = score;
+  found.box = box;
+  return found;
+}
+
+// One class; found objects with these scores, which are right or not, and `missed` others.
+ClassJudgement judged(const std::vector<std::pair<double, bool>>& scores, uint32_t missed) {
+  ClassJudgement of;
+  Wanted wanted;
+  wanted.count[kAll] = missed;
+  for (const auto& [score, right] : scores) {
+    Judged found;
+    found.score = score;
+    found.right[kAll] = right ? 1 : 0;
+    wanted.count[kAll] += right;
+    of.found.push_back(found);
+  }
+  of.wanted.push_back(wanted);
+  return of;
+}
+
+}  // namespace
+
+START_TEST(the_best_threshold_has_the_largest_f1) {
+  // F1 at the scores: 2/5, 4/6, 4/7, 6/8, 6/9.
+  const ClassJudgement of =
+      judged({{.9, true}, {.8, true}, {.7, false}, {.6, true}, {.3, false}}, 1);
+  const Operation best = best_operation(of);
+  ck_assert(best.right == 3 && best.wrong == 1 && best.missed == 1);
+  ck_assert_double_eq(best.f1(), 6.0 / 8);
+  // Half-way to the next score, in few digits.
+  ck_assert_double_eq(best.threshold, 0.45);
+  const Operation there = operation_at(of, best.threshold);
+  ck_assert(there.right == 3 && there.wrong == 1 && there.missed == 1);
+  ck_assert_double_eq(operation_at(of, 0.3).precision(), 3.0 / 5);
+}
+END_TEST
+
+START_TEST(a_threshold_parts_scores_however_close) {
+  const float low = 0.5F, high = std::nextafter(low, 1.0F);
+  const ClassJudgement of =
+      judged({{double{high}, true}, {double{low}, false}, {double{low}, false}}, 0);
+  const Operation best = best_operation(of);
+  ck_assert(best.right == 1 && best.wrong == 0);
+  // As dvdecode reads it.
+  const auto read = static_cast<float>(best.threshold);
+  ck_assert(high >= read && low < read);
+}
+END_TEST
+
+START_TEST(a_wanted_precision_is_reached_with_a_margin) {
+  std::vector<std::pair<double, bool>> scores;
+  for (int i = 0; i < 200; ++i)
+    scores.emplace_back(1 - i * 0.004, i % 10 != 9);  // nine of ten are right
+  const ClassJudgement of = judged(scores, 0);
+  const Chosen easy = operation_of_precision(of, 0.8);
+  ck_assert(easy.reached && easy.operation.right + easy.operation.wrong == 200);
+  // 0.9 is what it is, so nobody can be sure that it is more.
+  const Chosen hard = operation_of_precision(of, 0.95);
+  ck_assert(!hard.reached && hard.operation.right > 0);
+  // Wilson's bound of 9 of 10 and z = 1.645, by hand: (0.9 + 0.13528 - 0.20652) / 1.27055.
+  ck_assert_double_eq_tol(lower_bound_of_share(9, 10), 0.65228, 1e-5);
+  ck_assert_double_eq(lower_bound_of_share(0, 0), 0);
+}
+END_TEST
+
+START_TEST(what_is_taken_for_what) {
+  const Box here = {0, 0, 10, 10}, there = {100, 0, 10, 10}, far = {300, 0, 10, 10};
+  Picture picture;
+  picture.truths = {truth_of(0, here), truth_of(1, there), truth_of(0, far)};
+  picture.truths.push_back(truth_of(1, {200, 0, 50, 50}));
+  picture.truths[3].crowd = true;
+  // The surer one takes the object; the other one of the two is an alarm. What is in the crowd does
+  // not count.
+  const std::vector<Found> found = {found_of(1, .6, here), found_of(0, .9, here),
+                                    found_of(0, .8, there), found_of(1, .7, {201, 1, 9, 9}),
+                                    found_of(0, .05, far)};
+  const Comparison comparison = compare(picture, found, {0.1, 0.1});
+  Confusion confusion(2);
+  confusion.add(picture, found, comparison);
+  const uint64_t wanted[3][3] = {{1, 0, 1}, {1, 0, 0}, {0, 1, 0}};
+  for (size_t t = 0; t < 3; ++t) {
+    for (size_t f = 0; f < 3; ++f)
+      ck_assert_msg(confusion.count(t, f) == wanted[t][f], "%zu, %zu", t, f);
+  }
+  ck_assert_uint_eq(comparison.mistakes(picture, found), 3);
+}
+END_TEST
+
+START_TEST(of_equal_boxes_the_one_of_the_same_class_is_taken) {
+  const Box box = {0, 0, 10, 10};
+  Picture picture;
+  picture.truths = {truth_of(1, box), truth_of(0, box), truth_of(2, box)};
+  const std::vector<Found> found = {found_of(0, .9, box)};
+  const Comparison comparison = compare(picture, found, {0, 0, 0});
+  ck_assert(comparison.pairs.size() == 1 && comparison.pairs[0].truth == 1);
+}
+END_TEST
+
+START_TEST(top_five_are_the_five_most_confident_ones) {
+  DataSet data;
+  data.classes = {"a", "b"};
+  data.pictures.resize(4);
+  data.pictures[0].class_id = data.pictures[1].class_id = data.pictures[2].class_id = 0;
+  data.pictures[3].class_id = 1;
+  FoundByPicture found(4);
+  for (int i = 0; i < 6; ++i) found[0].push_back(found_of(i == 4 ? 0 : 1, 1 - 0.1 * i, {}));
+  for (int i = 0; i < 6; ++i) found[1].push_back(found_of(i == 5 ? 0 : 1, 1 - 0.1 * i, {}));
+  // The same score: the first one is ahead.
+  found[2] = {found_of(0, .5, {}), found_of(1, .5, {})};
+  const std::vector<size_t> places = places_of(data, found);
+  ck_assert(places == (std::vector<size_t>{4, 5, 0, SIZE_MAX}));
+  const Accuracy all = accuracy_of(data, places, {true, true});
+  ck_assert(all.all.pictures == 4 && all.all.first == 1 && all.all.among_five == 2);
+  const Accuracy known = accuracy_of(data, places, {true, false});
+  ck_assert(known.all.pictures == 3 && known.classes[1].pictures == 0);
+}
+END_TEST
+
+// The share of heads in n throws has a known spread: the interval is 1.96 of its standard
+// deviations to both sides.
+START_TEST(intervals_are_as_wide_as_theory_has_them) {
+  std::mt19937 random(dvnn_seed(3));
+  std::vector<double> throws(400);
+  double heads = 0;
+  for (double& t : throws) heads += t = random() % 4 == 0;
+  const auto share = [&](const std::vector<uint32_t>& weights) -> std::vector<double> {
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      sum += weights[i] * throws[i];
+      count += weights[i];
+    }
+    ck_assert_double_eq(count, 400);
+    return {sum / count, -1};
+  };
+  const auto intervals = bootstrap(throws.size(), 2000, 1, share);
+  const double p = heads / 400, deviation = std::sqrt(p * (1 - p) / 400);
+  // The limits are percentiles of 2,000 samples: their own spread is a tenth of a deviation.
+  ck_assert_double_eq_tol(intervals[0].low, p - 1.96 * deviation, 0.4 * deviation);
+  ck_assert_double_eq_tol(intervals[0].high, p + 1.96 * deviation, 0.4 * deviation);
+  ck_assert_double_eq(intervals[1].low, -1);
+  const auto again = bootstrap(throws.size(), 2000, 1, share);
+  ck_assert_double_eq(again[0].low, intervals[0].low);
+}
+END_TEST
+
+DVNN_SUITE(evaluate_numbers, the_best_threshold_has_the_largest_f1,
+           a_threshold_parts_scores_however_close, a_wanted_precision_is_reached_with_a_margin,
+           what_is_taken_for_what, of_equal_boxes_the_one_of_the_same_class_is_taken,
+           top_five_are_the_five_most_confident_ones, intervals_are_as_wide_as_theory_has_them)
+
+}  // namespace dvnn::test::evaluate_numbers_tests

@@ -53,7 +53,8 @@ struct DataSet {
 
 /// Something that a network has found.
 struct Found {
-  int class_id = 0;  // index into DataSet::classes
+  int class_id =
+      0;  // index into DataSet::classes; -1: none of them, which only classifiers may say
   double score = 0;
   Box box;
   std::vector<objects::Point> points;

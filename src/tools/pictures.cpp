@@ -58,13 +58,19 @@ Result<cv::Mat> read_picture(const std::string& path) {
   return picture;
 }
 
-Status write_png(const std::string& path, const cv::Mat& picture) {
+Result<std::string> encode_png(const cv::Mat& picture) {
   DVNN_ASSIGN(const PictureCodec pictures, codec());
   std::vector<uint8_t> bytes;
   if (!pictures.encode_png(picture, &bytes)) {
-    return Error{ErrorCode::kIo, "'" + path + "' cannot be made"};
+    return Error{ErrorCode::kIo, "a picture cannot be made a PNG"};
   }
-  return write_file(path, {bytes.begin(), bytes.end()});
+  return std::string(bytes.begin(), bytes.end());
+}
+
+Status write_png(const std::string& path, const cv::Mat& picture) {
+  const Result<std::string> bytes = encode_png(picture);
+  if (!bytes.ok()) return bytes.error().within("'" + path + "' cannot be made");
+  return write_file(path, bytes.value());
 }
 
 }  // namespace dvnn::tools

@@ -13,6 +13,9 @@ namespace dvnn::tools {
 /// cannot be read), kMalformed (no picture, or a broken one).
 Result<cv::Mat> read_picture(const std::string& path);
 
+/// Encodes an 8-bit gray, BGR or BGRA picture as PNG.
+Result<std::string> encode_png(const cv::Mat& picture);
+
 /// Writes an 8-bit gray, BGR or BGRA picture as PNG.
 Status write_png(const std::string& path, const cv::Mat& picture);
 

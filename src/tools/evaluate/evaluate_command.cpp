@@ -8,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/evaluate/evaluate_report.h"
 #include "tools/evaluate/measured.h"
+#include "tools/evaluate/page/evaluate_page.h"
 #include "tools/evaluate/subject.h"
 #include "tools/network_options.h"
 #include "tools/options.h"
@@ -30,6 +31,7 @@ struct EvaluateOptions {
 std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   options->data = arguments.text("data");
   options->json = arguments.given("json");
+  options->html = arguments.text("html");
   options->by_index = arguments.given("by-index");
   options->threshold = arguments.fraction("threshold");
   options->measure.rounds = arguments.number("samples");
@@ -110,12 +112,15 @@ Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) 
   std::vector<Measured> measured;
   for (const Subject& subject : subjects)
     measured.push_back(measure(data, subject, options.measure));
+  const OrderedJson report = measured_json(data, measured, options.measure);
   if (options.json) {
-    std::printf("%s\n", json_text(measured_json(data, measured, options.measure), 1, true).c_str());
+    std::printf("%s\n", json_text(report, 1, true).c_str());
   } else {
     print_measured(data, measured, options.measure);
   }
-  return {};
+  if (options.html.empty()) return {};
+  DVNN_ASSIGN(const std::string page, evaluate_page(data, subjects, measured, report));
+  return write_text(options.html, page);
 }
 
 int evaluate_networks(const Arguments& arguments) {
@@ -145,6 +150,9 @@ constexpr Option kEvaluateOptions[] = {
      "Samples of pictures that the 95 % intervals are taken of; 0: no intervals", "200"},
     {"seed", 0, Takes::kNumber, "N", "Which samples", "1"},
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
+    {"html", 0, Takes::kFile, "FILE",
+     "Write a page with the numbers, curves of precision and recall, and the pictures with most "
+     "mistakes"},
     kWeightsOption,
     kCustomLayersOption,
     kDecoderLibraryOption,

@@ -101,10 +101,7 @@ void add_classes(const Judgement& judgement, const Subject& subject, const Measu
 void add_mistakes(const DataSet& data, const Subject& subject, MeasuredDetector* to) {
   to->confusion = evaluate::Confusion(data.classes.size());
   for (size_t p = 0; p < data.pictures.size(); ++p) {
-    evaluate::Picture picture = data.pictures[p];
-    for (evaluate::Truth& truth : picture.truths) {
-      truth.ignored |= !subject.known[static_cast<size_t>(truth.class_id)];
-    }
+    const evaluate::Picture picture = counted_picture(data, subject, p);
     const evaluate::Comparison comparison = compare(picture, subject.found[p], to->by_class);
     to->confusion.add(picture, subject.found[p], comparison);
     to->mistakes.push_back(comparison.mistakes(picture, subject.found[p]));
@@ -169,6 +166,14 @@ static double decoder_floor(const network::Model& model) {
 
 double share_of(uint64_t part, uint64_t all) {
   return all == 0 ? -1 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+evaluate::Picture counted_picture(const DataSet& data, const Subject& subject, size_t index) {
+  evaluate::Picture picture = data.pictures[index];
+  for (evaluate::Truth& truth : picture.truths) {
+    truth.ignored |= !subject.known[static_cast<size_t>(truth.class_id)];
+  }
+  return picture;
 }
 
 Measured measure(const DataSet& data, const Subject& subject, const MeasureOptions& options) {

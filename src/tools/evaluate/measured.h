@@ -55,6 +55,10 @@ struct MeasureOptions {
 /// -1 of nothing.
 double share_of(uint64_t part, uint64_t all);
 
+/// A picture of the data whose objects of classes that the network does not know are ignored.
+evaluate::Picture counted_picture(const evaluate::DataSet& data, const Subject& subject,
+                                  size_t index);
+
 Measured measure(const evaluate::DataSet& data, const Subject& subject,
                  const MeasureOptions& options);
 

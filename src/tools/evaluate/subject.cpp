@@ -56,7 +56,9 @@ void add_found(const objects::Objects& objects, Subject* subject,
     const bool ours =
         object.class_id >= 0 && static_cast<size_t>(object.class_id) < subject->classes.size();
     const int class_id = ours ? subject->classes[static_cast<size_t>(object.class_id)] : -1;
-    if (class_id < 0 || !std::isfinite(object.confidence)) continue;
+    // A class that the data does not have is a wrong answer of a classifier all the same.
+    const bool counts = class_id >= 0 || subject->classifies;
+    if (!counts || !std::isfinite(object.confidence)) continue;
     evaluate::Found found;
     found.class_id = class_id;
     found.score = double{object.confidence};

@@ -21,17 +21,23 @@ void put(const std::string& mark, const std::string& text, std::string* page) {
 
 }  // namespace
 
-std::string page_of(const network::Model& model, const PageFacts& facts) {
-  const std::string data = json_text(page_data(model, facts), -1, true);
-  std::string page = kPageHtml;
-  put("<!--style-->", std::string("<style>\n") + kPageStyle + "</style>", &page);
-  std::string script;
-  for (const char* part : kPageScripts) script += part;
-  // The data is inserted last, so that its contents are not searched for marks.
+std::string assemble_page(const std::string& html, Span<const char* const> styles,
+                          Span<const char* const> scripts, const std::string& data) {
+  std::string page = html, style, script;
+  for (const char* part : styles) style += part;
+  for (const char* part : scripts) script += part;
+  put("<!--style-->", "<style>\n" + style + "</style>", &page);
   put("<!--script-->", "<script>\n" + script + "</script>", &page);
+  // The data is inserted last, so that its contents are not searched for marks.
   put("<!--data-->",
       "<script type=\"application/json\" id=\"data\">" + in_script(data) + "</script>", &page);
   return page;
+}
+
+std::string page_of(const network::Model& model, const PageFacts& facts) {
+  constexpr const char* kStyles[] = {kPageStyle};
+  return assemble_page(kPageHtml, kStyles, kPageScripts,
+                       json_text(page_data(model, facts), -1, true));
 }
 
 }  // namespace dvnn::tools

@@ -36,11 +36,12 @@ struct Picture {
   int width = 0, height = 0;  // pixels; 0: not known before the picture is read
   bool in_fractions = false;  // boxes, areas and points are fractions of the picture's sides
   int class_id = -1;          // what the whole picture shows; -1: it is not said
+  std::string mask;           // a picture of the class of each pixel; empty: there is none
   std::vector<Truth> truths;
 };
 
 /// The forms of annotations. kFind: what lies there decides.
-enum class Annotations : uint8_t { kFind, kCoco, kYolo, kVoc, kFolders };
+enum class Annotations : uint8_t { kFind, kCoco, kYolo, kVoc, kFolders, kMasks };
 
 struct DataSet {
   Annotations kind = Annotations::kFind;

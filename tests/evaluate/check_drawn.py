@@ -93,6 +93,18 @@ def check_forms(folder, seeds):
     assert intervals["ap"][0] < figures["yolo"]["ap"] < intervals["ap"][1], (intervals, figures["yolo"]["ap"])
 
 
+def check_saved(folder, data):
+    """What --save writes is measured as the network itself, side by side with it."""
+    saved = os.path.join(folder, "found.json")
+    of = evaluate(data, "--save", saved)["networks"][0]["detection"]
+    both = [network["detection"] for network in evaluate(data, networks=(saved, NETWORK))["networks"]]
+    assert both[1] == of and both[0]["figures"] == of["figures"], (both[0]["figures"], of["figures"])
+    assert both[0]["thresholds"] == of["thresholds"] and both[0]["confusion"] == of["confusion"]
+    refused = subprocess.run([DVNET, "evaluate", NETWORK, "--data", os.path.join(folder, "yolo"), "--save", saved],
+                             stderr=subprocess.PIPE, text=True, check=False)
+    assert refused.returncode == 1 and "--save writes what was found by COCO's ids" in refused.stderr, refused.stderr
+
+
 def check_bits(folder, data):
     """Side by side: the one with 8 bits is another network, and nearly as good."""
     small = os.path.join(folder, "codes8.dvn")
@@ -131,6 +143,7 @@ def check_thresholds(data, other, pictures):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_forms(folder, range(40))
+        check_saved(folder, os.path.join(folder, "coco"))
         halves = [os.path.join(folder, name) for name in ("first", "second")]
         drawn.write_yolo(halves[0], range(1000, 1000 + PICTURES))
         pictures = drawn.write_yolo(halves[1], range(2000, 2000 + PICTURES))

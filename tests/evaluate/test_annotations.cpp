@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 
 #include "check_suite.h"
@@ -381,13 +382,77 @@ START_TEST(folders_are_classes) {
 }
 END_TEST
 
+START_TEST(masks_lie_beside_pictures) {
+  const Folder folder;
+  folder.with("images/sub/a.jpg").with("masks/sub/a.png");
+  DataSet data = read(folder.path());
+  ck_assert(data.kind == Annotations::kMasks && !data.named && data.classes.size() == 255);
+  ck_assert(data.pictures.at(0).mask == folder.at("masks/sub/a.png"));
+  data = read(folder.with("classes.txt", "road\nsky\n").path());
+  ck_assert(data.named && data.classes == (std::vector<std::string>{"road", "sky"}));
+  expect_refused(folder.with("images/b.jpg"), "",
+                 "picture 'FOLDER/images/b.jpg' has no mask 'FOLDER/masks/b.png'");
+}
+END_TEST
+
+// Any bytes in place of any others are read or refused; the sanitizers see what else happens.
+START_TEST(broken_annotations_are_read_or_refused) {
+  const struct {
+    const char* name;
+    std::string text;
+    Annotations kind;
+  } kFiles[] = {
+      {"a.json",
+       coco(
+           R"({"image_id":7,"category_id":18,"bbox":[1,2,3.5,4],"area":9,"iscrowd":1,"keypoints":[1,2,2]})"),
+       Annotations::kCoco},
+      {"labels/a.txt", "0 0.5 0.5 0.25 0.5\n0 0 0 1 0 1 0.5\n", Annotations::kYolo},
+      {"data.yaml", "path: .\nval: images\nkpt_shape: [2, 3]\nnames: {0: 'a', 1: b}\n",
+       Annotations::kYolo},
+      {"Annotations/a.xml",
+       "<annotation><filename>a.jpg</filename>" + voc_object("dog", "1") + "</annotation>",
+       Annotations::kVoc}};
+  std::mt19937 random(dvnn_seed(11));
+  const Folder folder;
+  folder.with("images/a.jpg").with("labels/a.txt", "0 .5 .5 1 1\n");
+  size_t accepted = 0, refused = 0;
+  for (const auto& file : kFiles) {
+    for (int round = 0; round < dvnn_rounds(400); ++round) {
+      std::string text = file.text;
+      for (unsigned changes = random() % 4 + 1; changes > 0; --changes) {
+        const size_t at = random() % text.size();
+        const char other = "0123456789-.e[]{}<>\"',:/\n \0\xff"[random() % 31];
+        if (random() % 3 == 0) {
+          text.erase(at, random() % 8 + 1);
+        } else if (random() % 2 == 0) {
+          text.insert(at, text.substr(random() % text.size(), random() % 12));
+        } else {
+          text[at] = other;
+        }
+        if (text.empty()) text = " ";
+      }
+      folder.with(file.name, text);
+      const auto data = evaluate::read_data_set(folder.path(), file.kind);
+      ck_assert(data.ok() || !data.error().message.empty());
+      ++(data.ok() ? accepted : refused);
+    }
+    std::filesystem::remove(folder.at(file.name));
+    folder.with("labels/a.txt", "0 .5 .5 1 1\n");
+  }
+  // Both happen, or the changes are of no use.
+  ck_assert_uint_gt(accepted, 20);
+  ck_assert_uint_gt(refused, 20);
+}
+END_TEST
+
 START_TEST(what_has_no_annotations_is_refused) {
   const Folder folder;
   expect_refused(
       folder.with("a.jpg"), "",
       "'FOLDER' has no annotations that are known: no JSON file (COCO), no labels/*.txt or "
       "data.yaml (YOLO), no "
-      "Annotations/*.xml (Pascal VOC) and no folders of pictures (a folder for each class)");
+      "Annotations/*.xml (Pascal VOC), no masks, and no folders of pictures (a folder for each "
+      "class)");
   expect_refused(folder, "nowhere", "'FOLDER/nowhere' is no folder and no file");
   expect_refused(folder.with("x/y.txt"), "x", "'FOLDER/x' has no pictures", Annotations::kYolo);
   expect_refused(folder, "x", "'FOLDER/x' has no .xml files, nor has 'Annotations' in it",
@@ -404,6 +469,7 @@ DVNN_SUITE(annotations, coco_tells_boxes_crowds_areas_and_points_by_ids,
            yolo_folders_are_found_in_each_order, faulty_yolo_lines_are_refused_with_file_and_line,
            data_yaml_is_read_as_exporters_write_it, yolo_poses_have_points,
            voc_counts_pixels_from_one, faulty_voc_is_refused_with_file_and_line,
-           folders_are_classes, what_has_no_annotations_is_refused)
+           folders_are_classes, masks_lie_beside_pictures, broken_annotations_are_read_or_refused,
+           what_has_no_annotations_is_refused)
 
 }  // namespace dvnn::test::annotations_tests

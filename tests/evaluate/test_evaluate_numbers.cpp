@@ -10,6 +10,7 @@
 #include "evaluate/bootstrap.h"
 #include "evaluate/classification.h"
 #include "evaluate/confusion.h"
+#include "evaluate/pixels.h"
 #include "evaluate/thresholds.h"
 
 namespace dvnn::test::evaluate_numbers_tests {
@@ -175,9 +176,28 @@ START_TEST(intervals_are_as_wide_as_theory_has_them) {
 }
 END_TEST
 
+START_TEST(pixels_overlap_by_class) {
+  PixelCount count;
+  ck_assert_double_eq(count.mean_overlap(), -1);
+  for (int i = 0; i < 6; ++i) count.add(0, 0);
+  for (int i = 0; i < 2; ++i) count.add(0, 1);
+  for (int i = 0; i < 3; ++i) count.add(1, 1);
+  count.add(1, kMostPixelClasses);  // something that is none of the classes
+  count.add(1, 7);                  // a class that is not there
+  ck_assert_double_eq(count.overlap(0), 6.0 / 8);
+  ck_assert_double_eq(count.overlap(1), 3.0 / 7);
+  ck_assert_double_eq(count.overlap(7), 0);
+  ck_assert_double_eq(count.overlap(2), -1);
+  ck_assert_double_eq_tol(count.mean_overlap(), (6.0 / 8 + 3.0 / 7) / 3, 1e-15);
+  ck_assert_double_eq(count.accuracy(), 9.0 / 13);
+  ck_assert_uint_eq(count.pixels(1), 5);
+}
+END_TEST
+
 DVNN_SUITE(evaluate_numbers, the_best_threshold_has_the_largest_f1,
            a_threshold_parts_scores_however_close, a_wanted_precision_is_reached_with_a_margin,
            what_is_taken_for_what, of_equal_boxes_the_one_of_the_same_class_is_taken,
-           top_five_are_the_five_most_confident_ones, intervals_are_as_wide_as_theory_has_them)
+           pixels_overlap_by_class, top_five_are_the_five_most_confident_ones,
+           intervals_are_as_wide_as_theory_has_them)
 
 }  // namespace dvnn::test::evaluate_numbers_tests

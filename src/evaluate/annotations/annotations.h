@@ -19,8 +19,8 @@ Result<DataSet> read_data_set(const std::string& path, Annotations kind);
 /// forms are known. What was found by others can be measured without pictures.
 Status locate_pictures(DataSet* data);
 
-/// What the forms are called: "coco", "yolo", "voc", "folders"; kFind is "auto".
-extern const char* const kAnnotationNames[5];
+/// What the forms are called: "coco", "yolo", "voc", "folders", "masks"; kFind is "auto".
+extern const char* const kAnnotationNames[6];
 const char* annotations_name(Annotations kind);
 
 // --- the readers of each form -------------------------------------------------------------------
@@ -34,6 +34,9 @@ Result<DataSet> read_coco(const std::string& path);
 /// keypoints, score}, by the ids of `data`.
 Result<FoundByPicture> read_coco_results(const std::string& path, const DataSet& data);
 
+/// What was found as such a list, as compact JSON; only for data that has COCO's ids.
+std::string coco_results_text(const FoundByPicture& found, const DataSet& data);
+
 /// YOLO's text files: a line for each object, "class x y width height" in fractions of the picture,
 /// around the middle of the box, or "class" and the corners of an outline. They lie in a folder
 /// `labels` beside `images`, or beside the pictures. The classes are named in data.yaml, or in
@@ -46,6 +49,10 @@ Result<DataSet> read_voc(const std::string& path);
 
 /// A folder for each class with pictures in it, as ImageNet has them.
 Result<DataSet> read_class_folders(const std::string& path);
+
+/// A gray picture for each picture, in `masks` beside `images`: a pixel's value is the index of its
+/// class, 255 says that it does not count. The classes are named in classes.txt, or not at all.
+Result<DataSet> read_masks(const std::string& path);
 
 // --- for them -----------------------------------------------------------------------------------
 

@@ -293,4 +293,24 @@ Result<FoundByPicture> read_coco_results(const std::string& path, const DataSet&
   return found;
 }
 
+std::string coco_results_text(const FoundByPicture& found, const DataSet& data) {
+  // One object after the other: all of them as one value would take many times as much memory.
+  std::string text = "[";
+  for (size_t p = 0; p < found.size(); ++p) {
+    for (const Found& one : found[p]) {
+      Json json = {{"image_id", data.pictures[p].id},
+                   {"category_id", data.class_ids[static_cast<size_t>(one.class_id)]},
+                   {"bbox", {one.box.x, one.box.y, one.box.width, one.box.height}},
+                   {"score", one.score}};
+      for (const objects::Point& point : one.points) {
+        for (const double value : {point.x, point.y, double{point.confidence}}) {
+          json["keypoints"].push_back(value);
+        }
+      }
+      text += (text.size() > 1 ? ",\n" : "\n") + json_text(json);
+    }
+  }
+  return text + "\n]\n";
+}
+
 }  // namespace dvnn::evaluate

@@ -20,7 +20,7 @@ using evaluate::Annotations;
 using evaluate::DataSet;
 
 struct EvaluateOptions {
-  std::string data, html;
+  std::string data, html, save;
   Annotations kind = Annotations::kFind;
   bool json = false, by_index = false;
   double threshold = 0;
@@ -32,11 +32,13 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   options->data = arguments.text("data");
   options->json = arguments.given("json");
   options->html = arguments.text("html");
+  options->save = arguments.text("save");
   options->by_index = arguments.given("by-index");
   options->threshold = arguments.fraction("threshold");
   options->measure.rounds = arguments.number("samples");
   options->measure.seed = static_cast<uint64_t>(arguments.number("seed"));
   if (arguments.files().empty()) return "needs a network file, or a JSON file of what was found";
+  if (!options->save.empty() && arguments.files().size() != 1) return "--save is of one network";
   if (options->data.empty()) return "needs --data with a folder of pictures and annotations";
   if (!(options->threshold >= 0 && options->threshold <= 1)) {
     return format("--threshold %g is not in 0..1", options->threshold);
@@ -55,19 +57,23 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   return "";
 }
 
-// A network that finds what the data tells of.
+// What annotations of a form tell of.
+objects::Kind told_by(Annotations kind) {
+  if (kind == Annotations::kFolders) return objects::Kind::kClassification;
+  return kind == Annotations::kMasks ? objects::Kind::kSegmentation : objects::Kind::kDetection;
+}
+
+// A network has to find what the data tells of.
 Status check_task(const DataSet& data, Subject* subject) {
   const decode::Decoder* decoder = subject->session->decoder();
-  const objects::Kind kind = decoder ? decoder->kind() : objects::Kind::kAttributes;
-  const bool folders = data.kind == Annotations::kFolders;
-  subject->classifies = kind == objects::Kind::kClassification;
-  const bool detects = kind == objects::Kind::kDetection;
-  if (subject->classifies ? folders : detects && !folders) return {};
-  const std::string what = !decoder ? "has no decoder" : std::string("finds ") + kind_name(kind);
-  return Error{ErrorCode::kUnsupported,
-               "network '" + subject->path + "' " + what + ": " +
-                   (folders ? "folders of classes are for classifiers (classification)"
-                            : "boxes are for detectors (detection)")};
+  subject->finds = told_by(data.kind);
+  if (decoder && decoder->kind() == subject->finds) return {};
+  return Error{
+      ErrorCode::kUnsupported,
+      "network '" + subject->path + "' " +
+          (decoder ? std::string("finds: ") + kind_name(decoder->kind()) : "has no decoder") +
+          "; annotations of the kind '" + annotations_name(data.kind) +
+          "' are for: " + kind_name(subject->finds)};
 }
 
 Result<Subject> open_subject(const std::string& path, const Arguments& arguments,
@@ -101,6 +107,11 @@ Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
     runs = runs || subject.session;
     subjects.push_back(std::move(subject));
   }
+  if (!options.save.empty() && data->kind != Annotations::kCoco) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "--save writes what was found by COCO's ids, which '" + data->source + "' does not have"};
+  }
   if (runs) DVNN_TRY(locate_pictures(data));
   return subjects;
 }
@@ -109,6 +120,9 @@ Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) 
   DVNN_ASSIGN(DataSet data, evaluate::read_data_set(options.data, options.kind));
   DVNN_ASSIGN(std::vector<Subject> subjects, open_subjects(arguments, options, &data));
   DVNN_TRY(run_subjects(static_cast<float>(options.threshold), &data, &subjects));
+  if (!options.save.empty()) {
+    DVNN_TRY(write_text(options.save, coco_results_text(subjects[0].found, data)));
+  }
   std::vector<Measured> measured;
   for (const Subject& subject : subjects)
     measured.push_back(measure(data, subject, options.measure));
@@ -153,6 +167,9 @@ constexpr Option kEvaluateOptions[] = {
     {"html", 0, Takes::kFile, "FILE",
      "Write a page with the numbers, curves of precision and recall, and the pictures with most "
      "mistakes"},
+    {"save", 0, Takes::kFile, "FOUND.json",
+     "Write what the network has found in the form that COCO's programs read, and this command in "
+     "place of a network"},
     kWeightsOption,
     kCustomLayersOption,
     kDecoderLibraryOption,
@@ -166,8 +183,8 @@ const Command kEvaluateCommand = {
     "measure how well networks find what annotated pictures show",
     "NETWORK.dvn|NETWORK.so|FOUND.json... --data FOLDER",
     "Runs networks on annotated pictures and prints average precision by COCO's rules, or top-1 "
-    "and top-5, and the "
-    "best thresholds. FOUND.json has what other programs have found, as COCO's own read it.",
+    "and top-5, or mIoU; and the best thresholds. FOUND.json has what other programs have found, "
+    "as COCO's own read it.",
     kEvaluateOptions,
     evaluate_networks};
 

@@ -87,6 +87,11 @@ std::string list_text(const std::vector<std::string>& names) {
 // --- what there is
 // --------------------------------------------------------------------------------
 
+// Masks that come without names have all classes that a byte can tell.
+bool shows_classes(const DataSet& data) {
+  return data.named || data.kind != evaluate::Annotations::kMasks;
+}
+
 struct Counts {
   size_t objects = 0, crowds = 0, ignored = 0;
 };
@@ -108,7 +113,7 @@ void print_data(const DataSet& data) {
   std::printf("%s (%s): %zu pictures", printable(data.source).c_str(), annotations_name(data.kind),
               data.pictures.size());
   if (counts.objects) std::printf(", %zu objects", counts.objects);
-  std::printf(" of %zu classes", data.classes.size());
+  if (shows_classes(data)) std::printf(" of %zu classes", data.classes.size());
   if (counts.crowds) std::printf(", %zu crowds", counts.crowds);
   if (counts.ignored) std::printf(", %zu ignored", counts.ignored);
   std::printf("\n");
@@ -193,6 +198,14 @@ void print_classifier(const Measured& measured) {
               interval_text(measured.first).c_str());
 }
 
+void print_pixels(const Measured& measured) {
+  std::printf("%s %6s %9s\n", name_text("class").c_str(), "IoU", "pixels");
+  for (const MeasuredPixels::Class& c : measured.pixels->classes) {
+    std::printf("%s %s %9llu\n", name_text(c.label).c_str(), figure_text(c.overlap).c_str(),
+                static_cast<unsigned long long>(c.pixels));
+  }
+}
+
 void print_overview(const std::vector<Measured>& measured) {
   const auto detects = [](const Measured& m) { return m.detector.has_value(); };
   const auto has_points = [](const Measured& m) { return m.detector && m.detector->key_points; };
@@ -200,6 +213,13 @@ void print_overview(const std::vector<Measured>& measured) {
     print_heads("", kColumns);
     for (const Measured& m : measured) {
       if (m.detector) print_figures(base_name(m.path), m.detector->figures, kColumns);
+    }
+  } else if (measured[0].pixels) {
+    std::printf("%s %6s %8s\n", name_text("").c_str(), "mIoU", "accuracy");
+    for (const Measured& m : measured) {
+      std::printf("%s %s   %s\n", name_text(base_name(m.path)).c_str(),
+                  figure_text(m.pixels->mean_overlap).c_str(),
+                  figure_text(m.pixels->accuracy).c_str());
     }
   } else {
     std::printf("%s %8s %6s %6s   %s\n", name_text("").c_str(), "pictures", "top-1", "top-5",
@@ -283,6 +303,16 @@ OrderedJson hits_json(const evaluate::Hits& hits) {
           {"top5", number_json(share_of(hits.among_five, hits.pictures))}};
 }
 
+OrderedJson pixels_json(const MeasuredPixels& measured) {
+  OrderedJson json = {{"miou", number_json(measured.mean_overlap)},
+                      {"accuracy", number_json(measured.accuracy)},
+                      {"classes", OrderedJson::array()}};
+  for (const MeasuredPixels::Class& c : measured.classes) {
+    json["classes"].push_back({{"label", c.label}, {"iou", c.overlap}, {"pixels", c.pixels}});
+  }
+  return json;
+}
+
 OrderedJson classifier_json(const DataSet& data, const Measured& measured, bool intervals) {
   OrderedJson json = hits_json(measured.classifier->all);
   if (intervals) {
@@ -305,7 +335,7 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
   print_data(data);
   print_overview(measured);
   for (const Measured& m : measured) {
-    if (m.detector || !m.missing.empty() || !m.foreign.empty()) {
+    if (m.detector || m.pixels || !m.missing.empty() || !m.foreign.empty()) {
       std::printf("\n%s\n", printable(m.path).c_str());
     }
     if (!m.missing.empty()) {
@@ -324,26 +354,29 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
           m.floor);
     }
     if (m.detector) print_detector(data, m, options);
+    if (m.pixels) print_pixels(m);
   }
 }
 
 OrderedJson measured_json(const DataSet& data, const std::vector<Measured>& measured,
                           const MeasureOptions& options) {
   const Counts counts = counts_of(data);
-  OrderedJson json = {{"data",
-                       {{"source", data.source},
-                        {"annotations", annotations_name(data.kind)},
-                        {"pictures", data.pictures.size()},
-                        {"objects", counts.objects},
-                        {"crowds", counts.crowds},
-                        {"ignored", counts.ignored},
-                        {"classes", data.classes}}}};
+  OrderedJson json = {
+      {"data",
+       {{"source", data.source},
+        {"annotations", annotations_name(data.kind)},
+        {"pictures", data.pictures.size()},
+        {"objects", counts.objects},
+        {"crowds", counts.crowds},
+        {"ignored", counts.ignored},
+        {"classes", shows_classes(data) ? OrderedJson(data.classes) : OrderedJson()}}}};
   json["networks"] = OrderedJson::array();
   for (const Measured& m : measured) {
     OrderedJson of = {
         {"network", m.path}, {"missing", m.missing}, {"foreign", m.foreign}, {"floor", m.floor}};
     const bool intervals = options.rounds > 0;
     if (m.detector) of["detection"] = detector_json(data, *m.detector, intervals);
+    if (m.pixels) of["segmentation"] = pixels_json(*m.pixels);
     if (m.classifier) of["classification"] = classifier_json(data, m, intervals);
     json["networks"].push_back(of);
   }

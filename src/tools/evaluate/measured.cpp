@@ -156,6 +156,18 @@ void measure_classifier(const DataSet& data, const Subject& subject, const Measu
   to->among_five = intervals[1];
 }
 
+MeasuredPixels measure_pixels(const DataSet& data, const Subject& subject) {
+  MeasuredPixels measured;
+  measured.mean_overlap = subject.pixels.mean_overlap();
+  measured.accuracy = subject.pixels.accuracy();
+  for (size_t i = 0; i < data.classes.size(); ++i) {
+    const double overlap = subject.pixels.overlap(i);
+    if (overlap >= 0)
+      measured.classes.push_back({subject.labels[i], subject.pixels.pixels(i), overlap});
+  }
+  return measured;
+}
+
 }  // namespace
 
 // The decoder's own threshold, which a decoder that is not ours may have, too.
@@ -182,10 +194,12 @@ Measured measure(const DataSet& data, const Subject& subject, const MeasureOptio
   measured.foreign = subject.foreign;
   if (subject.session) measured.floor = decoder_floor(subject.session->model());
   for (size_t i = 0; i < data.classes.size(); ++i) {
-    if (!subject.known[i]) measured.missing.push_back(data.classes[i]);
+    if (data.named && !subject.known[i]) measured.missing.push_back(data.classes[i]);
   }
-  if (subject.classifies) {
+  if (subject.finds == objects::Kind::kClassification) {
     measure_classifier(data, subject, options, &measured);
+  } else if (subject.finds == objects::Kind::kSegmentation) {
+    measured.pixels = measure_pixels(data, subject);
   } else {
     measured.detector = measure_detector(data, subject, options);
   }

@@ -37,12 +37,24 @@ struct MeasuredDetector {
   std::vector<size_t> mistakes;  // by picture
 };
 
+/// What maps of classes are measured by.
+struct MeasuredPixels {
+  struct Class {
+    std::string label;
+    uint64_t pixels = 0;
+    double overlap = -1;
+  };
+  double mean_overlap = -1, accuracy = -1;
+  std::vector<Class> classes;  // those that there are, or that were found
+};
+
 struct Measured {
   std::string path;
   std::vector<std::string> foreign, missing;  // labels that only the network has, or only the data
   double floor = 0;  // the confidence below which the decoder itself finds nothing
   std::optional<MeasuredDetector> detector;
   std::optional<evaluate::Accuracy> classifier;
+  std::optional<MeasuredPixels> pixels;
   evaluate::Interval first, among_five;  // of the classifier
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "base/grid.h"
 #include "objects/frame_map.h"
 #include "tools/evaluate/read_ahead.h"
 #include "tools/progress.h"
@@ -57,7 +58,7 @@ void add_found(const objects::Objects& objects, Subject* subject,
         object.class_id >= 0 && static_cast<size_t>(object.class_id) < subject->classes.size();
     const int class_id = ours ? subject->classes[static_cast<size_t>(object.class_id)] : -1;
     // A class that the data does not have is a wrong answer of a classifier all the same.
-    const bool counts = class_id >= 0 || subject->classifies;
+    const bool counts = class_id >= 0 || subject->finds == objects::Kind::kClassification;
     if (!counts || !std::isfinite(object.confidence)) continue;
     evaluate::Found found;
     found.class_id = class_id;
@@ -69,19 +70,81 @@ void add_found(const objects::Objects& objects, Subject* subject,
   }
 }
 
-Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, float threshold,
-                   Subject* subject, std::vector<evaluate::Found>* to) {
+// The cell of a map at the middle of each of `count` pixels of a row or a column. The map covers
+// `begin` to `end`; beyond it, its edge counts.
+std::vector<int> cells_at(int count, double begin, double end, int cells) {
+  std::vector<int> at;
+  for (int i = 0; i < count; ++i) {
+    const double cell = std::floor((i + 0.5 - begin) / (end - begin) * cells);
+    at.push_back(static_cast<int>(std::clamp(cell, 0.0, double(cells - 1))));
+  }
+  return at;
+}
+
+void count_pixels(const objects::Mask& map, const cv::Mat& truth, Subject* subject) {
+  const std::vector<int> columns = cells_at(truth.cols, map.place.x0, map.place.x1, map.width);
+  const std::vector<int> rows = cells_at(truth.rows, map.place.y0, map.place.y1, map.height);
+  for (int y = 0; y < truth.rows; ++y) {
+    const uint8_t* line = truth.ptr<uint8_t>(y);
+    const uint8_t* cells =
+        map.cells.data() + grid_index(0, rows[static_cast<size_t>(y)], map.width);
+    for (int x = 0; x < truth.cols; ++x) {
+      const size_t is = line[3 * x];
+      if (is >= evaluate::kMostPixelClasses || !subject->known[is]) continue;
+      const size_t cell = cells[columns[static_cast<size_t>(x)]];
+      const int found = cell < subject->classes.size() ? subject->classes[cell] : -1;
+      subject->pixels.add(is, found < 0 ? evaluate::kMostPixelClasses : static_cast<size_t>(found));
+    }
+  }
+}
+
+// `truth` is the mask of a picture that has one.
+Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, const cv::Mat& truth,
+                   float threshold, Subject* subject, std::vector<evaluate::Found>* to) {
+  const bool detects = subject->finds == objects::Kind::kDetection;
   DVNN_TRY(subject->session->load(pixels));
   DVNN_TRY(subject->session->run(picture.path));
-  DVNN_ASSIGN(objects::Objects objects,
-              subject->session->found(subject->classifies ? 0.0F : threshold));
+  DVNN_ASSIGN(objects::Objects objects, subject->session->found(detects ? threshold : 0.0F));
+  if (subject->finds == objects::Kind::kSegmentation) {
+    for (const objects::Object& object : objects) {
+      if (object.mask.there()) count_pixels(object.mask, truth, subject);
+    }
+    return {};
+  }
   // As dvdecode does it.
   const image::Corners frame = {0, 0, double(pixels.cols), double(pixels.rows)};
-  if (!subject->classifies) {
+  if (detects) {
     objects.remove_if(
         [&](objects::Object& object) { return !objects::clip_box(frame, &object.box); });
   }
   add_found(objects, subject, to);
+  return {};
+}
+
+// A mask is gray, as it is read as a picture of colours, and as large as its picture.
+Status check_mask(const evaluate::Picture& picture, const cv::Mat& mask, size_t classes) {
+  const std::string what = "mask '" + picture.mask + "'";
+  if (mask.cols != picture.width || mask.rows != picture.height) {
+    return Error{ErrorCode::kInvalidArgument,
+                 format("%s has %d x %d pixels, its picture %d x %d", what.c_str(), mask.cols,
+                        mask.rows, picture.width, picture.height)};
+  }
+  for (int y = 0; y < mask.rows; ++y) {
+    const uint8_t* line = mask.ptr<uint8_t>(y);
+    for (int x = 0; x < mask.cols; ++x) {
+      const uint8_t value = line[3 * x];
+      if (value >= classes && value != evaluate::kMostPixelClasses) {
+        return Error{
+            ErrorCode::kMalformed,
+            format("%s has the value %d at %d,%d; there are %zu classes, and 255 does not count",
+                   what.c_str(), value, x, y, classes)};
+      }
+      if (value == line[3 * x + 1] && value == line[3 * x + 2]) continue;
+      return Error{ErrorCode::kMalformed, format("%s has a colour at %d,%d; masks are gray, a "
+                                                 "pixel's value being the index of its class",
+                                                 what.c_str(), x, y)};
+    }
+  }
   return {};
 }
 
@@ -124,6 +187,8 @@ Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subj
   subject->classes = by_index ? matches_by_index(data, classes) : matches_by_name(data, labels);
   subject->labels = data.classes;
   subject->known.assign(data.classes.size(), false);
+  // Without names nobody can tell what a network does not know: it is wrong there.
+  if (!data.named) subject->known.assign(data.classes.size(), true);
   for (size_t i = 0; i < subject->classes.size(); ++i) {
     const std::string label = objects::label_of(labels, static_cast<int>(i));
     if (subject->classes[i] < 0) {
@@ -149,17 +214,25 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
   }
   if (running.empty()) return {};
   for (Subject* subject : running) subject->found.resize(data->pictures.size());
-  std::vector<std::string> paths;
-  for (const evaluate::Picture& picture : data->pictures) paths.push_back(picture.path);
-  ReadAhead pictures(std::move(paths));
+  std::vector<std::string> paths, masks;
+  for (const evaluate::Picture& picture : data->pictures) {
+    paths.push_back(picture.path);
+    if (!picture.mask.empty()) masks.push_back(picture.mask);
+  }
+  ReadAhead pictures(std::move(paths)), truths(std::move(masks));
   Progress progress("evaluating", data->pictures.size());
   for (size_t i = 0; i < data->pictures.size(); ++i) {
     DVNN_ASSIGN(const cv::Mat pixels, pictures.next());
     evaluate::Picture* picture = &data->pictures[i];
     DVNN_TRY(check_size(*picture, pixels));
     set_size(pixels.cols, pixels.rows, picture);
+    cv::Mat truth;
+    if (!picture->mask.empty()) {
+      DVNN_ASSIGN(truth, truths.next());
+      DVNN_TRY(check_mask(*picture, truth, data->classes.size()));
+    }
     for (Subject* subject : running) {
-      DVNN_TRY(run_picture(*picture, pixels, threshold, subject, &subject->found[i]));
+      DVNN_TRY(run_picture(*picture, pixels, truth, threshold, subject, &subject->found[i]));
     }
     progress.advance();
   }

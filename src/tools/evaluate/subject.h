@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evaluate/data_set.h"
+#include "evaluate/pixels.h"
 #include "tools/session.h"
 
 namespace dvnn::tools {
@@ -14,12 +15,13 @@ namespace dvnn::tools {
 struct Subject {
   std::string path;
   std::unique_ptr<Session> session;  // null: `found` was read from the file
-  bool classifies = false;
+  objects::Kind finds = objects::Kind::kDetection;
   std::vector<int> classes;          // the data set's class of each of the network's; -1: none
   std::vector<std::string> labels;   // by the data set's class: what the network calls it
   std::vector<std::string> foreign;  // of the network's labels, those that the data set has not
   std::vector<bool> known;           // by the data set's class: whether the network has it
   evaluate::FoundByPicture found;
+  evaluate::PixelCount pixels;  // of maps of classes
 };
 
 /// Finds for each class of the network the one of the data set that is called so, whatever its

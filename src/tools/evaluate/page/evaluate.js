@@ -29,6 +29,9 @@ function showNetworks() {
   if (networks[0].detection) {
     fillTable(byId('networks'), ['network', ...FIGURES.map(([, head]) => head)], networks.map(({network: path, detection}) =>
       [baseName(path), ...FIGURES.map(([name]) => [figureText(detection.figures[name]), interval(detection, name)])]), show);
+  } else if (networks[0].segmentation) {
+    fillTable(byId('networks'), ['network', 'mIoU', 'accuracy'], networks.map(({network: path, segmentation: of}) =>
+      [baseName(path), figureText(of.miou), figureText(of.accuracy)]), show);
   } else {
     fillTable(byId('networks'), ['network', 'pictures', 'top-1', 'top-5'], networks.map(({network: path, classification: of}) =>
       [baseName(path), String(of.pictures), [figureText(of.top1), interval(of, 'top1')],
@@ -135,7 +138,7 @@ function showWorst(of) {
 }
 
 function show(number) {
-  const {network: path, detection, classification, missing, foreign} = networks[number];
+  const {network: path, detection, classification, segmentation, missing, foreign} = networks[number];
   byId('chosen').textContent = path;
   [...byId('choices').children].forEach((button, i) => button.setAttribute('aria-pressed', i === number));
   byId('warnings').replaceChildren();
@@ -147,6 +150,10 @@ function show(number) {
     showClasses(detection);
     showConfusion(detection);
     showWorst(detection);
+  } else if (segmentation) {
+    byId('classes').replaceChildren();
+    fillTable(byId('classes'), ['class', 'pixels', 'IoU'],
+      segmentation.classes.map(c => [c.label, String(c.pixels), figureText(c.iou)]));
   } else {
     byId('classes').replaceChildren();
     fillTable(byId('classes'), ['class', 'pictures', 'top-1', 'top-5'],
@@ -156,8 +163,9 @@ function show(number) {
 
 document.title = byId('name').textContent = baseName(data.source) + ', evaluated';
 byId('source').textContent = `${data.source} (${data.annotations}): ${data.pictures} pictures` +
-  (data.objects ? `, ${data.objects} objects` : '') + ` of ${data.classes.length} classes`;
-byId('about').textContent = networks[0].detection ? 'Average precision and recall by COCO\'s rules; small: 95 % of samples of the pictures.' :
+  (data.objects ? `, ${data.objects} objects` : '') + (data.classes ? ` of ${data.classes.length} classes` : '');
+byId('about').textContent = networks[0].segmentation ? 'Mean over classes of intersection over union, and share of right pixels.' :
+  networks[0].detection ? 'Average precision and recall by COCO\'s rules; small: 95 % of samples of the pictures.' :
   'Shares of pictures whose class is the most confident one, or among five; small: 95 % of samples of the pictures.';
 showNetworks();
 byId('which').hidden = networks.length < 2;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "base/format.h"
+#include "evaluate/annotations/annotations.h"
+#include "evaluate/pixels.h"
+#include "objects/label_file.h"
+
+namespace dvnn::evaluate {
+
+Result<DataSet> read_masks(const std::string& path) {
+  namespace fs = std::filesystem;
+  DataSet data;
+  data.source = path;
+  if (is_file(path + "/classes.txt")) {
+    DVNN_ASSIGN(data.classes, objects::read_labels(path + "/classes.txt"));
+  }
+  data.named = !data.classes.empty();
+  for (size_t i = 0; !data.named && i < kMostPixelClasses; ++i) {
+    data.classes.push_back(format("class %zu", i));
+  }
+  if (data.classes.size() > kMostPixelClasses) {
+    return Error{ErrorCode::kLimit,
+                 format("'%s/classes.txt' has %zu classes; masks have at most %zu", path.c_str(),
+                        data.classes.size(), kMostPixelClasses)};
+  }
+  DVNN_ASSIGN(const std::vector<std::string> paths, pictures_below(path + "/images"));
+  for (const std::string& at : paths) {
+    Picture picture;
+    picture.path = at;
+    const fs::path within = fs::path(at).lexically_relative(path + "/images");
+    picture.mask = (fs::path(path) / "masks" / within).replace_extension(".png").string();
+    if (!is_file(picture.mask)) {
+      return Error{ErrorCode::kNotFound, "picture '" + at + "' has no mask '" + picture.mask + "'"};
+    }
+    data.pictures.push_back(std::move(picture));
+  }
+  return data;
+}
+
+}  // namespace dvnn::evaluate

@@ -412,6 +412,7 @@ START_TEST(broken_annotations_are_read_or_refused) {
       {"Annotations/a.xml",
        "<annotation><filename>a.jpg</filename>" + voc_object("dog", "1") + "</annotation>",
        Annotations::kVoc}};
+  constexpr char kOthers[] = "0123456789-.e[]{}<>\"',:/\n \0\xff";
   std::mt19937 random(dvnn_seed(11));
   const Folder folder;
   folder.with("images/a.jpg").with("labels/a.txt", "0 .5 .5 1 1\n");
@@ -421,7 +422,7 @@ START_TEST(broken_annotations_are_read_or_refused) {
       std::string text = file.text;
       for (unsigned changes = random() % 4 + 1; changes > 0; --changes) {
         const size_t at = random() % text.size();
-        const char other = "0123456789-.e[]{}<>\"',:/\n \0\xff"[random() % 31];
+        const char other = kOthers[random() % sizeof kOthers];
         if (random() % 3 == 0) {
           text.erase(at, random() % 8 + 1);
         } else if (random() % 2 == 0) {

@@ -183,6 +183,12 @@ void print_detector(const DataSet& data, const Measured& measured, const Measure
   }
   print_classes(detector, options);
   std::printf("thresholds=\"%s\"\n", printable(detector.thresholds).c_str());
+  const auto has_comma = [](const MeasuredClass& c) {
+    return c.label.find(',') != std::string::npos;
+  };
+  if (std::any_of(detector.classes.begin(), detector.classes.end(), has_comma)) {
+    std::printf("note: labels with a comma cannot stand in dvdecode's thresholds\n");
+  }
   print_mistakes(data, detector.confusion);
 }
 

@@ -93,6 +93,8 @@ void add_classes(const Judgement& judgement, const Subject& subject, const Measu
     to->classes.push_back(measure_class(judgement[i], subject.labels[i], options));
     const MeasuredClass& measured = to->classes.back();
     to->by_class[i] = measured.operation.threshold;
+    // dvdecode's property is a list with commas between its entries.
+    if (measured.label.find(',') != std::string::npos) continue;
     to->thresholds += format("%s%s:%.9g", to->thresholds.empty() ? "" : ",", measured.label.c_str(),
                              measured.operation.threshold);
   }

@@ -70,6 +70,11 @@ Result<network::Model> convert_keras(const std::string& path, const ConvertOptio
 Result<network::Model> convert_keras(const import::Hdf5File& file, const std::string& path,
                                      const ConvertOptions& options, Report* report);
 
+/// Converts a TensorFlow Lite model. Errors name the file, the operator and the tensor that it
+/// makes. `report` may be null.
+Result<network::Model> convert_tflite(const std::string& path, const ConvertOptions& options,
+                                      Report* report);
+
 /// Converts a Caffe model. Errors name the file, the layer and the field. `report` may be null.
 Result<network::Model> convert_caffe(const std::string& prototxt_path,
                                      const std::string& caffemodel_path,

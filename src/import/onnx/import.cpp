@@ -368,6 +368,10 @@ Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string
 
 }  // namespace
 
+Status import_onnx_node(const onnx::NodeProto& proto, OnnxImporter* importer) {
+  return import_operator(OnnxNode(proto, importer));
+}
+
 std::vector<std::string> onnx_operators() {
   std::vector<std::string> names;
   for (const OnnxRow& row : kOperators) names.emplace_back(row.type);

@@ -118,6 +118,10 @@ class OnnxNode {
   OnnxImporter* importer_;
 };
 
+/// Imports one of ONNX's own operators, for other front ends, too: what it reads is there already.
+/// Errors do not say where.
+Status import_onnx_node(const onnx::NodeProto& proto, OnnxImporter* importer);
+
 /// Computes a node whose inputs are all constants; false if there is no such rule for the operator.
 Result<bool> fold_onnx(const OnnxNode& node);
 /// Returns whether folding may compute the operator.

@@ -59,6 +59,15 @@ const InputKind kInputKinds[] = {
      [](const Files& files, const convert::ConvertOptions& options, convert::Report* report) {
        return convert::convert_onnx(files[0], options, report);
      }},
+#ifdef DVNN_HAVE_TFLITE
+    {"tflite",
+     {".tflite", ".lite"},
+     1,
+     false,
+     [](const Files& files, const convert::ConvertOptions& options, convert::Report* report) {
+       return convert::convert_tflite(files[0], options, report);
+     }},
+#endif
     {"dvn", {".dvn"}, 1, true, replan_file},
 };
 

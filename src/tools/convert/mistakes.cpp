@@ -22,7 +22,9 @@ constexpr Stranger kStrangers[] = {
     {".pt", "a PyTorch file", "export it as ONNX (torch.onnx.export, or yolo export format=onnx)"},
     {".pth", "a PyTorch file", "export it as ONNX (torch.onnx.export)"},
     {".ckpt", "a checkpoint", "export the model as ONNX or save it as Keras .h5"},
+#ifndef DVNN_HAVE_TFLITE
     {".tflite", "a TensorFlow Lite model", "make ONNX of it (python -m tf2onnx.convert --tflite)"},
+#endif
     {".pb", "a TensorFlow graph", "make ONNX of it (python -m tf2onnx.convert --graphdef)"},
     {".onnx.data", "the weights of an ONNX model", "name the .onnx file beside it"},
     {".engine", "a TensorRT plan", "convert the ONNX model that it was made of"},

@@ -3,6 +3,7 @@
 #include "import/tflite/import.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "base/format.h"
@@ -178,8 +179,10 @@ class Walk {
     if (dims.empty()) dims = {1};
     // PyTorch's exporters keep channels first.
     const auto is_color = [](int64_t d) { return d == 1 || d == 3; };
-    const bool picture = dims.size() == 4,
-               first = picture && is_color(dims[1]) && !is_color(dims[3]);
+    constexpr int64_t kLeastSide = 16;
+    const bool picture = dims.size() == 4;
+    const bool first = picture && is_color(dims[1]) && !is_color(dims[3]) &&
+                       std::min(std::abs(dims[2]), std::abs(dims[3])) >= kLeastSide;
     const size_t rows = picture ? (first ? 2 : 1) : dims.size() < 3 ? 0 : dims.size() - 2;
     set_size(rows, &dims);
     if (picture && dims[0] > 1) importer_.onnx.batch = dims[0];

@@ -292,12 +292,13 @@ Result<std::string> TfliteNode::activated(const Result<std::string>& entry,
       return run("Clip", {in, number(-1), number(1)});
     case tfl::Activation::RELU6:
       return run("Clip", {in, number(0), number(6)});
-    case tfl::Activation::TANH:
-      return run("Tanh", {in});
     default:
+      // TensorFlow Lite's own operators leave it out: what the exporter meant is not to be known.
       return Error{ErrorCode::kUnsupported,
-                   format("the activation fused with it is number %d, which is not supported",
-                          static_cast<int>(activation))};
+                   format("the activation fused with it is %s, which no runtime computes there",
+                          activation == tfl::Activation::TANH
+                              ? "TANH"
+                              : std::to_string(static_cast<int>(activation)).c_str())};
   }
   const tfl::TensorType type = output_tensor(0).type();
   DVNN_ASSIGN(const TfliteScaling scaling, tflite_scaling(output_tensor(0)));

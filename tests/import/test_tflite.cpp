@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small TensorFlow Lite models on the software device against plain loops over (h, w, c), and what
 // is refused. Tolerance: see test_numerics.cpp.
+#include <flatbuffers/flexbuffers.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
 
+#include "metadata_generated.h"
 #include "run_model.h"
 #include "tensor/half.h"
 #include "tflite_fixture.h"
@@ -371,8 +375,8 @@ START_TEST(transposed_convolutions_spread_their_input) {
     TfliteModel own(dims32(in));
     const int ow = own.floats("w", dims32(weights), weights.floats());
     const int ob = own.floats("b", {count}, bias.floats()), oy = own.tensor("y", dims32(want));
-    own.op("Convolution2DTransposeBias", {0, ow, ob}, {oy}, Options::NONE,
-           flatbuffers::Offset<void>(), {1, stride, stride});
+    own.custom("Convolution2DTransposeBias", {0, ow, ob}, {oy},
+               std::vector<int32_t>{1, stride, stride});
     own.output(oy);
     expect("Convolution2DTransposeBias", own, in, want);
   }
@@ -690,7 +694,7 @@ START_TEST(what_is_not_supported_is_named) {
         m->op("RFFT2D", {made}, {y}).output(y);
       },
       {"RFFT2D 'y'", "not supported", "--outputs made"});
-  refused([&](TfliteModel* m) { m->op("SomebodysOwn", {0}, {m->tensor("y", {1})}).output(1); },
+  refused([&](TfliteModel* m) { m->custom("SomebodysOwn", {0}, {m->tensor("y", {1})}).output(1); },
           {"SomebodysOwn 'y'", "--layer-types"});
   refused(
       [&](TfliteModel* m) {
@@ -800,6 +804,136 @@ START_TEST(models_end_where_they_are_told_to) {
 }
 END_TEST
 
+START_TEST(suppression_is_left_to_the_decoder) {
+  TfliteModel m({1, 4, 4, 6});
+  const int boxes = m.tensor("boxes", {1, 24, 4}), scores = m.tensor("scores", {1, 24, 4});
+  m.op("RESHAPE", {0, m.list("b", {1, 24, 4})}, {boxes});
+  m.op("LOGISTIC", {boxes}, {scores});
+  const int anchors = m.floats("anchors", {24, 4}, std::vector<float>(96, 0.5f));
+  std::vector<int32_t> found;
+  for (const char* name : {"f0", "f1", "f2", "f3"}) found.push_back(m.tensor(name, {1, 10}));
+  flexbuffers::Builder options;
+  options.Map([&] {
+    options.Int("num_classes", 3);
+    options.Float("nms_iou_threshold", 0.5f);
+  });
+  options.Finish();
+  m.custom("TFLite_Detection_PostProcess", {boxes, scores, anchors}, found, options.GetBuffer());
+  for (int32_t each : found) m.output(each);
+  convert::Report report;
+  const auto made = convert_model(m, {}, &report);
+  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+  ck_assert_uint_eq(made.value().outputs.size(), 2);
+  ck_assert_str_eq(made.value().outputs[1].name.c_str(), "scores");
+  ck_assert_uint_eq(report.warnings.size(), 1);
+  ck_assert(report.warnings[0].find(
+                "cut at 'boxes' and 'scores' (nms_iou_threshold 0.5, num_classes 3)") !=
+            std::string::npos);
+}
+END_TEST
+
+namespace {
+
+void put(std::string* to, uint32_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) to->push_back(static_cast<char>(value >> (8 * i)));
+}
+
+// An archive of one file, which is stored, behind `before`.
+std::string with_archive(const std::string& before, const std::string& name,
+                         const std::string& text) {
+  const auto sum = static_cast<uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
+  const auto length = static_cast<uint32_t>(text.size()),
+             named = static_cast<uint32_t>(name.size());
+  const auto facts = [&](std::string* to) {
+    put(to, 20, 2), put(to, 0, 2), put(to, 0, 2), put(to, 0, 4), put(to, sum, 4);
+    put(to, length, 4), put(to, length, 4), put(to, named, 2), put(to, 0, 2);
+  };
+  std::string file = before;
+  put(&file, 0x04034b50, 4), facts(&file);
+  file += name + text;
+  const auto directory = static_cast<uint32_t>(file.size());
+  put(&file, 0x02014b50, 4), put(&file, 20, 2), facts(&file);
+  put(&file, 0, 2), put(&file, 0, 2), put(&file, 0, 2), put(&file, 0, 4);
+  put(&file, static_cast<uint32_t>(before.size()), 4);
+  file += name;
+  const auto end = static_cast<uint32_t>(file.size());
+  put(&file, 0x06054b50, 4), put(&file, 0, 4), put(&file, 1, 2), put(&file, 1, 2);
+  put(&file, end - directory, 4), put(&file, directory, 4), put(&file, 0, 2);
+  return file;
+}
+
+// The description of a classifier with labels, of (pixel - 100) / 50.
+std::vector<uint8_t> description(const char* labels) {
+  flatbuffers::FlatBufferBuilder b;
+  const std::vector<float> mean = {100}, deviation = {50};
+  const auto norm = tfl::CreateNormalizationOptionsDirect(b, &mean, &deviation);
+  const std::vector<flatbuffers::Offset<tfl::ProcessUnit>> units = {
+      tfl::CreateProcessUnit(b, tfl::ProcessOptions::NormalizationOptions, norm.Union())};
+  const std::vector<flatbuffers::Offset<tfl::AssociatedFile>> files = {
+      tfl::CreateAssociatedFileDirect(b, labels, nullptr, tfl::FileType::AXIS_LABELS)};
+  const std::vector<flatbuffers::Offset<tfl::TensorMetadata>> inputs = {
+      tfl::CreateTensorMetadataDirect(b, "image", nullptr, nullptr, 0, &units)};
+  const std::vector<flatbuffers::Offset<tfl::TensorMetadata>> outputs = {
+      tfl::CreateTensorMetadataDirect(b, "scores", nullptr, nullptr, 0, nullptr, 0, &files)};
+  const std::vector<flatbuffers::Offset<tfl::SubGraphMetadata>> graphs = {
+      tfl::CreateSubGraphMetadataDirect(b, "g", nullptr, &inputs, &outputs)};
+  b.Finish(tfl::CreateModelMetadataDirect(b, "a classifier", nullptr, nullptr, &graphs), "M001");
+  return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
+}
+
+std::string classifier(bool quantised) {
+  TfliteModel m(quantised ? TfliteModel::Dims{1, 1, 1, 1} : TfliteModel::Dims{1, 16, 16, 3});
+  const int x = quantised ? m.quantised("q", {1, 16, 16, 3}, TensorType::INT8, {0.02f}, {-28}) : 0;
+  const int mean = m.tensor("mean", {1, 3}), y = m.tensor("y", {1, 3});
+  m.op("MEAN", {x, m.list("axes", {1, 2})}, {mean});
+  m.op("SOFTMAX", {mean}, {y}, Options::SoftmaxOptions, tfl::CreateSoftmaxOptions(m.b, 1));
+  m.describe(description("labels.txt")).output(y);
+  if (quantised) m.only_input(x);
+  return m.bytes();
+}
+
+}  // namespace
+
+START_TEST(the_file_says_its_picture_and_its_labels) {
+  for (bool quantised : {false, true}) {
+    const std::string bytes =
+        with_archive(classifier(quantised), "labels.txt", "cat\r\ndog\nowl\n");
+    const auto made = convert_tflite_bytes(bytes);
+    ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+    const InputSpec& picture = made.value().input.picture;
+    ck_assert(picture.order == ChannelOrder::kRgb);
+    ck_assert_double_eq_tol(picture.mean[1], 100, 1e-4);
+    ck_assert_double_eq_tol(picture.scale[2], 0.02, 1e-6);
+    ck_assert(made.value().labels == (std::vector<std::string>{"cat", "dog", "owl"}));
+    // What the user says comes first.
+    convert::ConvertOptions options;
+    options.picture.order = ChannelOrder::kBgr;
+    options.given.order = options.given.mean = true;
+    options.labels = {"a", "b", "c"};
+    const auto own = convert_tflite_bytes(bytes, options);
+    ck_assert(own.ok());
+    ck_assert(own.value().input.picture.order == ChannelOrder::kBgr);
+    ck_assert_double_eq_tol(own.value().input.picture.mean[0], 0, 1e-6);
+    ck_assert(own.value().labels == options.labels);
+  }
+}
+END_TEST
+
+START_TEST(labels_that_are_not_to_be_read_are_told) {
+  const std::string good = with_archive(classifier(false), "labels.txt", "cat\ndog\nowl\n");
+  for (const std::string& bytes : {classifier(false), with_archive(classifier(false), "other", "x"),
+                                   good.substr(0, good.size() - 30)}) {
+    convert::Report report;
+    const auto made = convert_tflite_bytes(bytes, {}, &report);
+    ck_assert(made.ok());
+    ck_assert(made.value().labels.empty());
+    ck_assert_uint_eq(report.warnings.size(), 2);  // the picture is told, too
+    ck_assert(report.warnings[1].find("'labels.txt', are not to be read") != std::string::npos);
+  }
+}
+END_TEST
+
 START_TEST(of_several_inputs_all_but_one_get_values) {
   TfliteModel m({1, 4, 5, 6});
   const int k = m.tensor("k", {6}), y = m.tensor("y", {1, 4, 5, 6});
@@ -829,6 +963,7 @@ DVNN_SUITE(import_tflite, convolutions_are_those_of_loops,
            pictures_are_resized_by_the_three_rules, shapes_that_are_computed_are_known,
            groups_are_reduced_in_either_order, what_is_not_supported_is_named,
            damaged_files_are_refused, models_end_where_they_are_told_to,
-           of_several_inputs_all_but_one_get_values)
+           suppression_is_left_to_the_decoder, the_file_says_its_picture_and_its_labels,
+           labels_that_are_not_to_be_read_are_told, of_several_inputs_all_but_one_get_values)
 
 }  // namespace dvnn::test::tflite_tests

@@ -75,20 +75,39 @@ class TfliteModel {
   }
   template <typename T>
   TfliteModel& op(const std::string& type, const std::vector<int32_t>& reads,
-                  const std::vector<int32_t>& makes, tfl::Options kind, Offset<T> options,
-                  const std::vector<int32_t>& own = {}) {
+                  const std::vector<int32_t>& makes, tfl::Options kind, Offset<T> options) {
     int number = 0;
-    constexpr int kCustom = 32, kLast = 161;
-    while (number <= kLast && type != import::tflite_operator_name(number)) ++number;
-    const bool custom = number > kLast;
-    const int code = custom ? kCustom : number;
-    codes_.push_back(tfl::CreateOperatorCodeDirect(b, static_cast<int8_t>(std::min(code, 127)),
-                                                   custom ? type.c_str() : nullptr, 1, code));
-    std::vector<uint8_t> bytes(own.size() * sizeof(int32_t));
-    if (!own.empty()) std::memcpy(bytes.data(), own.data(), bytes.size());
+    constexpr int kLast = 161;
+    while (number < kLast && type != import::tflite_operator_name(number)) ++number;
+    codes_.push_back(tfl::CreateOperatorCodeDirect(b, static_cast<int8_t>(std::min(number, 127)),
+                                                   nullptr, 1, number));
     operators_.push_back(tfl::CreateOperatorDirect(b, static_cast<unsigned>(codes_.size() - 1),
-                                                   &reads, &makes, kind, options.Union(),
-                                                   own.empty() ? nullptr : &bytes));
+                                                   &reads, &makes, kind, options.Union()));
+    return *this;
+  }
+  /// An operator that is not TensorFlow Lite's, with its options' bytes.
+  TfliteModel& custom(const std::string& type, const std::vector<int32_t>& reads,
+                      const std::vector<int32_t>& makes, const std::vector<uint8_t>& bytes = {}) {
+    constexpr int kCustom = 32;
+    codes_.push_back(tfl::CreateOperatorCodeDirect(b, kCustom, type.c_str(), 1, kCustom));
+    operators_.push_back(tfl::CreateOperatorDirect(b, static_cast<unsigned>(codes_.size() - 1),
+                                                   &reads, &makes, tfl::Options::NONE, 0, &bytes));
+    return *this;
+  }
+  /// The same with whole numbers of 32 bits.
+  TfliteModel& custom(const std::string& type, const std::vector<int32_t>& reads,
+                      const std::vector<int32_t>& makes, const std::vector<int32_t>& numbers) {
+    std::vector<uint8_t> bytes(numbers.size() * sizeof(int32_t));
+    std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    return custom(type, reads, makes, bytes);
+  }
+  /// The file's description of itself (metadata.fbs).
+  TfliteModel& describe(const std::vector<uint8_t>& bytes) {
+    metadata_ = {tfl::CreateMetadataDirect(b, "TFLITE_METADATA", numbers(bytes))};
+    return *this;
+  }
+  TfliteModel& only_input(int index) {
+    inputs_ = {index};
     return *this;
   }
   TfliteModel& output(int index) {
@@ -100,7 +119,8 @@ class TfliteModel {
     const auto graph =
         tfl::CreateSubGraphDirect(b, &tensors_, &inputs_, &outputs_, &operators_, "t");
     const std::vector<Offset<tfl::SubGraph>> graphs = {graph};
-    const auto model = tfl::CreateModelDirect(b, 3, &codes_, &graphs, "", &buffers_);
+    const auto model =
+        tfl::CreateModelDirect(b, 3, &codes_, &graphs, "", &buffers_, nullptr, &metadata_);
     b.Finish(model, "TFL3");
     return {reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()};
   }
@@ -119,6 +139,7 @@ class TfliteModel {
   std::vector<Offset<tfl::Buffer>> buffers_;
   std::vector<Offset<tfl::OperatorCode>> codes_;
   std::vector<Offset<tfl::Operator>> operators_;
+  std::vector<Offset<tfl::Metadata>> metadata_;
   std::vector<int32_t> inputs_, outputs_;
 };
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "import/keras/hdf5_reader.h"
-#include "import/keras/sandbox.h"
+#include "import/sandbox.h"
 
 namespace dvnn::import {
 

@@ -2,6 +2,8 @@
 // The walk over a model's operators, its ends, and the operators' table.
 #include "import/tflite/import.h"
 
+#include <flatbuffers/flexbuffers.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -33,6 +35,28 @@ const TfliteRow* find_operator(const std::string& type) {
 }
 
 constexpr size_t kMostOperators = 20000;
+constexpr const char* kSuppression = "TFLite_Detection_PostProcess";
+
+// What a custom operator's options are called and say, as far as they are numbers.
+std::string told_options(const tfl::Operator& op) {
+  const auto* given = op.custom_options();
+  if (!given || given->size() == 0) return "";
+  // A copy lies where numbers of any size may.
+  const std::vector<uint8_t> bytes(given->begin(), given->end());
+  if (!flexbuffers::VerifyBuffer(bytes.data(), bytes.size())) return "";
+  const flexbuffers::Reference root = flexbuffers::GetRoot(bytes.data(), bytes.size());
+  if (!root.IsMap()) return "";
+  const flexbuffers::Map map = root.AsMap();
+  std::string told;
+  constexpr size_t kMost = 16;
+  for (size_t i = 0; i < std::min(map.size(), kMost); ++i) {
+    const flexbuffers::Reference value = map.Values()[i];
+    if (!value.IsNumeric()) continue;
+    told += (told.empty() ? " (" : ", ") + std::string(map.Keys()[i].AsKey()) +
+            format(" %g", value.AsDouble());
+  }
+  return told.empty() ? told : told + ")";
+}
 
 // --- the model's ends ---------------------------------------------------------------------------
 
@@ -69,12 +93,37 @@ class Walk {
   const TfliteModel& model() const { return importer_.model; }
   const ImportOptions& options() const { return importer_.onnx.options; }
 
+  // The operator that ends a detector with suppression, which is the decoder's work; null if there
+  // is none.
+  const tfl::Operator* suppression() const {
+    const std::vector<int64_t> outputs = tflite_list(model().graph().outputs());
+    for (const tfl::Operator* op : *model().graph().operators()) {
+      const std::vector<int64_t> made = tflite_list(op->outputs());
+      if (model().type_of(*op) == kSuppression && made == outputs) return op;
+    }
+    return nullptr;
+  }
+
+  // The results of the model's own, or what it suppresses: boxes and scores.
+  void want_own() {
+    const tfl::Operator* end = suppression();
+    for (int64_t i : tflite_list(end ? end->inputs() : model().graph().outputs())) {
+      if (!end || (i >= 0 && !model().is_constant(static_cast<int>(i)))) {
+        wanted_.push_back(static_cast<int>(i));
+      }
+    }
+    if (!end) return;
+    std::vector<std::string> names;
+    for (int i : wanted_) names.push_back(nth(importer_.names, i));
+    importer_.notes.push_back(std::string("the model ends with ") + kSuppression +
+                              ", which is the decoder's work: it is cut at " + some_names(names) +
+                              told_options(*end));
+  }
+
   // The results to compute.
   Status find_wanted() {
     if (options().outputs.empty()) {
-      for (int64_t i : tflite_list(model().graph().outputs())) {
-        wanted_.push_back(static_cast<int>(i));
-      }
+      want_own();
       return {};
     }
     std::vector<std::string> made;

@@ -114,7 +114,8 @@ std::string wanted_files(const Conversion& asked) {
   if (!files.empty() && asked.outputs.network.empty()) {
     return "says no file to write: add -o NETWORK.dvn";
   }
-  return "needs a prototxt and a caffemodel, or an HDF5, ONNX, .ini or .dvn file, and -o FILE";
+  return "needs a prototxt and a caffemodel, or an HDF5, ONNX, .tflite, .ini or .dvn file, and -o "
+         "FILE";
 }
 
 // Returns an error if an option is given that does not apply to network files, or an empty string.
@@ -292,8 +293,8 @@ int convert_model(const Arguments& arguments) {
 
 const Command kConvertCommand = {
     "convert",
-    "make a .dvn file of a Caffe, Keras or ONNX model, or of a .dvn for another size",
-    "DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.h5 | MODEL.onnx | MODEL.ini | "
+    "make a .dvn file of a Caffe, Keras, ONNX or TFLite model, or of a .dvn for another size",
+    "DEPLOY.prototxt WEIGHTS.caffemodel | MODEL.h5 | MODEL.onnx | MODEL.tflite | MODEL.ini | "
     "NETWORK.dvn --size WxH -o NETWORK.dvn",
     "Converts a model to a network file for dvinfer and dvnet.",
     convert_option_table(),

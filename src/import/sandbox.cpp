@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/keras/sandbox.h"
+#include "import/sandbox.h"
 
 #include <fcntl.h>
 #include <seccomp.h>

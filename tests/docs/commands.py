@@ -116,7 +116,7 @@ def runs_here(words, folder):
         value = word.split("=", 1)[-1]
         if words[0] in CHECKS and re.search(r"[A-Z]{3,}|…|\.\.\.", value):
             return False  # a placeholder
-        if re.search(r"\.(dvn|onnx|prototxt|caffemodel|h5|so|jpg|png|mp4|webm|bin|json|txt|cpp)$", value.rstrip(");")) and \
+        if re.search(r"\.(dvn|onnx|tflite|prototxt|caffemodel|h5|so|jpg|png|mp4|webm|bin|json|txt|cpp)$", value.rstrip(");")) and \
                 not os.path.exists(os.path.join(folder, value.rstrip(");"))) and not is_written(words, word):
             return False
     return True

@@ -201,7 +201,7 @@ Result<TfliteModel> TfliteModel::parse(std::string bytes) {
 }
 
 Status TfliteModel::check() const {
-  if (count_of(root().subgraphs()) == 0 || count_of(graph().operators()) == 0) {
+  if (count_of(root().subgraphs()) == 0 || count_of(graph().operators()) == 0 || tensors() == 0) {
     return Error{ErrorCode::kMalformed, "holds no graph"};
   }
   for (const tfl::Tensor* each : *graph().tensors()) {

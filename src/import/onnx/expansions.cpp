@@ -46,12 +46,15 @@ constexpr Expansion kExpansions[] = {
     {kOnnx, "QLinearMatMul", "a as az b bs bz ys yz", "y",
      "fa = DequantizeLinear(a, as, az); fb = DequantizeLinear(b, bs, bz);"
      "f = MatMul(fa, fb); y = QuantizeLinear(f, ys, yz)"},
+    {kOnnx, "SimplifiedLayerNormalization", "x scale", "y", "y = RMSNormalization[*](x, scale)"},
     {kMicrosoft, "BiasGelu", "x b", "y", "m = Add(x, b); y = Gelu(m)"},
     {kMicrosoft, "DequantizeLinear", "x s z", "y", "y = DequantizeLinear[*](x, s, z)"},
     {kMicrosoft, "DynamicQuantizeMatMul", "a b bs bz c", "y",
      "fb = DequantizeLinear(b, bs, bz); f = MatMul(a, fb); y = Add?(f, c)"},
     {kMicrosoft, "FastGelu", "x b", "y", "m = Add?(x, b); y = Gelu[approximate=tanh](m)"},
     {kMicrosoft, "Gelu", "x", "y", "y = Gelu(x)"},
+    {kMicrosoft, "LayerNormalization", "x scale shift", "y mean deviation",
+     "y = LayerNormalization[*](x, scale, shift)"},
     {kMicrosoft, "MatMulIntegerToFloat", "a b as bs az bz c", "y",
      "fa = DequantizeLinear(a, as, az); fb = DequantizeLinear(b, bs, bz);"
      "f = MatMul(fa, fb); y = Add?(f, c)"},
@@ -80,10 +83,12 @@ constexpr Expansion kExpansions[] = {
     {kMicrosoft, "QuickGelu", "x", "y", "y = Swish[*](x)"},
     {kMicrosoft, "SkipLayerNormalization", "x skip scale shift b", "y mean deviation sum",
      "added = Add(x, skip); sum = Add?(added, b); y = LayerNormalization[*](sum, scale, shift)"},
+    {kMicrosoft, "SkipSimplifiedLayerNormalization", "x skip scale b", "y mean deviation sum",
+     "added = Add(x, skip); sum = Add?(added, b); y = RMSNormalization[*](sum, scale)"},
 };
 
 // Operators whose expansions depend on the node.
-constexpr const char* kVariants[] = {"FusedConv", "QLinearConcat"};
+constexpr const char* kVariants[] = {"FusedConv", "FusedGemm", "QLinearConcat"};
 
 const onnx::AttributeProto* attribute_of(const onnx::NodeProto& node, const std::string& name) {
   for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -218,36 +223,59 @@ onnx::FunctionProto expand_concat(const onnx::NodeProto& node) {
   return expanded(node, inputs, "y", body);
 }
 
-Result<onnx::FunctionProto> expand_conv(const onnx::NodeProto& node) {
-  static const std::set<std::string> kPlain = {"", "Relu", "Sigmoid", "Tanh"};
-  const onnx::AttributeProto* named = attribute_of(node, "activation");
-  const std::string activation = named ? named->s() : "";
-  const onnx::AttributeProto* params = attribute_of(node, "activation_params");
-  std::string body = "f = Conv[*](x, w, b); m = Add?(f, z); y = ";
-  onnx::FunctionProto function;
-  if (kPlain.count(activation) > 0) {
-    return expanded(node, "x w b z", "y",
-                    body + (activation.empty() ? "Identity" : activation) + "(m)");
-  }
-  const int count = params ? params->floats_size() : 0;
-  if (activation == "LeakyRelu" && count == 1) {
-    function = expanded(node, "x w b z", "y", body + "LeakyRelu(m)");
-    onnx::AttributeProto* alpha = function.mutable_node(function.node_size() - 1)->add_attribute();
-    alpha->set_name("alpha");
-    alpha->set_f(params->floats(0));
-    return function;
-  }
-  if (activation == "Clip" && count == 2) {
-    function = expanded(node, "x w b z", "y", body + "Clip(m)");
-    for (const char* bound : {"min", "max"}) {  // attributes as before opset 11
-      onnx::AttributeProto* value =
-          function.mutable_node(function.node_size() - 1)->add_attribute();
-      value->set_name(bound);
-      value->set_f(params->floats(bound[1] == 'i' ? 0 : 1));
+void set_number(const char* name, float value, onnx::NodeProto* node) {
+  onnx::AttributeProto* attribute = node->add_attribute();
+  attribute->set_name(name);
+  attribute->set_f(value);
+}
+
+// `body` makes m, to which an activation with its numbers is applied.
+Result<onnx::FunctionProto> activated(const onnx::NodeProto& node, const char* inputs,
+                                      const std::string& body, const std::string& activation,
+                                      const std::vector<float>& numbers) {
+  struct Activation {
+    const char* name;
+    std::vector<const char*> numbers;  // attributes; Clip's as before opset 11
+  };
+  static const std::vector<Activation> kKnown = {{"", {}},
+                                                 {"Relu", {}},
+                                                 {"Sigmoid", {}},
+                                                 {"Tanh", {}},
+                                                 {"LeakyRelu", {"alpha"}},
+                                                 {"Clip", {"min", "max"}},
+                                                 {"HardSigmoid", {"alpha", "beta"}}};
+  for (const Activation& known : kKnown) {
+    if (activation != known.name || numbers.size() < known.numbers.size()) continue;
+    const std::string type = activation.empty() ? "Identity" : activation;
+    onnx::FunctionProto function = expanded(node, inputs, "y", body + "; y = " + type + "(m)");
+    for (size_t i = 0; i < known.numbers.size(); ++i) {
+      set_number(known.numbers[i], numbers[i], function.mutable_node(function.node_size() - 1));
     }
     return function;
   }
-  return Error{ErrorCode::kUnsupported, "activation '" + activation + "' is not supported"};
+  return Error{
+      ErrorCode::kUnsupported,
+      "activation '" + activation + format("' of %zu numbers is not supported", numbers.size())};
+}
+
+Result<onnx::FunctionProto> expand_conv(const onnx::NodeProto& node) {
+  const onnx::AttributeProto* named = attribute_of(node, "activation");
+  const onnx::AttributeProto* params = attribute_of(node, "activation_params");
+  std::vector<float> numbers;
+  if (params) numbers.assign(params->floats().begin(), params->floats().end());
+  return activated(node, "x w b z", "f = Conv[*](x, w, b); m = Add?(f, z)", named ? named->s() : "",
+                   numbers);
+}
+
+Result<onnx::FunctionProto> expand_gemm(const onnx::NodeProto& node) {
+  const onnx::AttributeProto* named = attribute_of(node, "activation");
+  std::vector<float> numbers;
+  for (const char* name : {"activation_alpha", "activation_beta"}) {
+    if (const onnx::AttributeProto* number = attribute_of(node, name)) {
+      numbers.push_back(number->f());
+    }
+  }
+  return activated(node, "a b c", "m = Gemm[*](a, b, c)", named ? named->s() : "", numbers);
 }
 
 const Expansion* find_expansion(const onnx::NodeProto& node) {
@@ -283,7 +311,8 @@ Result<std::optional<onnx::FunctionProto>> onnx_expansion(const onnx::NodeProto&
     return Expanded(expanded(node, row->inputs, row->outputs, row->body));
   }
   if (node.op_type() == "QLinearConcat") return Expanded(expand_concat(node));
-  DVNN_ASSIGN(onnx::FunctionProto function, expand_conv(node));
+  DVNN_ASSIGN(onnx::FunctionProto function,
+              node.op_type() == "FusedGemm" ? expand_gemm(node) : expand_conv(node));
   return Expanded(std::move(function));
 }
 

@@ -38,9 +38,15 @@ constexpr OnnxRow kOperators[] = {
 #undef DVNN_ROW
 };
 
-const OnnxRow* find_operator(const std::string& type) {
+bool is_official(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+const OnnxRow* find_operator(const onnx::NodeProto& node) {
+  const std::string name =
+      is_official(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type();
   for (const OnnxRow& entry : kOperators) {
-    if (type == entry.type) return &entry;
+    if (name == entry.type) return &entry;
   }
   return nullptr;
 }
@@ -55,10 +61,6 @@ Status import_declared(const OnnxNode& node) {
   const CustomLayer& declared = node.importer().options.custom_layers.at(node.type());
   return node.done(node.builder().custom(node.name(), node.type(), declared, node.attributes(),
                                          std::move(inputs)));
-}
-
-bool is_official(const std::string& domain) {
-  return domain.empty() || domain == "ai.onnx";
 }
 
 Result<int64_t> known_opset(int64_t version) {
@@ -137,9 +139,11 @@ void mark_whole(const OnnxNode& node, const OnnxRow& row) {
 }
 
 Status import_operator(const OnnxNode& node) {
-  DVNN_ASSIGN(const bool folded, fold_onnx(node));
-  if (folded) return {};
-  const OnnxRow* row = find_operator(node.type());
+  if (is_official(node.proto().domain())) {
+    DVNN_ASSIGN(const bool folded, fold_onnx(node));
+    if (folded) return {};
+  }
+  const OnnxRow* row = find_operator(node.proto());
   if (!row) {
     return Error{ErrorCode::kUnsupported,
                  "the operator is not supported: docs/converter.md lists those that are, and "
@@ -205,10 +209,9 @@ class GraphImport {
     if (importer_->options.custom_layers.count(proto.op_type()) > 0 || function_of(proto)) {
       return true;
     }
-    if (has_onnx_expansion(proto)) return true;
+    if (has_onnx_expansion(proto) || find_operator(proto)) return true;
     if (!is_official(proto.domain())) return false;
-    return proto.op_type() == "If" || folds_onnx(proto.op_type()) ||
-           find_operator(proto.op_type()) != nullptr;
+    return proto.op_type() == "If" || folds_onnx(proto.op_type());
   }
 
  private:
@@ -232,7 +235,7 @@ class GraphImport {
     const onnx::NodeProto& own = plain ? product : proto;
     DVNN_ASSIGN(const auto expansion, onnx_expansion(own));
     if (expansion) return call(*expansion, own, depth);
-    if (!is_official(proto.domain())) {
+    if (!is_official(proto.domain()) && !find_operator(proto)) {
       return Error{ErrorCode::kUnsupported,
                    "operators of '" + proto.domain() + "' are not supported"};
     }

@@ -29,6 +29,8 @@ enum DataType {
   kUint32 = 12,
   kUint64 = 13,
   kBfloat16 = 16,
+  kUint4 = 21,
+  kInt4 = 22,
 };
 
 template <typename T>
@@ -72,6 +74,25 @@ Status read_numbers(const onnx::TensorProto& tensor, const List& list, size_t co
                     std::vector<double>* values) {
   return tensor.has_raw_data() ? read_raw<T>(tensor.raw_data(), count, values)
                                : read_list<T>(list, count, values);
+}
+
+// Numbers of four bits, two in each byte, the lower one first; lists have a byte in each number.
+Status read_nibbles(const onnx::TensorProto& tensor, size_t count, std::vector<double>* values) {
+  std::string bytes = tensor.raw_data();
+  if (!tensor.has_raw_data()) {
+    for (int32_t number : tensor.int32_data()) bytes += static_cast<char>(number);
+  }
+  if (bytes.size() != (count + 1) / 2) {
+    return Error{ErrorCode::kMalformed, format("has %zu bytes, its %zu elements of 4 bits need %zu",
+                                               bytes.size(), count, (count + 1) / 2)};
+  }
+  const bool negative = tensor.data_type() == kInt4;  // the upper half of the numbers
+  values->reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const int nibble = static_cast<unsigned char>(bytes[i / 2]) >> (i % 2 * 4) & 15;
+    values->push_back(negative && nibble > 7 ? nibble - 16 : nibble);
+  }
+  return {};
 }
 
 Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
@@ -124,11 +145,19 @@ Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
     case kUint64:
       DVNN_TRY(read_numbers<uint64_t>(tensor, tensor.uint64_data(), count, v));
       break;
+    case kUint4:
+    case kInt4:
+      DVNN_TRY(read_nibbles(tensor, count, v));
+      break;
     default:
       return Error{ErrorCode::kUnsupported,
                    format("data type %d is not supported", tensor.data_type())};
   }
   return constant;
+}
+
+bool has_nibbles(int64_t data_type) {
+  return data_type == kUint4 || data_type == kInt4;
 }
 
 // Bytes of a number; 0: not supported.
@@ -169,8 +198,9 @@ Status take_number(const onnx::StringStringEntryProto& entry, const char* key, i
 Status read_external(const std::string& folder, onnx::TensorProto* tensor) {
   std::string location;
   int64_t offset = 0, length = -1;
-  const size_t size = static_cast<size_t>(std::max<int64_t>(element_count(*tensor), 0)) *
-                      bytes_of_type(tensor->data_type());
+  const auto count = static_cast<size_t>(std::max<int64_t>(element_count(*tensor), 0));
+  const size_t size = has_nibbles(tensor->data_type()) ? (count + 1) / 2
+                                                       : count * bytes_of_type(tensor->data_type());
   for (const auto& entry : tensor->external_data()) {
     if (entry.key() == "location") location = entry.value();
     DVNN_TRY(take_number(entry, "offset", &offset));
@@ -228,7 +258,7 @@ bool is_onnx_real(int64_t data_type) {
 
 bool is_onnx_integer(int64_t data_type) {
   return (data_type >= kUint8 && data_type <= kInt64) || data_type == kBool ||
-         data_type == kUint32 || data_type == kUint64;
+         data_type == kUint32 || data_type == kUint64 || data_type == kUint4 || data_type == kInt4;
 }
 
 Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor, const std::string& folder) {

@@ -2,7 +2,8 @@
 // The ONNX operators, listed once: a row is an operator's name, the function that imports it, which
 // stands among its kin in a file of this folder, and what importing has to know of its results
 // (traits.h): whether they are whole numbers; whether they have no dimensions, if other than what
-// is made of such numbers alone; and what else sets the operator apart.
+// is made of such numbers alone; and what else sets the operator apart. Names have their domain,
+// unless that is ONNX's own.
 #pragma once
 
 #include "import/onnx/import.h"
@@ -20,6 +21,8 @@
   ROW("Asinh", import_onnx_unary, never)                                                          \
   ROW("Atan", import_onnx_unary, never)                                                           \
   ROW("Atanh", import_onnx_unary, never)                                                          \
+  ROW("AffineGrid", import_onnx_affine_grid, never)                                               \
+  ROW("Attention", import_onnx_attention, never)                                                  \
   ROW("AveragePool", import_onnx_average_pool, never)                                             \
   ROW("BatchNormalization", import_onnx_batch_norm, never)                                        \
   ROW("Cast", import_onnx_cast, whole_as_type)                                                    \
@@ -27,6 +30,7 @@
   ROW("Ceil", import_onnx_unary, never)                                                           \
   ROW("Celu", import_onnx_unary, never)                                                           \
   ROW("Clip", import_onnx_clip, whole_as_first)                                                   \
+  ROW("Col2Im", import_onnx_col2im, never)                                                        \
   ROW("Compress", import_onnx_compress, whole_as_first)                                           \
   ROW("Concat", import_onnx_concat, whole_as_all)                                                 \
   ROW("Constant", import_onnx_constant, whole_as_first, scalar_of_scalars, OnnxTrait::kItself)    \
@@ -35,6 +39,7 @@
   ROW("Cos", import_onnx_unary, never)                                                            \
   ROW("Cosh", import_onnx_unary, never)                                                           \
   ROW("CumSum", import_onnx_cum_sum, whole_as_first)                                              \
+  ROW("DeformConv", import_onnx_deform_conv, never)                                               \
   ROW("DepthToSpace", import_onnx_depth, whole_as_first)                                          \
   ROW("DequantizeLinear", import_onnx_dequantize, never)                                          \
   ROW("Div", import_onnx_binary, whole_as_all)                                                    \
@@ -110,6 +115,7 @@
   ROW("Reshape", import_onnx_reshape, whole_as_first, scalar_if_shaped)                           \
   ROW("Resize", import_onnx_resize, whole_as_sampled)                                             \
   ROW("ReverseSequence", import_onnx_reverse_sequence, whole_as_first)                            \
+  ROW("RotaryEmbedding", import_onnx_rotary, never)                                               \
   ROW("Round", import_onnx_unary, never)                                                          \
   ROW("Scatter", import_onnx_scatter_elements, whole_as_first)                                    \
   ROW("ScatterElements", import_onnx_scatter_elements, whole_as_first)                            \
@@ -143,12 +149,22 @@
   ROW("Unsqueeze", import_onnx_squeeze, whole_as_first, never)                                    \
   ROW("Upsample", import_onnx_resize, whole_as_sampled)                                           \
   ROW("Where", import_onnx_where, whole_as_chosen)                                                \
-  ROW("Xor", import_onnx_binary, always)
+  ROW("Xor", import_onnx_binary, always)                                                          \
+  ROW("com.microsoft.Attention", import_microsoft_attention, never)                               \
+  ROW("com.microsoft.FusedMatMul", import_microsoft_fused_matmul, never)                          \
+  ROW("com.microsoft.GroupQueryAttention", import_microsoft_group_query_attention, never)         \
+  ROW("com.microsoft.MatMulNBits", import_microsoft_matmul_nbits, never)                          \
+  ROW("com.microsoft.MultiHeadAttention", import_microsoft_multi_head_attention, never)           \
+  ROW("com.microsoft.RotaryEmbedding", import_onnx_rotary, never)
 namespace dvnn::import {
 
 // A function may import several operators: then this declares it as often.
 #define DVNN_DECLARE(type, import, ...) Status import(const OnnxNode& node);
 DVNN_ONNX_OPERATORS(DVNN_DECLARE)
 #undef DVNN_DECLARE
+
+/// `in` (..., k) times known weights (k, n); what importers of several operators share.
+Result<int> onnx_product(const OnnxNode& node, const std::string& name, int in,
+                         const OnnxConstant& weights);
 
 }  // namespace dvnn::import

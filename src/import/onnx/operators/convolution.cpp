@@ -232,6 +232,37 @@ Status import_onnx_gemm(const OnnxNode& node) {
   return node.done(times_matrix(node, in, matrix, k, n, std::move(bias)));
 }
 
+Result<int> onnx_product(const OnnxNode& node, const std::string& name, int in,
+                         const OnnxConstant& weights) {
+  GraphBuilder& b = node.builder();
+  DVNN_ASSIGN(const int matrix, b.constant(name + "_matrix", weights.dims, weights.floats()));
+  return b.cpu(name, layers::MatMulAttributes(), {in, matrix});
+}
+
+// alpha A B of matrices whose axes come in another order.
+Status import_microsoft_fused_matmul(const OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  int operands[2];
+  for (int i = 0; i < 2; ++i) {
+    DVNN_ASSIGN(operands[i], node.value(i));
+    const int64_t rank = b.shape_of(operands[i]).rank;
+    std::vector<int64_t> order;
+    for (int64_t axis = 0; axis < rank; ++axis) order.push_back(axis);
+    // The first axis stands before the last one.
+    if (node.integer(i == 0 ? "transBatchA" : "transBatchB", 0) != 0 && rank > 2) {
+      std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+    }
+    if (node.integer(i == 0 ? "transA" : "transB", 0) != 0 && rank > 1) {
+      std::swap(nth(order, rank - 1), nth(order, rank - 2));
+    }
+    if (std::is_sorted(order.begin(), order.end())) continue;
+    DVNN_ASSIGN(operands[i], b.permute(node.name() + format("_in%d", i), operands[i], order));
+  }
+  DVNN_ASSIGN(const int product, b.cpu(node.name() + "_product", layers::MatMulAttributes(),
+                                       {operands[0], operands[1]}));
+  return node.done(scaled(node, node.name(), product, node.number("alpha", 1)));
+}
+
 Status import_onnx_matmul(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(int first, node.value(0));

@@ -11,7 +11,7 @@ namespace {
 
 struct Operand {
   int value;
-  std::string labels;  // one letter for each axis
+  std::string labels;  // one letter for each axis, or a digit for one that "..." stands for
 };
 
 bool has(const std::string& labels, char label) {
@@ -44,9 +44,6 @@ class Einsum {
     for (char c : node_.text("equation", "")) {
       if (c != ' ') text += c;
     }
-    if (has(text, '.')) {
-      return Error{ErrorCode::kUnsupported, "'" + text + "': \"...\" is not supported"};
-    }
     const size_t arrow = text.find("->");
     std::string left = text.substr(0, arrow);
     for (int i = 0; i < node_.inputs(); ++i) {
@@ -58,43 +55,124 @@ class Einsum {
     if (operands_.empty() || !left.empty()) {
       return Error{ErrorCode::kMalformed, "'" + text + "' does not name each input"};
     }
-    if (arrow != std::string::npos) result_ = text.substr(arrow + 2);
-    // Without an arrow: what occurs once, in alphabetical order.
+    if (arrow != std::string::npos) {
+      DVNN_ASSIGN(result_, without_dots(text.substr(arrow + 2), dots_));
+    }
+    // Without an arrow: what dots stand for, and what occurs once, in alphabetical order.
     std::map<char, int> count;
     for (const Operand& operand : operands_) {
       for (char label : operand.labels) ++count[label];
     }
     for (const auto& [label, times] : count) {
-      if (arrow == std::string::npos && times == 1) result_ += label;
+      const bool dot = label < '0' + kMostDots;
+      if (arrow == std::string::npos && (dot || times == 1)) result_ += label;
     }
     for (size_t i = 0; i < result_.size(); ++i) {
       if (count.count(result_[i]) > 0 && result_.find(result_[i], i + 1) == std::string::npos)
         continue;
       return Error{ErrorCode::kMalformed, "'" + text + "': a wrong letter in the result"};
     }
+    for (Operand& operand : operands_) DVNN_TRY(drop_repeated(&operand));
     return {};
   }
 
-  Status add_operand(int value, const std::string& labels) {
+  // The labels with digits in place of "...", which stands for `count` axes: they are numbered from
+  // the last on, as they repeat like NumPy's. Digits come before letters.
+  static Result<std::string> without_dots(const std::string& labels, int count) {
+    const size_t at = labels.find("...");
+    if (at == std::string::npos) {
+      if (!has(labels, '.')) return labels;
+      return Error{ErrorCode::kMalformed, "'" + labels + "': a single dot"};
+    }
+    std::string digits;
+    for (int i = kMostDots - count; i < kMostDots; ++i) digits += static_cast<char>('0' + i);
+    return labels.substr(0, at) + digits + labels.substr(at + 3);
+  }
+
+  Status add_operand(int value, const std::string& given) {
     const Shape& shape = b_.shape_of(value);
-    if (static_cast<int>(labels.size()) != shape.rank) {
+    const bool dots = given.find("...") != std::string::npos;
+    const int named = static_cast<int>(given.size()) - (dots ? 3 : 0);
+    if (dots ? named > shape.rank : named != shape.rank) {
       return Error{ErrorCode::kMalformed,
-                   "'" + labels + "' does not name the axes of " + shape.to_string()};
+                   "'" + given + "' does not name the axes of " + shape.to_string()};
     }
-    for (size_t i = 0; i < labels.size(); ++i) {
-      if (labels.find(labels[i], i + 1) != std::string::npos) {
-        return Error{ErrorCode::kUnsupported, "'" + labels + "': diagonals are not supported"};
-      }
-      int64_t& size = sizes_.emplace(labels[i], 1).first->second;
+    for (char c : given) {
+      if (c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) continue;
+      return Error{ErrorCode::kMalformed, "'" + given + "' has more than letters"};
+    }
+    if (dots) dots_ = std::max(dots_, shape.rank - named);
+    DVNN_ASSIGN(const std::string labels, without_dots(given, shape.rank - named));
+    DVNN_ASSIGN(const Operand operand, on_diagonals({value, labels}));
+    return measure(operand);
+  }
+
+  Status measure(const Operand& operand) {
+    const Shape& shape = b_.shape_of(operand.value);
+    for (size_t i = 0; i < operand.labels.size(); ++i) {
+      int64_t& size = sizes_.emplace(operand.labels[i], 1).first->second;
       const int64_t own = shape[static_cast<int>(i)];
-      if (size != 1 && own != size) {
+      if (size != 1 && own != 1 && own != size) {
         return Error{ErrorCode::kMalformed,
-                     format("axes '%c' of %lld and %lld", labels[i], static_cast<long long>(size),
-                            static_cast<long long>(own))};
+                     format("axes '%c' of %lld and %lld", operand.labels[i],
+                            static_cast<long long>(size), static_cast<long long>(own))};
       }
-      size = own;
+      size = std::max(size, own);
     }
-    operands_.push_back({value, labels});
+    operands_.push_back(operand);
+    return {};
+  }
+
+  // What has one label for two axes is the diagonal of these: each element one row and one column
+  // after the last.
+  Result<Operand> on_diagonals(Operand operand) {
+    for (size_t i = 0; i < operand.labels.size();) {
+      const size_t other = operand.labels.find(operand.labels[i], i + 1);
+      if (other == std::string::npos) {
+        ++i;
+        continue;
+      }
+      const std::vector<int64_t> dims = dims_of(b_.shape_of(operand.value));
+      const int64_t size = dims[i];
+      if (dims[other] != size) {
+        return Error{ErrorCode::kMalformed, "'" + operand.labels + "': no square for a diagonal"};
+      }
+      std::vector<int64_t> order, rest;
+      std::string labels;
+      for (size_t k = 0; k < dims.size(); ++k) {
+        if (k == i || k == other) continue;
+        order.push_back(static_cast<int64_t>(k));
+        rest.push_back(dims[k]);
+        labels += operand.labels[k];
+      }
+      order.insert(order.end(), {static_cast<int64_t>(i), static_cast<int64_t>(other)});
+      DVNN_ASSIGN(const int last, b_.permute(next_name(), operand.value, order));
+      rest.push_back(size * size);
+      DVNN_ASSIGN(const int flat, b_.reshape(next_name(), last, rest));
+      rest.back() = size;
+      std::vector<int64_t> begin(rest.size(), 0), step(rest.size(), 1);
+      step.back() = size + 1;
+      DVNN_ASSIGN(const int taken, b_.slice(next_name(), flat, begin, step, rest));
+      operand = {taken, labels + operand.labels[i]};
+      i = 0;
+    }
+    return operand;
+  }
+
+  // An axis of one element that others have more of repeats: the operand does as well without it.
+  Status drop_repeated(Operand* operand) {
+    const std::vector<int64_t> dims = dims_of(b_.shape_of(operand->value));
+    std::vector<int64_t> left;
+    std::string labels;
+    for (size_t i = 0; i < operand->labels.size(); ++i) {
+      if (dims[i] == 1 && sizes_[operand->labels[i]] > 1) continue;
+      left.push_back(dims[i]);
+      labels += operand->labels[i];
+    }
+    if (labels == operand->labels) return {};
+    if (left.empty()) left = {1};
+    DVNN_ASSIGN(operand->value, b_.reshape(next_name(), operand->value, left));
+    operand->labels = labels;
     return {};
   }
 
@@ -172,6 +250,8 @@ class Einsum {
   GraphBuilder& b_;
   std::vector<Operand> operands_;
   std::string result_;
+  static constexpr int kMostDots = 6;  // axes that "..." may stand for
+  int dots_ = 0;                       // that it does
   std::map<char, int64_t> sizes_;
   int names_ = 0;
 };

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of 8 bits: their rounding is computed as they define it, in floating point.
+// Models of 4, 8 and 16 bits: their rounding is computed as they define it, in floating point.
+#include <algorithm>
+#include <iterator>
+
 #include "base/format.h"
 #include "base/nth.h"
+#include "import/given_inputs.h"
 #include "import/onnx/operators.h"
 
 namespace dvnn::import {
@@ -15,18 +19,46 @@ struct Scaling {
   int zero = -1;  // -1: none
 };
 
+// Numbers of blocks along an axis, each as often as its block has elements.
+Result<int> by_blocks(const OnnxNode& node, int input, const Shape& in) {
+  GraphBuilder& b = node.builder();
+  DVNN_ASSIGN(const int64_t at, onnx_axis(node.integer("axis", 1), in.axes()));
+  DVNN_ASSIGN(const auto given, node.constant(input));
+  const int axis = static_cast<int>(at);
+  const int64_t block = node.integer("block_size", 0), size = in[axis];
+  const int64_t blocks = block < 1 ? 0 : (size + block - 1) / std::max<int64_t>(block, 1);
+  std::vector<int64_t> dims = dims_of(in);
+  int64_t inner = 1, outer = 1;
+  for (int i = 0; i < in.rank; ++i) (i < axis ? outer : inner) *= i == axis ? 1 : in[i];
+  nth(dims, axis) = blocks;
+  if (blocks < 1 || given->dims != dims) {
+    return Error{ErrorCode::kUnsupported,
+                 "scales " + given_shape_text(given->dims) + " for " + in.to_string() +
+                     format(" are neither one for each index of axis %d nor one for each block of "
+                            "%lld",
+                            axis, static_cast<long long>(block))};
+  }
+  DVNN_TRY(node.importer().check_numbers(in.count()));
+  std::vector<float> numbers;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < size; ++i) {
+      const auto first = given->values.begin() + (o * blocks + i / block) * inner;
+      std::transform(first, first + inner, std::back_inserter(numbers),
+                     [](double number) { return static_cast<float>(number); });
+    }
+  }
+  return b.constant(node.name() + format("_input%d", input), dims_of(in), std::move(numbers));
+}
+
 // A scale or a zero point as a value that goes with `in`: a number, or one for each index of the
-// axis.
+// axis, or for each block along it.
 Result<int> along_axis(const OnnxNode& node, int input, const Shape& in) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int value, node.value(input));
   if (b.shape_of(value).elements() == 1) return value;
+  if (b.shape_of(value).rank != 1) return by_blocks(node, input, in);
   DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", 1), in.axes()));
-  if (b.shape_of(value).rank != 1 || b.shape_of(value)[0] != in[static_cast<int>(axis)]) {
-    return Error{ErrorCode::kUnsupported,
-                 "scales in blocks, rather than one for each index of an "
-                 "axis, are not supported"};
-  }
+  if (b.shape_of(value)[0] != in[static_cast<int>(axis)]) return by_blocks(node, input, in);
   std::vector<int64_t> dims(in.axes(), 1);
   nth(dims, axis) = in[static_cast<int>(axis)];
   return b.reshape(node.name() + format("_input%d", input), value, dims);
@@ -44,7 +76,7 @@ Result<Scaling> read_scaling(const OnnxNode& node, int in) {
 
 // The least and the largest number of the type that is made.
 Result<std::pair<float, float>> limits_of(const OnnxNode& node) {
-  constexpr int64_t kUint8 = 2, kInt8 = 3;
+  constexpr int64_t kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kUint4 = 21, kInt4 = 22;
   int64_t type = node.integer("output_dtype", 0);
   if (type == 0 && node.is_constant(2)) {
     DVNN_ASSIGN(const auto zero, node.constant(2));
@@ -52,8 +84,12 @@ Result<std::pair<float, float>> limits_of(const OnnxNode& node) {
   }
   if (type == 0 || type == kUint8) return std::pair(0.0f, 255.0f);
   if (type == kInt8) return std::pair(-128.0f, 127.0f);
+  if (type == kUint16) return std::pair(0.0f, 65535.0f);
+  if (type == kInt16) return std::pair(-32768.0f, 32767.0f);
+  if (type == kUint4) return std::pair(0.0f, 15.0f);
+  if (type == kInt4) return std::pair(-8.0f, 7.0f);
   return Error{ErrorCode::kUnsupported,
-               format("numbers of type %lld are not supported, those of 8 bits are",
+               format("numbers of type %lld are not supported, integers of 4, 8 and 16 bits are",
                       static_cast<long long>(type))};
 }
 
@@ -81,6 +117,90 @@ Status import_onnx_quantize(const OnnxNode& node) {
     DVNN_ASSIGN(at, b.binary(name + "_zero", Operation::kAdd, at, scaling.zero));
   }
   return node.done(b.unary(name, Curve::kClip, at, limits.first, limits.second));
+}
+
+namespace {
+
+// ONNX Runtime's matrix of few bits: (n, blocks, bytes of a block), with a scale for each block,
+// and a zero point, or what stands for it.
+struct FewBits {
+  int64_t k = 0, n = 0, bits = 4, block = 32, blocks = 0;
+  std::shared_ptr<const OnnxConstant> bytes, scales, zeros;
+
+  // Number `i` of row `row`, rows of `in_row` numbers each beginning with a byte of their own.
+  double number(const OnnxConstant& from, int64_t row, int64_t i, int64_t in_row) const {
+    if (bits == 8) return nth(from.values, row * in_row + i);
+    const auto byte = static_cast<unsigned>(nth(from.values, row * ((in_row + 1) / 2) + i / 2));
+    return static_cast<double>(byte >> (i % 2 * 4) & 15);
+  }
+  double zero(int64_t row, int64_t i) const {
+    constexpr int64_t kUint8 = 2;
+    if (!zeros) return static_cast<double>(int64_t{1} << (bits - 1));
+    if (zeros->type != kUint8) return nth(zeros->values, row * blocks + i);
+    return number(*zeros, row, i, blocks);
+  }
+};
+
+Result<FewBits> read_few_bits(const OnnxNode& node) {
+  FewBits matrix;
+  matrix.k = node.integer("K", 0);
+  matrix.n = node.integer("N", 0);
+  matrix.bits = node.integer("bits", 4);
+  matrix.block = node.integer("block_size", 0);
+  constexpr int64_t kMost = 1 << 24;
+  if (matrix.bits != 4 && matrix.bits != 8) {
+    return Error{ErrorCode::kUnsupported, format("weights of %lld bits are not supported, those of "
+                                                 "4 and 8 are",
+                                                 static_cast<long long>(matrix.bits))};
+  }
+  for (int64_t number : {matrix.k, matrix.n, matrix.block}) {
+    if (number >= 1 && number <= kMost) continue;
+    return Error{ErrorCode::kMalformed,
+                 format("K, N or block_size is %lld", static_cast<long long>(number))};
+  }
+  matrix.blocks = (matrix.k + matrix.block - 1) / matrix.block;
+  DVNN_ASSIGN(matrix.bytes, node.constant(1));
+  DVNN_ASSIGN(matrix.scales, node.constant(2));
+  if (node.has(3)) {
+    DVNN_ASSIGN(matrix.zeros, node.constant(3));
+  }
+  if (node.has(4)) return Error{ErrorCode::kUnsupported, "an order of groups is not supported"};
+  const auto holds = [](const OnnxConstant& constant, int64_t count) {
+    return static_cast<int64_t>(constant.values.size()) == count;
+  };
+  const int64_t per_block = (matrix.block * matrix.bits + 7) / 8;
+  const int64_t zeros = matrix.n * (matrix.bits == 4 ? (matrix.blocks + 1) / 2 : matrix.blocks);
+  const bool fits = holds(*matrix.bytes, matrix.n * matrix.blocks * per_block) &&
+                    holds(*matrix.scales, matrix.n * matrix.blocks) &&
+                    (!matrix.zeros || holds(*matrix.zeros, zeros) ||
+                     (!matrix.zeros->integral && holds(*matrix.zeros, matrix.n * matrix.blocks)));
+  if (!fits) return Error{ErrorCode::kMalformed, "its weights have another size than it says"};
+  DVNN_TRY(node.importer().check_numbers(static_cast<uint64_t>(matrix.k * matrix.n)));
+  return matrix;
+}
+
+}  // namespace
+
+// The numbers that the bits stand for are known: a plain product.
+Status import_microsoft_matmul_nbits(const OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  DVNN_ASSIGN(const int in, node.value(0));
+  DVNN_ASSIGN(const FewBits from, read_few_bits(node));
+  OnnxConstant weights;
+  weights.dims = {from.k, from.n};
+  weights.values.resize(static_cast<size_t>(from.k * from.n));
+  for (int64_t n = 0; n < from.n; ++n) {
+    for (int64_t k = 0; k < from.k; ++k) {
+      const int64_t i = k / from.block;
+      const double number = from.number(*from.bytes, n, k, from.blocks * from.block);
+      nth(weights.values, k * from.n + n) =
+          (number - from.zero(n, i)) * nth(from.scales->values, n * from.blocks + i);
+    }
+  }
+  if (!node.has(5)) return node.done(onnx_product(node, node.name(), in, weights));
+  DVNN_ASSIGN(const int product, onnx_product(node, node.name() + "_product", in, weights));
+  DVNN_ASSIGN(const int bias, node.value(5));
+  return node.done(b.binary(node.name(), Operation::kAdd, product, bias));
 }
 
 }  // namespace dvnn::import

@@ -50,15 +50,14 @@ struct TypeList {
 };
 
 /// Every type in the order of names; the last one stands for all types that are not built in.
-using LayerTypes =
-    TypeList<ArgReduceAttributes, BorderAttributes, ChannelGatherAttributes, ConcatAttributes,
-             ConstantAttributes, ConvolutionAttributes, CumSumAttributes, DetectionOutputAttributes,
-             ElementwiseAttributes, GatherAttributes, GridSampleAttributes, LrnAttributes,
-             MatMulAttributes, NormalizeAttributes, PadAttributes, PermuteAttributes,
-             PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes,
-             ReshapeAttributes, ResizeAttributes, ScatterAttributes, SliceAttributes,
-             SoftmaxAttributes, StandardizeAttributes, TileAttributes, TopKAttributes,
-             WhereAttributes, WindowPoolAttributes, CustomAttributes>;
+using LayerTypes = TypeList<
+    ArgReduceAttributes, AttentionAttributes, BorderAttributes, ChannelGatherAttributes,
+    ConcatAttributes, ConstantAttributes, ConvolutionAttributes, CumSumAttributes,
+    DetectionOutputAttributes, ElementwiseAttributes, GatherAttributes, GridSampleAttributes,
+    LrnAttributes, MatMulAttributes, NormalizeAttributes, PadAttributes, PermuteAttributes,
+    PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes, ReshapeAttributes,
+    ResizeAttributes, ScatterAttributes, SliceAttributes, SoftmaxAttributes, StandardizeAttributes,
+    TileAttributes, TopKAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
 
 /// The attributes of a layer of any type. No std::variant, which is compiled once for each type
 /// within each other one.

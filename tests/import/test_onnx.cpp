@@ -260,8 +260,8 @@ START_TEST(broadcasting_is_numpys) {
 END_TEST
 
 START_TEST(what_cannot_be_is_named) {
-  refused(conv("c").node("DeformConv", {"c"}, {"y"}).output("y"),
-          {"DeformConv_y", "DeformConv", "opset 11", "docs/converter.md"});
+  refused(conv("c").node("NonZero", {"c"}, {"y"}).output("y"),
+          {"NonZero_y", "NonZero", "opset 11", "docs/converter.md"});
   refused(OnnxModel(kInput, 99).node("Relu", {"x"}, {"y"}).output("y"), {"opset 99", "1 to 26"});
   refused(conv("c").node("Relu", {"nowhere"}, {"y"}).output("y"), {"Relu_y", "'nowhere'"});
   refused(conv("c").output("lost"), {"'lost'"});

@@ -159,8 +159,24 @@ START_TEST(einsum_sums_over_what_is_not_wanted) {
     m.node("Einsum", inputs, {"y"}).set("equation", c.equation);
     expect(c.equation, m, rising(12), c.want);
   }
-  const char* const refusals[][2] = {{"...ij->...ji", "..."},
-                                     {"iij->j", "diagonals"},
+  OnnxModel diagonal({3, 3, 2}, 13);
+  diagonal.node("Einsum", {"x"}, {"y"}).set("equation", "ii...->i...");
+  const std::vector<float> all = rising(18);
+  expect("diagonal", diagonal, all, {all[0], all[1], all[8], all[9], all[16], all[17]});
+  OnnxModel dots({2, 3, 2}, 13);
+  dots.floats("w", {1, 2, -1}).node("Einsum", {"x", "w"}, {"y"}).set("equation", "...i,...k");
+  std::vector<float> outer;
+  for (float value : rising(12)) outer.push_back(value);
+  std::vector<float> summed;
+  // Dots of the first are its rows; the second repeats along them.
+  for (size_t row = 0; row < 6; ++row) {
+    for (size_t i = 0; i < 2; ++i) {
+      for (float w : {1.0f, 2.0f, -1.0f}) summed.push_back(outer[row * 2 + i] * w);
+    }
+  }
+  expect("dots", dots, rising(12), summed);
+  const char* const refusals[][2] = {{"iij->j", "no square"},
+                                     {"..ij->ij", "does not name the axes"},
                                      {"ijk->kz", "wrong letter"},
                                      {"ij->ji", "2x3x2"}};
   for (const auto& [equation, word] : refusals) {

@@ -67,7 +67,7 @@ def one(number):
 def operators_of(sources):
     """Returns the names in the importer's own tables."""
     with open(os.path.join(sources, 'src/import/onnx/operators.h'), encoding='utf-8') as file:
-        names = re.findall(r'ROW\("(\w+)"', file.read())
+        names = re.findall(r'ROW\("([\w.]+)"', file.read())
     with open(os.path.join(sources, 'src/import/onnx/expansions.cpp'), encoding='utf-8') as file:
         text = file.read()
     names += re.findall(r'\{kOnnx, "(\w+)"', text)

@@ -186,6 +186,7 @@ class GraphImport {
       return Error{ErrorCode::kLimit, format("more than %zu operations", kMostNodes)};
     }
     const OnnxNode node(proto, importer_);
+    rounded_ += node.type() == "QuantizeLinear" && !node.all_constant() ? 1 : 0;
     const auto opset = static_cast<long long>(importer_->opset);
     Status status = import_known(node, depth);
     if (status.ok()) status = importer_->check_numbers(0);
@@ -197,6 +198,13 @@ class GraphImport {
 
   /// What people should know of how nodes were read.
   void tell() {
+    if (rounded_ > 0) {
+      importer_->notes.push_back(
+          format("%zu values are quantised: the CPU rounds them as the model says; a model that is "
+                 "not quantised, converted with --quantize, has bytes as weights, too, and needs "
+                 "no rounding",
+                 rounded_));
+    }
     if (plain_.products.empty()) return;
     importer_->notes.push_back(
         format("%zu convolutions and products are quantised dynamically: they are read in "
@@ -352,6 +360,7 @@ class GraphImport {
   Functions functions_;
   PlainScalings plain_;
   size_t imported_ = 0;
+  size_t rounded_ = 0;  // values that are quantised
 };
 
 Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string>& wanted,

@@ -8,6 +8,20 @@
 
 namespace dvnn::layers {
 
+/// What each query sees: softmax(scale q k' + bias) v of each head. The inputs are pictures of one
+/// row, (1, channels, 1, tokens), of queries, keys and values, which may be one and the same, and a
+/// bias, (sequences, heads, queries, keys), which may be missing; its dimensions of 1 repeat:
+/// {sequences: each of the tokens' equal parts is one of its own, heads, size: channels of a head's
+/// queries and keys, value_size: of its values, scale, first: [3] and step: [3]: the first channel
+/// of queries, keys and values, and channels from a head's first one to the next head's}. The
+/// result is (1, heads * value_size, 1, queries). Source: Vaswani et al. (2017).
+struct AttentionAttributes {
+  DVNN_LAYER_TYPE(AttentionAttributes, "Attention");
+  int sequences = 1, heads = 1, size = 1, value_size = 1;
+  float scale = 1;
+  std::vector<int> first = {0, 0, 0}, step = {0, 0, 0};
+};
+
 /// A recurrent layer in one direction over (steps, batch, inputs): {kind: lstm|gru|rnn,
 /// activations:
 /// [...] (of gates, of the candidate, of an LSTM's cell), clip (0: none), reverse, reset_after

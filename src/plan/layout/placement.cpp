@@ -50,7 +50,9 @@ void Placer::find_readers() {
 // Layers that read and write the device's layout as it is.
 bool Placer::works_in_chunks(const Node& node) const {
   const auto* layer = node.as<CpuLayer>();
-  return (layer && layer->in_chunks) || node.layer<layers::ChannelGatherAttributes>();
+  const auto* standard = node.layer<layers::StandardizeAttributes>();
+  return (layer && layer->in_chunks) || node.layer<layers::ChannelGatherAttributes>() ||
+         (standard && standard->axes == std::vector<int>{1});
 }
 
 // Elements stay where they are, and are rounded to what a command will read anyway.

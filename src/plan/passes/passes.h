@@ -16,6 +16,11 @@ namespace dvnn::plan {
 /// Drops nodes that no output needs.
 void remove_unused(Graph* graph);
 
+/// Sequences of tokens become pictures of one row, on which products with known matrices are 1x1
+/// convolutions, and what stands between two of them follows; attention becomes one step, and
+/// patches too large for the device's kernels become pixels before they are tokens.
+Status turn_tokens(Graph* graph, const device::Limits& limits);
+
 /// Zeros around an image become pads of the convolution that is their only reader.
 void fold_pads(Graph* graph);
 

@@ -7,6 +7,11 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"remove_unused", "nodes that no output needs are dropped", run_pass<remove_unused>},
+    {"turn_tokens",
+     "products of sequences with known matrices become 1x1 convolutions of pictures of one row, "
+     "whose pixels are the tokens; what works on each token by itself, as LayerNormalization and "
+     "GELU do, stays in that form between them; attention becomes one step",
+     run_pass<turn_tokens>},
     {"fold_pads", "zeros around an image become pads of the convolution that reads it",
      run_pass<fold_pads>},
     {"lower_groups",

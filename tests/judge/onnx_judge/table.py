@@ -21,6 +21,10 @@ def idiom(function):
 
 NOT_TRIED = {
     'Constant': 'it has no input: in some graphs all that is known is nodes of it',
+    'Attention': 'of opset 23, which Debian 13 has nobody to compute',
+    'DeformConv': 'Debian 13 has nobody to compute it',
+    'RotaryEmbedding': 'of opset 23, which Debian 13 has nobody to compute',
+    'com.microsoft.LayerNormalization': 'ONNX Runtime has it as an operator of ONNX',
     'RMSNormalization': 'of opset 23, which Debian 13 has nobody to compute',
     'Swish': 'of opset 24, which Debian 13 has nobody to compute',
 }

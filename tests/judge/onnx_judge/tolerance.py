@@ -152,6 +152,21 @@ def plain(node, dims_of, per_channel):
     return nodes, rounded
 
 
+def weights_of_few_bits(node, g):
+    """The matrix that MatMulNBits multiplies with."""
+    attributes = {a.name: a.i for a in node.attribute}
+    k, n, block = attributes['K'], attributes['N'], attributes['block_size']
+    blocks = (k + block - 1) // block
+
+    def numbers(name, row):
+        halves = g.constants[name].reshape(n, -1)
+        return np.stack([halves & 15, halves >> 4], -1).reshape(n, -1)[:, :row].astype(np.float32)
+    zeros = numbers(node.input[3], blocks) if len(node.input) > 3 else np.full((n, blocks), 8, np.float32)
+    scales = g.constants[node.input[2]].reshape(n, blocks)
+    whole = numbers(node.input[1], blocks * block).reshape(n, blocks, block)
+    return ((whole - zeros[..., None]) * scales[..., None]).reshape(n, -1)[:, :k].T.astype(np.float32)
+
+
 class Noise:
     """Returns the graph with a factor on each value and each constant that may be rounded."""
 
@@ -169,6 +184,14 @@ class Noise:
                         nodes.append(helper.make_node('Mul', [name, name + '_n'], [name + '_r']))
                     copy.input[i] = name + '_r'
             written = plain(node, g.shape, g.opset >= 13)
+            if node.op_type == 'MatMulNBits':
+                # The device rounds the numbers that the bits stand for.
+                name = node.output[0] + '_w'
+                self.factors[name] = weights_of_few_bits(node, g)
+                nodes.append(helper.make_node('Constant', [], [name + '_e'],
+                                              value=onnx.numpy_helper.from_array(self.factors[name])))
+                nodes.append(helper.make_node('Mul', [name + '_e', name + '_n'], [name]))
+                copy = helper.make_node('MatMul', [copy.input[0], name], [node.output[0]])
             if written:
                 nodes += written[0]
                 if node.op_type in ('ConvInteger', 'MatMulInteger'):

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// No matrix of all products lies in memory: some queries of one head are compared with all keys,
+// and what they see is summed, before the next ones come.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "base/saturate.h"
+#include "base/share.h"
+#include "kernels/arithmetic/product.h"
+#include "kernels/arithmetic/softmax.h"
+#include "kernels/movement/transpose.h"
+#include "layers/factories.h"
+#include "layers/loops/floats.h"
+
+namespace dvnn::layers {
+namespace {
+
+constexpr size_t kOperands = 3, kWithAttentionBias = 4;
+constexpr size_t kAttentionPieces = 16;
+constexpr int kMostHeadChannels = 1 << 20;
+
+// AttentionSizes of one sequence.
+struct AttentionSizes {
+  size_t queries, keys, size, value_size;
+
+  // As many queries as fill a cache with their products.
+  size_t rows() const {
+    constexpr size_t kProducts = 1 << 15, kLeast = 4, kMost = 64;
+    return std::min(queries, std::clamp(kProducts / keys / kLeast * kLeast, kLeast, kMost));
+  }
+  size_t floats() const { return rows() * (size + keys + value_size) + keys * (size + value_size); }
+};
+
+AttentionSizes attention_sizes(const AttentionAttributes& layer, const Shape& query,
+                               const Shape& key) {
+  const auto sequences = static_cast<size_t>(layer.sequences);
+  return {query.extent(3) / sequences, key.extent(3) / sequences, static_cast<size_t>(layer.size),
+          static_cast<size_t>(layer.value_size)};
+}
+
+class Attend {
+ public:
+  Attend(const AttentionAttributes& layer, Span<const TensorDesc> inputs, const TensorDesc& output)
+      : layer_(layer), sizes_(attention_sizes(layer, inputs[0].shape, inputs[1].shape)) {
+    for (size_t i = 0; i < kOperands; ++i) pixels_[i] = inputs[i].shape.extent(3);
+    pixels_[kOperands] = output.shape.extent(3);
+    if (inputs.size() == kWithAttentionBias) {
+      const auto number = [](size_t n) { return static_cast<int>(n); };
+      bias_ = broadcast_strides(
+          inputs[kOperands].shape,
+          {layer.sequences, layer.heads, number(sizes_.queries), number(sizes_.keys)});
+      has_bias_ = true;
+    }
+  }
+
+  void operator()(const float* const* in, float* result) const {
+    const size_t rows = sizes_.rows(), blocks = (sizes_.queries + rows - 1) / rows;
+    const size_t heads = static_cast<size_t>(layer_.heads);
+    const size_t tasks = static_cast<size_t>(layer_.sequences) * heads * blocks;
+    const size_t pieces = std::min(tasks, kAttentionPieces);
+    float* const room = Workspace::current().floats(pieces * sizes_.floats());
+    share(static_cast<int>(pieces), [&](size_t piece) {
+      Room own(room + piece * sizes_.floats(), sizes_);
+      size_t last = tasks;  // whose keys and values are in the room
+      for (size_t t = piece * tasks / pieces; t < (piece + 1) * tasks / pieces; ++t) {
+        const Place place = {t / blocks / heads, t / blocks % heads, t % blocks * rows};
+        if (t / blocks != last) fetch(in, place, own);
+        last = t / blocks;
+        make(in, place, std::min(rows, sizes_.queries - place.first), own, result);
+      }
+    });
+  }
+
+ private:
+  struct Place {
+    size_t sequence, head, first;  // the first query
+  };
+  // Row-major matrices of a thread.
+  struct Room {
+    float *query, *products, *seen, *keys, *values;
+    Room(float* at, const AttentionSizes& sizes)
+        : query(at),
+          products(query + sizes.rows() * sizes.size),
+          seen(products + sizes.rows() * sizes.keys),
+          keys(seen + sizes.rows() * sizes.value_size),
+          values(keys + sizes.keys * sizes.size) {}
+  };
+
+  // The line of the head's first channel at the sequence's first token.
+  const float* lines(const float* const* in, size_t input, const Place& place) const {
+    const auto channel = static_cast<size_t>(layer_.first[input]) +
+                         place.head * static_cast<size_t>(layer_.step[input]);
+    const size_t tokens = input == 0 ? sizes_.queries : sizes_.keys;
+    return in[input] + channel * pixels_[input] + place.sequence * tokens;
+  }
+
+  void fetch(const float* const* in, const Place& place, const Room& room) const {
+    const float* key = lines(in, 1, place);
+    for (size_t k = 0; k < sizes_.size; ++k) {
+      std::copy_n(key + k * pixels_[1], sizes_.keys, room.keys + k * sizes_.keys);
+    }
+    kernels::transpose(lines(in, 2, place), static_cast<ptrdiff_t>(pixels_[2]), room.values,
+                       static_cast<ptrdiff_t>(sizes_.value_size), sizes_.keys, sizes_.value_size);
+  }
+
+  void make(const float* const* in, const Place& place, size_t count, const Room& room,
+            float* result) const {
+    kernels::transpose(lines(in, 0, place) + place.first, static_cast<ptrdiff_t>(pixels_[0]),
+                       room.query, static_cast<ptrdiff_t>(sizes_.size), count, sizes_.size);
+    for (size_t i = 0; i < count * sizes_.size; ++i) room.query[i] *= layer_.scale;
+    kernels::multiply(room.query, room.keys, room.products, count, sizes_.size, sizes_.keys);
+    if (has_bias_) add_bias(in[kOperands], place, count, room.products);
+    kernels::softmax(room.products, count, sizes_.keys, 1);
+    kernels::multiply(room.products, room.values, room.seen, count, sizes_.keys, sizes_.value_size);
+    float* const to = result + place.head * sizes_.value_size * pixels_[kOperands] +
+                      place.sequence * sizes_.queries + place.first;
+    kernels::transpose(room.seen, static_cast<ptrdiff_t>(sizes_.value_size), to,
+                       static_cast<ptrdiff_t>(pixels_[kOperands]), sizes_.value_size, count);
+  }
+
+  void add_bias(const float* bias, const Place& place, size_t count, float* products) const {
+    const auto at = [](size_t index, int64_t stride) {
+      return static_cast<int64_t>(index) * stride;
+    };
+    for (size_t i = 0; i < count; ++i) {
+      const float* row = bias + at(place.sequence, bias_[0]) + at(place.head, bias_[1]) +
+                         at(place.first + i, bias_[2]);
+      for (size_t j = 0; j < sizes_.keys; ++j) {
+        products[i * sizes_.keys + j] += row[at(j, bias_[3])];
+      }
+    }
+  }
+
+  AttentionAttributes layer_;
+  AttentionSizes sizes_;
+  std::array<size_t, kWithAttentionBias> pixels_ = {};  // of the inputs and of the result
+  Strides bias_ = {};
+  bool has_bias_ = false;
+};
+
+Error attention_misfit(const std::string& what) {
+  return {ErrorCode::kUnsupported, what};
+}
+
+}  // namespace
+
+Result<AttentionAttributes> AttentionAttributes::parse(const Json& params) {
+  JsonReader in(params, kName);
+  AttentionAttributes a;
+  auto count = [&in](const char* name) {
+    return static_cast<int>(in.integer(name, 1, kMostHeadChannels, 1));
+  };
+  a.sequences = count("sequences");
+  a.heads = count("heads");
+  a.size = count("size");
+  a.value_size = count("value_size");
+  a.scale = static_cast<float>(in.number("scale", 1));
+  for (auto [name, list] : {std::pair("first", &a.first), std::pair("step", &a.step)}) {
+    *list = in.integers(name, 0, kMostHeadChannels, kOperands);
+    if (list->size() != kOperands) in.fail(name, "does not have a number for each of three inputs");
+  }
+  DVNN_TRY(in.status());
+  return a;
+}
+
+Json AttentionAttributes::to_json() const {
+  return {{"sequences", sequences}, {"heads", heads}, {"size", size}, {"value_size", value_size},
+          {"scale", scale},         {"first", first}, {"step", step}};
+}
+
+DimsResult AttentionAttributes::dims_after(Span<const Shape> inputs) const {
+  DVNN_TRY(expect_inputs(inputs, kOperands));
+  for (size_t i = 0; i < kOperands; ++i) {
+    const Shape& shape = inputs[i];
+    const int64_t last = first[i] + int64_t{heads - 1} * step[i] + (i == 2 ? value_size : size);
+    if (shape.rank != 4 || shape.n() != 1 || shape.h() != 1 || last > shape.c() ||
+        shape.w() % sequences != 0) {
+      return attention_misfit(shape.to_string() +
+                              format(" are not %d sequences of %d heads", sequences, heads));
+    }
+  }
+  if (inputs[1].w() != inputs[2].w()) return attention_misfit("has not as many keys as values");
+  if (inputs.size() > kOperands) {
+    const Shape& bias = inputs[kOperands];
+    const int whole[] = {sequences, heads, inputs[0].w() / sequences, inputs[1].w() / sequences};
+    bool fits = bias.rank == 4 && inputs.size() == kWithAttentionBias;
+    for (int i = 0; fits && i < 4; ++i) fits = bias[i] == 1 || bias[i] == whole[i];
+    if (!fits)
+      return attention_misfit("the bias " + bias.to_string() + " does not fit the products");
+  }
+  return std::vector<int64_t>{1, int64_t{heads} * value_size, 1, inputs[0].w()};
+}
+
+Cost AttentionAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  Cost cost = float_layer_cost(in, out, 0);
+  if (!dims_after(shapes_of(in)).ok()) return cost;
+  const AttentionSizes sizes = attention_sizes(*this, in[0].shape, in[1].shape);
+  const uint64_t tokens = saturating_product(in[0].shape.extent(3), sizes.keys);
+  const auto per_pair = static_cast<uint64_t>(heads) * (sizes.size + sizes.value_size);
+  return cost.borrow_floats(saturating_product(kAttentionPieces, sizes.floats()))
+      .add_macs(saturating_product(tokens, per_pair));
+}
+
+LayerResult AttentionAttributes::create(Span<const TensorDesc> inputs,
+                                        Span<const TensorDesc> outputs) const {
+  DVNN_TRY(expect_arity(inputs, kOperands, kWithAttentionBias, outputs));
+  DVNN_TRY(expect_dims(dims_after(shapes_of(inputs)), outputs[0]));
+  return make_float_layer(inputs, outputs, Attend(*this, inputs, outputs[0]));
+}
+
+}  // namespace dvnn::layers

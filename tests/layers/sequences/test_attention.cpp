@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention, against the formula in double precision.
+#include <cmath>
+#include <random>
+
+#include "../layer_run.h"
+
+namespace dvnn::test::attention_tests {
+
+using namespace dvnn::layers;
+using json = dvnn::Json;
+
+namespace {
+
+struct Case {
+  int sequences, heads, size, value_size, queries, keys;  // the last two of each sequence
+  std::vector<int> first, step;
+  Shape bias = {};  // rank 0: none
+};
+
+Tensor seeded(Shape shape, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(shape.count());
+  for (float& v : values) v = static_cast<float>(random() % 2001) / 1000 - 1;
+  return {plain(shape), values};
+}
+
+double channel_of(const Tensor& t, int input, const Case& c, int head, int channel, int token) {
+  const auto i = static_cast<size_t>(input);
+  const int line = c.first[i] + head * c.step[i] + channel;
+  return static_cast<double>(t.values[static_cast<size_t>(line * t.desc.shape.w() + token)]);
+}
+
+double bias_of(const Tensor& t, int s, int h, int i, int j) {
+  int64_t at = 0;
+  const int index[] = {s, h, i, j};
+  for (int axis = 0; axis < 4; ++axis) {
+    const int size = t.desc.shape[axis];
+    at = at * size + (size == 1 ? 0 : index[axis]);
+  }
+  return static_cast<double>(t.values[static_cast<size_t>(at)]);
+}
+
+std::vector<double> wanted(const Case& c, const std::vector<Tensor>& in, double scale) {
+  const int all = c.sequences * c.queries;
+  std::vector<double> want(static_cast<size_t>(c.heads * c.value_size * all));
+  for (int s = 0; s < c.sequences; ++s) {
+    for (int h = 0; h < c.heads; ++h) {
+      for (int i = 0; i < c.queries; ++i) {
+        std::vector<double> weights;
+        double sum = 0;
+        for (int j = 0; j < c.keys; ++j) {
+          double dot = 0;
+          for (int k = 0; k < c.size; ++k) {
+            dot += channel_of(in[0], 0, c, h, k, s * c.queries + i) *
+                   channel_of(in[1], 1, c, h, k, s * c.keys + j);
+          }
+          if (in.size() > 3)
+            dot = dot * scale + bias_of(in[3], s, h, i, j);
+          else
+            dot *= scale;
+          weights.push_back(std::exp(dot));
+          sum += weights.back();
+        }
+        for (int k = 0; k < c.value_size; ++k) {
+          double seen = 0;
+          for (int j = 0; j < c.keys; ++j) {
+            seen += weights[static_cast<size_t>(j)] / sum *
+                    channel_of(in[2], 2, c, h, k, s * c.keys + j);
+          }
+          want[static_cast<size_t>((h * c.value_size + k) * all + s * c.queries + i)] = seen;
+        }
+      }
+    }
+  }
+  return want;
+}
+
+}  // namespace
+
+START_TEST(each_query_sees_what_the_formula_says) {
+  const Case cases[] = {
+      {1, 1, 4, 4, 3, 5, {0, 0, 0}, {0, 0, 0}},
+      {1, 2, 8, 8, 9, 9, {0, 16, 32}, {8, 8, 8}},                  // q, k, v in one
+      {2, 3, 5, 3, 7, 7, {0, 5, 10}, {13, 13, 13}, {2, 3, 7, 7}},  // head by head
+      {3, 2, 4, 6, 5, 4, {1, 2, 0}, {4, 5, 6}, {1, 2, 1, 4}},
+      {1, 2, 8, 8, 150, 130, {0, 0, 0}, {8, 8, 8}, {1, 1, 150, 130}},  // several blocks of rows
+      {2, 1, 3, 2, 1, 600, {0, 0, 0}, {0, 0, 0}},
+  };
+  unsigned seed = 1;
+  for (const Case& c : cases) {
+    std::vector<Tensor> in;
+    for (size_t i = 0; i < 3; ++i) {
+      const int channels =
+          c.first[i] + (c.heads - 1) * c.step[i] + (i == 2 ? c.value_size : c.size);
+      in.push_back(seeded({1, channels, 1, c.sequences * (i == 0 ? c.queries : c.keys)}, ++seed));
+    }
+    if (c.bias.rank > 0) in.push_back(seeded(c.bias, ++seed));
+    const json params = {{"sequences", c.sequences},
+                         {"heads", c.heads},
+                         {"size", c.size},
+                         {"value_size", c.value_size},
+                         {"scale", 0.75},
+                         {"first", c.first},
+                         {"step", c.step}};
+    const Shape out = {1, c.heads * c.value_size, 1, c.sequences * c.queries};
+    const auto have = run("Attention", params, in, out);
+    const auto want = wanted(c, in, 0.75);
+    for (size_t i = 0; i < want.size(); ++i) {
+      ck_assert_float_eq_tol(have[i], static_cast<float>(want[i]), 1e-5f);
+    }
+  }
+}
+END_TEST
+
+START_TEST(heads_that_are_not_there_are_refused) {
+  const json params = {{"sequences", 2},  {"heads", 2},         {"size", 4},
+                       {"value_size", 4}, {"first", {0, 0, 0}}, {"step", {4, 4, 4}}};
+  const auto dims = [&](const std::vector<Shape>& shapes) {
+    return dims_after(parse_layer("Attention", params).value(), shapes).ok();
+  };
+  const Shape fits = {1, 8, 1, 6};
+  ck_assert(dims({fits, fits, fits}));
+  ck_assert(!dims({{1, 7, 1, 6}, fits, fits}));
+  ck_assert(!dims({fits, {1, 8, 1, 5}, fits}));
+  ck_assert(!dims({fits, {1, 8, 1, 8}, fits}));
+  ck_assert(!dims({fits, {1, 8, 2, 3}, fits}));
+  ck_assert(!dims({fits, fits}));
+  ck_assert(dims({fits, fits, fits, {2, 1, 3, 3}}));
+  ck_assert(!dims({fits, fits, fits, {3, 1, 3, 3}}));
+  ck_assert(!dims({fits, fits, fits, {2, 3, 3}}));
+  ck_assert(!parse_layer("Attention", {{"heads", 0}}).ok());
+  ck_assert(!parse_layer("Attention", {{"first", {0, 0}}, {"step", {0, 0, 0}}}).ok());
+}
+END_TEST
+
+DVNN_SUITE(layers, each_query_sees_what_the_formula_says, heads_that_are_not_there_are_refused)
+
+}  // namespace dvnn::test::attention_tests

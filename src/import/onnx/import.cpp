@@ -186,7 +186,7 @@ class GraphImport {
       return Error{ErrorCode::kLimit, format("more than %zu operations", kMostNodes)};
     }
     const OnnxNode node(proto, importer_);
-    rounded_ += node.type() == "QuantizeLinear" && !node.all_constant() ? 1 : 0;
+    rounded_ += depth == 0 && node.type() == "QuantizeLinear" && !node.all_constant() ? 1 : 0;
     const auto opset = static_cast<long long>(importer_->opset);
     Status status = import_known(node, depth);
     if (status.ok()) status = importer_->check_numbers(0);

@@ -173,6 +173,13 @@ DimsResult StandardizeAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost StandardizeAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
+  if (in.size() == 1 && out.size() == 1 && axes.size() == 1 && axes[0] < in[0].shape.rank) {
+    // Pixel by pixel, without lists of elements.
+    const AxisSplit split = split_at(in[0].shape, axes[0]);
+    if (split.inner > 1 && PixelBlocks::make(in[0], out[0], axes[0], split.count)) {
+      return one_look(in, out).borrow_floats(PixelBlocks::borrowed(in, out, axes[0], false));
+    }
+  }
   // Where groups and their elements are.
   const uint64_t blocks = axes.size() == 1 ? PixelBlocks::borrowed(in, out, axes[0], false) : 0;
   return float_layer_cost(in, out)

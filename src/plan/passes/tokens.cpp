@@ -5,6 +5,7 @@
 // that somebody reads as it was is turned back; where nobody does, nothing is.
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 #include "base/nth.h"
 #include "device/limits.h"
@@ -39,6 +40,7 @@ class TokenTurner {
         attention_(&rewriter_, &pictures_) {}
 
   Status run() {
+    find_wanted();
     for (size_t i = 0; i < rewriter_.count(); ++i) {
       DVNN_TRY(rewriter_.check_size());
       if (!rewriter_.node(i).dead) follow(i);
@@ -51,17 +53,62 @@ class TokenTurner {
   void follow(size_t index) {
     attention_.view(index);
     const Node& node = rewriter_.node(index);
+    const auto known = pictures_.picture(node.output);
+    if (known && is_attention(*known)) made_.insert(*known);
     if (node.layer<layers::MatMulAttributes>()) {
       if (!attention_.follow_product(index)) follow_product(index);
       return;
     }
     attention_.follow_products(index);
+    follow_other(index);
+  }
+
+  void follow_other(size_t index) {
+    const Node& node = rewriter_.node(index);
     if (node.layer<layers::PermuteAttributes>()) return follow_permute(index);
+    const bool of_product = std::any_of(node.inputs.begin(), node.inputs.end(), [this](int value) {
+      const auto own = pictures_.picture(value);
+      return own && made_.count(*own) > 0;
+    });
+    // What comes from no product and goes into none would only be rounded to 16 bits.
+    if (!of_product && !nth(wanted_, node.output)) return;
+    const int out = node.output;
+    follow_by_token(index);
+    if (const auto own = pictures_.picture(out); own && of_product) made_.insert(*own);
+  }
+
+  bool is_attention(int value) const {
+    const int producer = rewriter_.producer(value);
+    return producer >= 0 && nth(graph_.nodes, producer).layer<layers::AttentionAttributes>();
+  }
+
+  // What works on each token by itself.
+  void follow_by_token(size_t index) {
+    const Node& node = rewriter_.node(index);
     if (node.layer<layers::StandardizeAttributes>()) return follow_standard(index);
     if (node.op == Op::kConcat) return follow_concat(index);
     if (node.op == Op::kActivation && node.slopes.empty()) return follow_activation(index);
     if (line_of(node)) return follow_line(index);
     if (node.layer<ElementwiseAttributes>()) follow_elementwise(index);
+  }
+
+  // Finds the values that products with known matrices are made of.
+  void find_wanted() {
+    wanted_.assign(graph_.values.size(), false);
+    for (size_t i = rewriter_.count(); i-- > 0;) {
+      const Node& node = rewriter_.node(i);
+      if (node.layer<layers::MatMulAttributes>()) {
+        if (pictures_.constant_of(node.inputs[1])) nth(wanted_, node.inputs[0]) = true;
+        continue;
+      }
+      const bool passes_on =
+          node.op == Op::kConcat || node.op == Op::kReshape || node.op == Op::kActivation ||
+          node.op == Op::kAffine || node.layer<layers::StandardizeAttributes>() ||
+          node.layer<layers::PermuteAttributes>() || node.layer<layers::SliceAttributes>() ||
+          node.layer<ElementwiseAttributes>();
+      if (!passes_on || !nth(wanted_, node.output)) continue;
+      for (int value : node.inputs) nth(wanted_, value) = true;
+    }
   }
 
   // Numbers that go with a sequence of shape `whole`: one for each channel, or for each element.
@@ -120,6 +167,7 @@ class TokenTurner {
     const int made =
         pictures_.add(index, std::move(conv), "_product", {1, static_cast<int>(n), 1, in.w()});
     pictures_.finish(index, made);
+    made_.insert(made);
   }
 
   // Factors and sums of channels before a product go into its weights.
@@ -172,8 +220,9 @@ class TokenTurner {
       return;
     }
     if (order != to_tokens) return;
+    const int out = node.output;
     cut_patches(in);
-    pictures_.set_picture(node.output, pictures_.add_reshape(index, in, picture_of(to), "_pixels"));
+    pictures_.set_picture(out, pictures_.add_reshape(index, in, picture_of(to), "_pixels"));
   }
 
   // Patches that a kernel beyond the device's looks at one by one, and that become tokens: their
@@ -352,6 +401,8 @@ class TokenTurner {
   const device::Limits limits_;
   TokenPictures pictures_;
   AttentionFinder attention_;
+  std::vector<bool> wanted_;      // by value: a product reads it, or what it is made of
+  std::unordered_set<int> made_;  // pictures that come from products
 };
 
 }  // namespace

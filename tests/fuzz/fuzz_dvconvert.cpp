@@ -57,19 +57,20 @@ static void prepare() {
 
 static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 4;
+  static auto* const harness = new fuzz::Harness(gst_harness_new("dvconvert"));
   FuzzedData in(data, size);
-  {
-    fuzz::Harness harness(gst_harness_new("dvconvert"));
-    set_properties(&in, harness.element());
-    if (in.byte() < 224) gst_harness_set_sink_caps(harness.get(), tensor_caps(&in).release());
-    for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
-      fuzz::play_video(&in, kMostFrames, &harness, [&](const GstVideoInfo& info) {
-        if (in.rarely()) set_properties(&in, harness.element());
-        return fuzz::any_frame(&in, info);
-      });
-    }
+  harness->begin_anew();
+  set_properties(&in, harness->element());
+  // Without caps, anything is taken.
+  gst::CapsPtr wanted(gst_caps_new_any());
+  if (in.byte() < 224) wanted = tensor_caps(&in);
+  gst_harness_set_sink_caps(harness->get(), wanted.release());
+  for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
+    fuzz::play_video(&in, kMostFrames, harness, [&](const GstVideoInfo& info) {
+      if (in.rarely()) set_properties(&in, harness->element());
+      return fuzz::any_frame(&in, info);
+    });
   }
-  fuzz::reuse_memory();
 }
 
 DVNN_FUZZ_TARGET(dvconvert)

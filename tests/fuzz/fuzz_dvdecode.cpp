@@ -226,22 +226,21 @@ static void prepare() {
 
 static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 6;
+  static auto* const harness =
+      new fuzz::Harness(gst_harness_new_parse("dvdecode name=one ! dvdecode name=two"));
   FuzzedData in(data, size);
-  {
-    fuzz::Harness harness(gst_harness_new_parse("dvdecode name=one ! dvdecode name=two"));
-    set_properties(&in, harness.element(), "one");
-    set_properties(&in, harness.element(), "two");
-    GstClockTime time = 0;
-    fuzz::play_video(&in, kMostFrames, &harness, [&](const GstVideoInfo& info) {
-      if (in.rarely()) set_properties(&in, harness.element(), "one");
-      GstBuffer* frame = any_decoded_frame(&in, info);
-      // Mostly as streams are.
-      if (!in.rarely()) GST_BUFFER_PTS(frame) = time += in.byte() * 40 * GST_MSECOND;
-      return frame;
-    });
-    if (in.flag()) gst_harness_push_event(harness.get(), gst_event_new_eos());
-  }
-  fuzz::reuse_memory();
+  harness->begin_anew();
+  set_properties(&in, harness->element(), "one");
+  set_properties(&in, harness->element(), "two");
+  GstClockTime time = 0;
+  fuzz::play_video(&in, kMostFrames, harness, [&](const GstVideoInfo& info) {
+    if (in.rarely()) set_properties(&in, harness->element(), "one");
+    GstBuffer* frame = any_decoded_frame(&in, info);
+    // Mostly as streams are.
+    if (!in.rarely()) GST_BUFFER_PTS(frame) = time += in.byte() * 40 * GST_MSECOND;
+    return frame;
+  });
+  if (in.flag()) gst_harness_push_event(harness->get(), gst_event_new_eos());
 }
 
 DVNN_FUZZ_TARGET(dvdecode)

@@ -100,7 +100,7 @@ void run_stream(FuzzedData* in, fuzz::Harness* harness, bool tensors) {
   const bool taken = harness->begin(caps.get());
   for (int i = 0; i < kMostFrames && (i == 0 || in->left() > 0); ++i) {
     GstBuffer* buffer = tensors ? any_tensors(in, caps.get()) : fuzz::any_frame(in, info);
-    const GstFlowReturn flow = gst_harness_push(harness->get(), buffer);
+    const GstFlowReturn flow = harness->push(buffer);
     if (taken && flow == GST_FLOW_OK) ++fuzz::accepted;
   }
 }

@@ -112,19 +112,17 @@ static void prepare() {
 
 static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 3;
+  static auto* const harness = new fuzz::Harness(gst_harness_new("dvoverlay"));
   FuzzedData in(data, size);
-  {
-    fuzz::Harness harness(gst_harness_new("dvoverlay"));
-    set_properties(&in, harness.element());
-    for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
-      fuzz::play_video(&in, kMostFrames, &harness, [&](const GstVideoInfo& info) {
-        GstBuffer* frame = fuzz::any_frame(&in, info);
-        add_things(&in, frame);
-        return frame;
-      });
-    }
+  harness->begin_anew();
+  set_properties(&in, harness->element());
+  for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
+    fuzz::play_video(&in, kMostFrames, harness, [&](const GstVideoInfo& info) {
+      GstBuffer* frame = fuzz::any_frame(&in, info);
+      add_things(&in, frame);
+      return frame;
+    });
   }
-  fuzz::reuse_memory();
 }
 
 DVNN_FUZZ_TARGET(dvoverlay)

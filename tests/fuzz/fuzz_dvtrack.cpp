@@ -71,22 +71,20 @@ static void prepare() {
 
 static void try_input(const uint8_t* data, size_t size) {
   constexpr int kMostFrames = 12;
+  static auto* const harness = new fuzz::Harness(gst_harness_new_parse(kLine));
   FuzzedData in(data, size);
-  {
-    fuzz::Harness harness(gst_harness_new_parse(kLine));
-    set_properties(&in, harness.element());
-    for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
-      GstClockTime time = 0;
-      fuzz::play_video(&in, kMostFrames, &harness, [&](const GstVideoInfo& info) {
-        GstBuffer* frame = fuzz::any_frame(&in, info);
-        // Mostly as streams are.
-        if (!in.rarely()) GST_BUFFER_PTS(frame) = time += in.byte() * GST_MSECOND;
-        add_objects(&in, frame);
-        return frame;
-      });
-    }
+  harness->begin_anew();
+  set_properties(&in, harness->element());
+  for (int streams = 0; streams < 2 && (streams == 0 || in.left() > 0); ++streams) {
+    GstClockTime time = 0;
+    fuzz::play_video(&in, kMostFrames, harness, [&](const GstVideoInfo& info) {
+      GstBuffer* frame = fuzz::any_frame(&in, info);
+      // Mostly as streams are.
+      if (!in.rarely()) GST_BUFFER_PTS(frame) = time += in.byte() * GST_MSECOND;
+      add_objects(&in, frame);
+      return frame;
+    });
   }
-  fuzz::reuse_memory();
 }
 
 DVNN_FUZZ_TARGET(dvtrack)

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "target.h"
@@ -51,9 +52,14 @@ GstMemory* filled(FuzzedData* in, size_t size) {
   GstMemory* memory = arenas().take(size);
   GstMapInfo map;
   if (size > 0 && gst_memory_map(memory, &map, GST_MAP_WRITE)) {
-    const auto base = in->any<uint32_t>();
-    for (size_t i = 0; i < size; ++i) {
-      map.data[i] = static_cast<guint8>(base >> i % 4 * 8) ^ static_cast<guint8>(i >> 4);
+    // Rows of 16 bytes, a copy each: bytes one by one took a fifth of the time of an input.
+    constexpr size_t kRow = 16;
+    uint8_t row[kRow];
+    in->fill(row, 4);
+    for (size_t i = 4; i < kRow; ++i) row[i] = row[i - 4];
+    for (size_t i = 0; i < size; i += kRow) {
+      std::memcpy(map.data + i, row, std::min(kRow, size - i));
+      for (uint8_t& byte : row) byte = static_cast<uint8_t>(byte + 1);
     }
     gst_memory_unmap(memory, &map);
   }
@@ -205,6 +211,61 @@ GstBuffer* any_frame(FuzzedData* in, const GstVideoInfo& info) {
   return buffer;
 }
 
+Harness::Harness(GstHarness* harness) : harness_(harness) {
+  gst_harness_set_drop_buffers(harness_, FALSE);
+  if (!GST_IS_BIN(element())) {
+    watch(element());
+  } else {
+    for (GList* at = GST_BIN_CHILDREN(element()); at; at = at->next) watch(GST_ELEMENT(at->data));
+  }
+}
+
+Harness::~Harness() {
+  for (GstElement* element : elements_) g_signal_handlers_disconnect_by_data(element, this);
+  for (auto& [property, value] : first_) g_value_unset(&value);
+  gst_harness_teardown(harness_);
+}
+
+void Harness::watch(GstElement* element) {
+  elements_.push_back(element);
+  guint count = 0;
+  GParamSpec** specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+  for (guint i = 0; i < count; ++i) {
+    const bool own = specs[i]->owner_type == G_OBJECT_TYPE(element);
+    if (!own || !(specs[i]->flags & G_PARAM_WRITABLE)) continue;
+    GValue* first = &first_[{element, specs[i]}];
+    g_object_get_property(G_OBJECT(element), specs[i]->name, first);
+  }
+  g_free(specs);
+  const auto note = [](GstElement* object, GParamSpec* spec, gpointer self) {
+    static_cast<Harness*>(self)->changed_.insert({object, spec});
+  };
+  g_signal_connect(element, "notify", G_CALLBACK(+note), this);
+}
+
+void Harness::rest(GstState state) {
+  flush();  // the harness's own pads, too, are at an end of stream after one
+  gst_element_set_state(element(), state);
+  const std::set<ElementProperty> changed = std::move(changed_);
+  for (const ElementProperty& property : changed) {
+    const auto first = first_.find(property);
+    if (first == first_.end()) continue;
+    g_object_set_property(G_OBJECT(property.first), property.second->name, &first->second);
+  }
+  changed_.clear();
+  drop_output();
+  fuzz::reuse_memory();
+}
+
+void Harness::play() {
+  gst_element_set_state(element(), GST_STATE_PLAYING);
+}
+
+void Harness::begin_anew() {
+  rest(GST_STATE_READY);
+  play();
+}
+
 bool Harness::begin(const GstCaps* caps) {
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
@@ -216,6 +277,7 @@ bool Harness::begin(const GstCaps* caps) {
 }
 
 GstFlowReturn Harness::push(GstBuffer* buffer) {
+  GST_BUFFER_OFFSET(buffer) = flushes_;
   const GstFlowReturn flow = gst_harness_push(harness_, buffer);
   drop_output();
   return flow;
@@ -234,6 +296,8 @@ void play_video(FuzzedData* in, int most, Harness* harness,
 
 void Harness::flush() {
   gst_harness_push_event(harness_, gst_event_new_flush_start());
+  drop_output();
+  ++flushes_;
   gst_harness_push_event(harness_, gst_event_new_flush_stop(TRUE));
 }
 
@@ -243,7 +307,12 @@ void Harness::drain() {
 }
 
 void Harness::drop_output() {
-  while (GstBuffer* out = gst_harness_try_pull(harness_)) gst_buffer_unref(out);
+  while (GstBuffer* out = gst_harness_try_pull(harness_)) {
+    const guint64 flushes = GST_BUFFER_OFFSET(out);
+    expect(flushes == flushes_ || flushes == GST_BUFFER_OFFSET_NONE,
+           "a frame comes out behind the flush that should have dropped it");
+    gst_buffer_unref(out);
+  }
   while (GstEvent* event = gst_harness_try_pull_event(harness_)) gst_event_unref(event);
   while (GstEvent* event = gst_harness_try_pull_upstream_event(harness_)) gst_event_unref(event);
 }

@@ -7,6 +7,10 @@
 #include <gst/video/video.h>
 
 #include <functional>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "fuzzed_data.h"
 #include "refs.h"
@@ -30,13 +34,24 @@ gst::CapsPtr any_video_caps(FuzzedData* in, GstVideoInfo* info);
 /// GstVideoMeta or GstVideoCropMeta, or is null.
 GstBuffer* any_frame(FuzzedData* in, const GstVideoInfo& info);
 
-/// A harness that is torn down with the object.
+using ElementProperty = std::pair<GstElement*, GParamSpec*>;
+
+/// A harness that is taken down with the object. Most targets have one that stays from input to
+/// input: making and unmaking its elements takes longer than an input does.
 class Harness {
  public:
-  explicit Harness(GstHarness* harness) : harness_(harness) {}
-  ~Harness() { gst_harness_teardown(harness_); }
+  explicit Harness(GstHarness* harness);
+  ~Harness();
   Harness(const Harness&) = delete;
   Harness& operator=(const Harness&) = delete;
+  /// Ends the last input: the elements go to `state`, and have the properties with which they were
+  /// made. So what an input does is its own doing.
+  void rest(GstState state);
+  void play();
+  /// By way of READY. Properties are for afterwards: with a wrong one, nothing plays.
+  void begin_anew();
+  /// All properties that can be set, with the values that they had at first.
+  const std::map<ElementProperty, GValue>& first() const { return first_; }
   GstHarness* get() const { return harness_; }
   GstElement* element() const { return harness_->element; }
   /// Pushes stream-start, caps and a segment. False if the caps are refused.
@@ -49,7 +64,13 @@ class Harness {
   void drain();
 
  private:
+  void watch(GstElement* element);
+
   GstHarness* harness_;
+  std::vector<GstElement*> elements_;
+  std::map<ElementProperty, GValue> first_;
+  std::set<ElementProperty> changed_;
+  guint64 flushes_ = 0;  // frames have as their offset how many there were before them
 };
 
 /// Plays a stream of raw video with arbitrary caps and, while there is input, at most `most` frames

@@ -85,7 +85,7 @@ class Run {
 // not end.
 void add_crossing(const Point& from, const Point& to, const Point& a, const Point& b,
                   std::vector<Contact>* contacts) {
-  const Wide start = turn(a, b, from), end = turn(a, b, to);
+  const int64_t start = turn(a, b, from), end = turn(a, b, to);
   if (sign(start) == sign(end) || sign(turn(from, to, a)) == sign(turn(from, to, b))) return;
   Contact contact;
   const double s = static_cast<double>(start), e = static_cast<double>(end);

@@ -6,11 +6,11 @@
 
 namespace dvnn::zones {
 
-Wide turn(const Point& a, const Point& b, const Point& c) {
-  return static_cast<Wide>(b.x - a.x) * (c.y - a.y) - static_cast<Wide>(b.y - a.y) * (c.x - a.x);
+int64_t turn(const Point& a, const Point& b, const Point& c) {
+  return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-int sign(Wide value) {
+int sign(int64_t value) {
   return (value > 0) - (value < 0);
 }
 
@@ -31,18 +31,14 @@ int side_of_way(const Point& from, const Point& to, const Point& corner) {
   return to.y != from.y ? (to.y > from.y ? -1 : 1) : (to.x > from.x ? 1 : -1);
 }
 
-double to_double(Wide value) {
-  return static_cast<double>(value);
-}
-
 }  // namespace
 
 Point place(double x, double y) {
-  static constexpr double kFarthest = 1 << 24;
   const auto whole = [](double v) {
+    constexpr double kMost = kFarthest;
     return std::isnan(v)
                ? int64_t{0}
-               : static_cast<int64_t>(std::llround(std::clamp(v, -kFarthest, kFarthest) * kUnits));
+               : static_cast<int64_t>(std::llround(std::clamp(v, -kMost, kMost) * kUnits));
   };
   return {whole(x), whole(y)};
 }
@@ -52,7 +48,8 @@ bool crosses(const Point& from, const Point& to, const Point& a, const Point& b,
   if (from == to || a == b) return false;
   const int before = side_of_edge(a, b, from), after = side_of_edge(a, b, to);
   if (before == after || side_of_way(from, to, a) == side_of_way(from, to, b)) return false;
-  const double start = to_double(turn(a, b, from)), end = to_double(turn(a, b, to));
+  const double start = static_cast<double>(turn(a, b, from)),
+               end = static_cast<double>(turn(a, b, to));
   crossing->at = start == end ? 0 : std::clamp(start / (start - end), 0.0, 1.0);
   crossing->direction = after;
   return true;
@@ -60,7 +57,7 @@ bool crosses(const Point& from, const Point& to, const Point& a, const Point& b,
 
 // Counts the edges that a path from the point to the far left crosses.
 bool contains(const std::vector<Point>& polygon, const Point& point) {
-  const Point far = {-(int64_t{1} << 40), point.y};
+  const Point far = {-2 * kFarthest * static_cast<int64_t>(kUnits), point.y};
   bool inside = false;
   Crossing crossing;
   for (size_t i = 0, last = polygon.size() - 1; i < polygon.size(); last = i++) {

@@ -23,14 +23,15 @@ inline bool operator==(const Point& a, const Point& b) {
 }
 
 constexpr double kUnits = 1024;
-/// Returns the nearest place. Coordinates beyond 2^24 pixels are clamped; NaN counts as 0.
+/// Largest coordinate in pixels. Products of differences of coordinates fit into 62 bits.
+constexpr int64_t kFarthest = 1 << 19;
+/// Returns the nearest place to (x, y) in pixels. Coordinates are clamped to +-kFarthest; NaN counts
+/// as 0.
 Point place(double x, double y);
 
-__extension__ using Wide = __int128;  // products of coordinates have up to 72 bits
-
 /// Returns a cross product: above 0 if c is right of the path from a to b, with y downwards.
-Wide turn(const Point& a, const Point& b, const Point& c);
-int sign(Wide value);
+int64_t turn(const Point& a, const Point& b, const Point& c);
+int sign(int64_t value);
 
 /// Where a path crosses an edge.
 struct Crossing {

@@ -16,12 +16,8 @@
 #endif
 
 static gboolean plugin_init(GstPlugin* plugin) {
-  if (const char* missing = dvnn::kernels::missing_instruction_set()) {
-    g_warning(
-        "this build of gst-dvnn is for processors with %s, which this one has not: configure it "
-        "with "
-        "-Dinstruction_sets=all",
-        missing);
+  if (const std::string unfit = dvnn::kernels::unfit_processor(); !unfit.empty()) {
+    g_warning("gst-dvnn: %s", unfit.c_str());
     return FALSE;
   }
   dvnn::gst::connect_log();

@@ -10,6 +10,7 @@
 #define DVNN_KERNELS_VECTORS_INL_H
 #endif
 
+#include <cmath>
 #include <type_traits>
 
 #include "hwy/highway.h"
@@ -44,6 +45,36 @@ HWY_INLINE void ForEachVectors(size_t count, F f) {
   for (; i + 2 * lanes <= count; i += 2 * lanes) f(d, std::integral_constant<size_t, 2>(), i);
   ForEachVector<T>(count - i, [=](auto tag, size_t k)
                                   HWY_ATTR { f(tag, std::integral_constant<size_t, 1>(), i + k); });
+}
+
+// f of each lane of `a` and `b`, one after the other.
+template <class D, class F>
+HWY_INLINE hn::Vec<D> ByLane(D d, hn::Vec<D> a, hn::Vec<D> b, F f) {
+  HWY_ALIGN float x[hn::MaxLanes(D())], y[hn::MaxLanes(D())];
+  hn::Store(a, d, x);
+  hn::Store(b, d, y);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) x[i] = f(x[i], y[i]);
+  return hn::Load(d, x);
+}
+
+// a / b, rounded as IEEE 754 says. Vectors of 32-bit Arm have estimates alone.
+template <class V>
+HWY_INLINE V Divide(V a, V b) {
+#if HWY_ARCH_ARM_V7
+  return ByLane(hn::DFromV<V>(), a, b, [](float x, float y) { return x / y; });
+#else
+  return hn::Div(a, b);
+#endif
+}
+
+// The square root, rounded as IEEE 754 says; see Divide().
+template <class V>
+HWY_INLINE V SquareRoot(V v) {
+#if HWY_ARCH_ARM_V7
+  return ByLane(hn::DFromV<V>(), v, v, [](float x, float) { return std::sqrt(x); });
+#else
+  return hn::Sqrt(v);
+#endif
 }
 
 // a < b ? b : a in each lane, which is std::max(a, b) to the last bit, also with NaN.

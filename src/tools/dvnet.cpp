@@ -112,11 +112,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (const char* missing = dvnn::kernels::missing_instruction_set()) {
-    std::fprintf(
-        stderr,
-        "dvnet: this build is for processors with %s: configure it with -Dinstruction_sets=all\n",
-        missing);
+  if (const std::string unfit = dvnn::kernels::unfit_processor(); !unfit.empty()) {
+    std::fprintf(stderr, "dvnet: %s\n", unfit.c_str());
     return 1;
   }
   // Exceptions of libraries are reported in one line like other errors, without a core file.

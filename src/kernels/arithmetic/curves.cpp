@@ -54,7 +54,7 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
       });
     case Curve::kHardSwish:
       return Map(from, to, count, [](auto d, auto x) HWY_ATTR {
-        const auto share = hn::Add(hn::Div(x, hn::Set(d, 6.0f)), hn::Set(d, 0.5f));
+        const auto share = hn::Add(Divide(x, hn::Set(d, 6.0f)), hn::Set(d, 0.5f));
         return hn::Mul(x, Between(d, share, 0, 1));
       });
     case Curve::kLine:
@@ -74,13 +74,13 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
       });
     case Curve::kReciprocal:
       return Map(from, to, count,
-                 [](auto d, auto x) HWY_ATTR { return hn::Div(hn::Set(d, 1.0f), x); });
+                 [](auto d, auto x) HWY_ATTR { return Divide(hn::Set(d, 1.0f), x); });
     case Curve::kSigmoid:
       return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Sigmoid(d, x); });
     case Curve::kSoftplus:
       return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Softplus(d, x); });
     case Curve::kSqrt:
-      return Map(from, to, count, [](auto, auto x) HWY_ATTR { return hn::Sqrt(x); });
+      return Map(from, to, count, [](auto, auto x) HWY_ATTR { return SquareRoot(x); });
     case Curve::kSwish:
       return Map(from, to, count, [=](auto d, auto x) HWY_ATTR {
         return hn::Mul(x, Sigmoid(d, hn::Mul(hn::Set(d, a), x)));

@@ -33,7 +33,7 @@ void Operate(Operation operation, const float* x, const float* y, float* to, siz
     case Operation::kAdd:
       return Zip(x, y, to, count, [](auto, auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
     case Operation::kDiv:
-      return Zip(x, y, to, count, [](auto, auto a, auto b) HWY_ATTR { return hn::Div(a, b); });
+      return Zip(x, y, to, count, [](auto, auto a, auto b) HWY_ATTR { return Divide(a, b); });
     case Operation::kMax:
       return Zip(x, y, to, count, [](auto, auto a, auto b) HWY_ATTR { return MaxOf(a, b); });
     case Operation::kMin:

@@ -100,14 +100,14 @@ HWY_INLINE V Sigmoid(D d, V x) {
   const auto is_zero = hn::Lt(x, least);
   // Beyond the second end the sum is 1.
   const V power = NormalExp(d, hn::Neg(Clamp(d, x, exp_constants::kLeast, -exp_constants::kLeast)));
-  return hn::IfThenZeroElse(is_zero, hn::Div(one, hn::Add(one, power)));
+  return hn::IfThenZeroElse(is_zero, Divide(one, hn::Add(one, power)));
 }
 
 template <class D, class V>
 HWY_INLINE V Tanh(D d, V x) {
   const V one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f), size = hn::Abs(x);
   const V power = NormalExp(d, hn::Mul(Clamp(d, size, 0, exp_constants::kTanhMost), two));
-  const V far = hn::CopySign(hn::Sub(one, hn::Div(two, hn::Add(power, one))), x);
+  const V far = hn::CopySign(hn::Sub(one, Divide(two, hn::Add(power, one))), x);
   const V square = hn::Mul(x, x);
   V p = hn::Set(d, exp_constants::kTanhPolynomial[0]);
   for (int i = 1; i < exp_constants::kTanhTerms; ++i) {
@@ -157,7 +157,7 @@ template <class D, class V>
 HWY_INLINE V Softplus(D d, V x) {
   const V one = hn::Set(d, 1.0f), zero = hn::Zero(d);
   const V u = Exp(d, hn::Neg(hn::Abs(x))), w = hn::Add(u, one);
-  const V rest = hn::Div(hn::Sub(u, hn::Sub(w, one)), w);
+  const V rest = Divide(hn::Sub(u, hn::Sub(w, one)), w);
   return hn::Add(hn::IfThenElse(hn::Lt(zero, x), x, zero), hn::Add(LogOfNormal(d, w), rest));
 }
 
@@ -166,7 +166,7 @@ HWY_INLINE V Mish(D d, V x) {
   const V most = hn::Set(d, exp_constants::kMishMost), two = hn::Set(d, 2.0f);
   const V w = Exp(d, hn::IfThenElse(hn::Lt(most, x), most, x));
   const V n = hn::Mul(w, hn::Add(w, two));
-  return hn::Mul(x, hn::Div(n, hn::Add(n, two)));
+  return hn::Mul(x, Divide(n, hn::Add(n, two)));
 }
 
 // 1 - erf(x), of x of at least 1.
@@ -176,7 +176,7 @@ HWY_INLINE V Erfc(D d, V x) {
   const V most = hn::Set(d, kErfcMost);
   const auto is_zero = hn::Gt(x, most);
   x = hn::IfThenElse(is_zero, most, x);
-  const V inverse = hn::Div(hn::Set(d, 1.0f), x), square = hn::Mul(inverse, inverse);
+  const V inverse = Divide(hn::Set(d, 1.0f), x), square = hn::Mul(inverse, inverse);
   const V p = hn::IfThenElse(hn::Lt(x, hn::Set(d, 2.0f)), Polynomial(d, kErfcPolynomial, square),
                              Polynomial(d, kErfcFarPolynomial, square));
   const V rest = hn::Mul(hn::Mul(Exp(d, hn::Neg(hn::Mul(x, x))), inverse), p);

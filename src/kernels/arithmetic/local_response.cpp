@@ -34,8 +34,8 @@ void NormaliseLocal(const LocalResponse& by, const float* first, size_t stride, 
     }
     const auto base = hn::Add(hn::Set(d, bias), hn::Mul(hn::Set(d, factor), sum));
     if (!roots) return hn::StoreU(base, d, to + i);
-    const auto root = hn::Sqrt(base);
-    hn::StoreU(hn::Div(hn::LoadU(d, own + i), hn::Mul(root, hn::Sqrt(root))), d, to + i);
+    const auto root = SquareRoot(base);
+    hn::StoreU(Divide(hn::LoadU(d, own + i), hn::Mul(root, SquareRoot(root))), d, to + i);
   });
   if (roots) return;
   for (size_t i = 0; i < count; ++i) to[i] = own[i] * std::pow(to[i], -by.beta);

@@ -82,7 +82,7 @@ void SoftmaxShortRows(float* rows, size_t some, size_t count) {
     const auto sum = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
     for (size_t k = 0; k < count; ++k) {
       float* const at = first + k * kTurnedRows + i;
-      hn::StoreU(hn::Div(hn::LoadU(d, at), sum), d, at);
+      hn::StoreU(Divide(hn::LoadU(d, at), sum), d, at);
     }
   });
   transpose(words(turned), kTurnedRows, words(rows), stride, some, count);
@@ -140,7 +140,7 @@ void SoftmaxColumns(float* first, size_t width, size_t count, size_t stride) {
   for (size_t k = 0; k < count; ++k) {
     float* row = first + k * stride;
     ForEachVector(width, [&](auto d, size_t i) HWY_ATTR {
-      hn::StoreU(hn::Div(hn::LoadU(d, row + i), hn::LoadU(d, sum + i)), d, row + i);
+      hn::StoreU(Divide(hn::LoadU(d, row + i), hn::LoadU(d, sum + i)), d, row + i);
     });
   }
 }

@@ -30,7 +30,7 @@ HWY_INLINE bool OverlapsOne(D d, const KeptBoxes& kept, size_t i, const Box& box
   const auto both = hn::Mul(w, h);
   const auto areas = hn::Add(hn::Set(d, area), hn::LoadU(d, kept.area.data() + i));
   const auto overlap = hn::IfThenElseZero(hn::And(hn::Gt(w, zero), hn::Gt(h, zero)),
-                                          hn::Div(both, hn::Sub(areas, both)));
+                                          Divide(both, hn::Sub(areas, both)));
   return !hn::AllTrue(d, hn::Le(overlap, hn::Set(d, threshold)));
 }
 

@@ -63,7 +63,7 @@ void LargestOfWindows(const PixelWindows& w, float* to) {
 void AverageOfWindows(const PixelWindows& w, float divisor, float* to) {
   FoldAll(
       w, 0, to, [](auto value, auto sum) HWY_ATTR { return hn::Add(sum, value); },
-      [=](auto d, auto sum) HWY_ATTR { return hn::Div(sum, hn::Set(d, divisor)); });
+      [=](auto d, auto sum) HWY_ATTR { return Divide(sum, hn::Set(d, divisor)); });
 }
 
 }  // namespace HWY_NAMESPACE

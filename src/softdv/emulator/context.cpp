@@ -64,9 +64,8 @@ DVNN_EXPORT void dmp_dv_set_last_error_message(const char* text_format, ...) {
 }
 
 static dmp_dv_context create_context() {
-  if (const char* missing = dvnn::kernels::missing_instruction_set()) {
-    set_error("this build is for processors with %s: configure it with -Dinstruction_sets=all",
-              missing);
+  if (const std::string unfit = dvnn::kernels::unfit_processor(); !unfit.empty()) {
+    set_error("%s", unfit.c_str());
     return nullptr;
   }
   if (const auto hardware = pace(); !hardware.ok()) {

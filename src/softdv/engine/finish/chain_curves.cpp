@@ -31,7 +31,7 @@ HWY_INLINE V Share(D d, V x, float k, float limit) {
   for (int i = 1; i < 6; ++i) p = hn::MulAdd(p, f, hn::Set(d, kPower[i]));
   const auto exponent = hn::ShiftLeft<23>(hn::BitCast(whole, shifted));
   const V power = hn::BitCast(d, hn::Add(hn::BitCast(whole, p), exponent));
-  return hn::Div(one, hn::Add(one, power));
+  return kernels::HWY_NAMESPACE::Divide(one, hn::Add(one, power));
 }
 
 // to[i] = f(tag, from[i])

@@ -23,7 +23,10 @@ Finding check_build() {
   left_out += " no converter;";
 #endif
 #ifndef DVNN_HAVE_OPENCV
-  left_out += " no OpenCV, so neither dvoverlay nor dvnet run;";
+  left_out += " no OpenCV, so no dvnet run;";
+#endif
+#ifndef DVNN_HAVE_OVERLAY
+  left_out += " no dvoverlay;";
 #endif
   if (!left_out.empty()) left_out.pop_back();
   return {Level::kOk, "build",

@@ -21,12 +21,12 @@ struct Bytes {
   Span<const uint8_t> span() const { return {data(), static_cast<size_t>(size)}; }
 };
 
-/// Says whether two ranges share a byte.
+/// Returns whether two ranges share a byte.
 inline bool overlap(const Bytes& a, const Bytes& b) {
   return a.mem == b.mem && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
 }
 
-/// A command that was accepted: how it runs, and the memories that it keeps.
+/// An accepted command: the plan that runs it, and the memories that it keeps alive.
 struct Accepted {
   std::unique_ptr<Plan> plan;
   std::vector<dmp_dv_mem> memories;

@@ -99,7 +99,7 @@ int add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
   }
   int type = 0;
   if (const int rc = check_header(cmd, &type)) return rc;
-  // In the driver, too, the type counts at commit even if the command is refused below.
+  // As in the driver, a command's type counts at commit even if the command is refused below.
   if (list->device_type == 0) list->device_type = type;
   if (list->device_type != type) list->mixed = true;
   Accepted accepted;

@@ -38,7 +38,7 @@ class ConvPlan final : public Plan {
   }
 
   bool prepare() override {
-    // The kernel driver wants room for binary16 even where the input is bytes.
+    // The kernel driver demands room for binary16 even if the input is bytes.
     const uint64_t room = elements(command_.in) * sizeof(half_t);
     if (command_.input.mem->size - command_.input.offset < room) {
       set_error("Insufficient space detected in the provided buffer: input_buf needs %llu bytes",
@@ -82,7 +82,7 @@ class ConvPlan final : public Plan {
           command_.table.mem ? look_up(n * in, scratch) : halves(command_.input) + n * in;
       const half_t* addend =
           command_.eltwise_add ? halves(command_.eltwise) + n * operand : nullptr;
-      // Bands of the output are written while others of the input have yet to be read.
+      // The first bands of the output are written before the last rows of the input are read.
       if (!command_.table.mem && overwrites(command_.input)) {
         input = copy(input, in, &scratch->snapshot);
       }
@@ -98,14 +98,14 @@ class ConvPlan final : public Plan {
     uint64_t writes = 0, hash = 0;
   };
 
-  // Says whether a result lies where those bytes do.
+  // Returns whether one of the results overlaps `bytes`.
   bool overwrites(const Bytes& bytes) const {
     return overlap(bytes, command_.output) || (chain_ && overlap(bytes, chained_));
   }
 
   static half_t* halves(const Bytes& bytes) { return reinterpret_cast<half_t*>(bytes.data()); }
 
-  // The bytes from `start` on as binary16, in the snapshot.
+  // Converts the bytes from `start` on to binary16 by the table, in the snapshot.
   const half_t* look_up(size_t start, Scratch* scratch) {
     const size_t pixels = elements(command_.in) / kPictureChannels;
     const uint8_t* from = command_.input.data() + start;
@@ -132,7 +132,7 @@ class ConvPlan final : public Plan {
     return true;
   }
 
-  // Weights count at execution: prepare anew if they have changed since.
+  // Weights are read at execution, as on hardware: prepares them anew if they have changed.
   void refresh(size_t i) {
     const Bytes& weights = command_.runs[i].weights;
     if (!weights.mem) return;
@@ -144,7 +144,7 @@ class ConvPlan final : public Plan {
     }
   }
 
-  // `sample`: elements of the result before the sample's.
+  // `sample`: elements of the output before this sample.
   void execute_sample(const half_t* input, size_t sample, const half_t* operand, Scratch* scratch) {
     half_t* output = halves(command_.output) + sample;
     const half_t* at = input;
@@ -166,8 +166,8 @@ class ConvPlan final : public Plan {
   }
 
   SoftCommand command_;
-  std::unique_ptr<Chain> chain_;  // null: nothing follows
-  Bytes chained_;                 // its result
+  std::unique_ptr<Chain> chain_;  // null: no chain follows
+  Bytes chained_;                 // the chain's result
   std::vector<std::shared_ptr<ConvKernel>> kernels_;
   std::vector<Prepared> prepared_;
 };

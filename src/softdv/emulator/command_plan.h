@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command, checked when it is added, prepared at commit, run by the queue's worker.
+// A command: it is checked when it is added, prepared at commit, and run by the queue's worker.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ class Plan {
   virtual ~Plan() = default;
   /// Decides everything that does not depend on the tensors. False: set_error() was called.
   virtual bool prepare() = 0;
-  /// Has a chain follow the command, before prepare(): what dvnn_soft_follow() does and returns.
-  /// The memories that it reads and writes are left in `memories`.
+  /// Appends a chain to the command, before prepare(), with the rules and results of
+  /// dvnn_soft_follow(). Adds the memories that the chain reads and writes to `memories`.
   virtual int follow(const dvnn_soft_chain& chain, std::vector<dmp_dv_mem>* memories);
   /// Runs the command. Its memories were bounds-checked when it was added.
   virtual void execute(Scratch* scratch) = 0;
-  /// The time that the command would take on that hardware, in microseconds; 0 if no model exists.
+  /// Estimates the command's time on that hardware, in microseconds; 0 if there is no model of it.
   virtual double estimate_us(const device::Hardware&) const { return 0; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution command, decoded and checked: what the validator makes and the plan runs.
+// A decoded and checked convolution command: the validator makes it, the plan runs it.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct SoftCommand {
   std::vector<SoftRun> runs;
 };
 
-/// Checks what is to follow a command, and reads it. Returns 0, or an error's code with the message
-/// set. `result` is where the chain writes.
+/// Checks and reads the chain that follows a command. Returns 0, or the error's code with the
+/// message set. `result` becomes the memory that the chain writes.
 int decode_chain(const dvnn_soft_chain& raw, const SoftCommand& command,
                  std::unique_ptr<Chain>* chain, Bytes* result, std::vector<dmp_dv_mem>* memories);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to follow a command -> Chain: callers' numbers and sizes are checked.
+// Reads a chain (device/soft_extension.h) into a Chain: callers' numbers and sizes are checked.
 #include <cerrno>
 #include <utility>
 
@@ -48,7 +48,7 @@ int decode_operand(const dvnn_soft_operand& raw, const SoftCommand& command, con
   }
 }
 
-// `before`: how many values there are.
+// `before`: number of values that the step may read.
 int decode_step(const dvnn_soft_step& raw, size_t before, Chain::Step* out) {
   const auto most =
       raw.combines ? static_cast<int32_t>(Operation::kSub) : static_cast<int32_t>(Curve::kTanh);

@@ -105,7 +105,7 @@ int decode_run(const dmp_dv_cmdraw_conv_v0_run& raw, bool hwc, Dims in, SoftRun*
       return refuse("pool_stride is 0", raw.pool_stride);
     }
   }
-  // The driver holds a fused pooling's window against the convolution's input.
+  // The driver checks a fused pooling's window against the convolution's input, not its result.
   if (run.pool == PoolKind::kMax || run.pool == PoolKind::kAverage) {
     const Pad& pad = run.pool_pad;
     if (run.pool_size.x > pad.left + in.w + pad.right ||

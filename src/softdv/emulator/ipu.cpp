@@ -2,8 +2,8 @@
 // The image processing unit: a texture is scaled to a rectangle, its channels are picked, blended
 // over a picture, and written as bytes or binary16.
 //
-// No source tells where hardware samples and how it rounds. Here pixel centres lie at halves, as in
-// every scaler of today; bilinear samples beyond the edge repeat it; blends round to nearest.
+// No source says where the hardware samples and how it rounds. Here pixel centres lie at halves, as
+// in every current scaler; bilinear samples beyond the edge repeat it; blends round to nearest.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -36,8 +36,8 @@ int pixel_bytes(uint8_t format) {
   }
 }
 
-// The colours of the last command that brought any: a command with none goes on with them. Touched
-// by the unit's one worker only.
+// The colours of the last command that had any, for later commands without colours. Only the unit's
+// one worker uses them.
 std::array<uint32_t, kMaxColours> lut_state{};
 
 class IpuPlan final : public Plan {
@@ -86,7 +86,8 @@ class IpuPlan final : public Plan {
             bytes == 4 ? static_cast<float>(at[3]) : 255.0f};
   }
 
-  // The texture at the centre of the rectangle's pixel; transposed, x runs down the texture.
+  // Samples the texture at the centre of the rectangle's pixel; transposed, x runs down the
+  // texture.
   Rgba sample(int x, int y) const {
     const int across = cmd_.transpose ? y : x, down = cmd_.transpose ? x : y;
     const int width = cmd_.transpose ? cmd_.rect_height : cmd_.rect_width;
@@ -144,7 +145,7 @@ class IpuPlan final : public Plan {
   Bytes tex_, rd_, wr_;
 };
 
-// The channels' places must be distinct and within a pixel.
+// Returns whether the channels' places are distinct and within a pixel.
 bool good_swizzle(const dmp_dv_cmdraw_ipu_v0& cmd) {
   const int count = cmd.fmt_tex == DMP_DV_RGB888 ? 3 : 4;
   const int8_t places[] = {cmd.ridx, cmd.gidx, cmd.bidx, cmd.aidx};
@@ -156,8 +157,8 @@ bool good_swizzle(const dmp_dv_cmdraw_ipu_v0& cmd) {
   return true;
 }
 
-// The driver bounds width * height * pixel only; rows `stride` bytes apart, which may run
-// backwards, must stay within the memory too.
+// Checks that rows `stride` bytes apart, which may run backwards, stay within the memory. The
+// driver bounds width * height * pixel only.
 int check_rows(const dmp_dv_buf& buf, int width, int height, int bytes, int64_t stride,
                const char* name, Bytes* out) {
   const int64_t row = int64_t{width} * bytes;

@@ -28,7 +28,7 @@ struct dmp_dv_mem_impl {
   size_t size = 0;          // bytes, whole pages
   std::atomic<bool> mapped{false};
   bool syncing = false;
-  std::atomic<uint64_t> writes{0};  // counts the occasions on which the CPU may have written
+  std::atomic<uint64_t> writes{0};  // number of times that the CPU may have written
 };
 
 struct dmp_dv_cmdlist_impl {
@@ -36,11 +36,11 @@ struct dmp_dv_cmdlist_impl {
   dmp_dv_context context = nullptr;
   bool committed = false;
   int device_type = 0;  // DMP_DV_DEV_CONV, _IPU or _MAXIMIZER; 0 before the first command
-  bool mixed = false;   // commands of more than one type were given
+  bool mixed = false;   // holds commands of more than one type
   std::vector<std::unique_ptr<dvnn::softdv::Plan>> plans;  // one per accepted command, in order
   std::vector<dmp_dv_mem> memories;                        // retained
-  double pace_us = 0;                                      // what an execution takes at the least
-  std::atomic<int64_t> last_id{0};                         // of the newest execution
+  double pace_us = 0;               // least time of an execution, microseconds
+  std::atomic<int64_t> last_id{0};  // id of the newest execution
   std::atomic<int64_t> last_exec_us{0};
 };
 
@@ -49,8 +49,8 @@ namespace dvnn::softdv {
 /// Formats the process's last error message.
 void set_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-/// C code does not catch: what `work` throws, for lack of memory or of threads, becomes the error
-/// message ("Not enough memory for `what`") and `failed`, which is returned.
+/// Calls `work` and keeps its exceptions from C code: lack of memory or of threads becomes the
+/// error message ("Not enough memory for `what`"), and `failed` is returned.
 template <typename T, typename Work>
 T without_exceptions(const char* what, T failed, Work&& work) noexcept {
   try {
@@ -63,7 +63,7 @@ T without_exceptions(const char* what, T failed, Work&& work) noexcept {
   return failed;
 }
 
-/// Facts that the device tells about itself.
+/// Properties that the device reports.
 using device::kUnifiedBufferBytes;
 constexpr int kConvFreqMhz = 100;
 constexpr int kMaxFcVectorSize = 16384;

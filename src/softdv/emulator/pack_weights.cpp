@@ -13,7 +13,7 @@ using namespace dvnn::softdv;
 
 namespace {
 
-// Hands `stream` over by the contract: a size query, a whole copy, or what fits and -1.
+// Copies `stream` out as the ABI says: a size query, all of it, or as much as fits and -1.
 template <typename Make>
 int deliver(size_t required, uint8_t* packed, size_t* packed_size, Make make) {
   if (!packed && *packed_size == 0) {

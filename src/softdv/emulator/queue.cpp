@@ -20,11 +20,11 @@
 namespace dvnn::softdv {
 namespace {
 
-constexpr size_t kRemembered = 64;  // the last executions, whose times are kept
+constexpr size_t kRemembered = 64;  // number of executions whose times are kept
 
-// A caller that finds the block idle and the queue empty leads the block's team of threads. While
-// lists wait the worker leads, one list after the other: to wake another thread for each would let
-// the block idle in between.
+// Runs one block's lists in order. A caller that finds the block idle and the queue empty runs its
+// list itself, with the block's team of threads. While lists wait, the worker runs one after the
+// other: to wake another thread for each would let the block idle in between.
 class Queue {
  public:
   int64_t submit(dmp_dv_cmdlist list) {
@@ -59,7 +59,7 @@ class Queue {
 
   int64_t wait_for(int64_t id) {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (id > submitted_) return kNeverGiven;  // it would never end
+    if (id > submitted_) return kNeverGiven;  // never given, so a wait would never end
     completed_one_.wait(lock, [&] { return completed_ >= id; });
     const Finished& slot = finished_[static_cast<size_t>(id) % kRemembered];
     return slot.id == id ? slot.microseconds : 0;
@@ -72,7 +72,7 @@ class Queue {
   // A thread that waits in run(): it alone is woken when its list has run.
   struct Caller {
     std::condition_variable done;
-    std::optional<int64_t> spent;  // what wait_for() returns, once it has run
+    std::optional<int64_t> spent;  // result of wait_for(), once the list has run
   };
   struct Waiting {
     dmp_dv_cmdlist list;
@@ -103,7 +103,7 @@ class Queue {
     return submitted_;
   }
 
-  // For work that needs no list: if nobody else leads or waits to, and there is memory for a team.
+  // Reserves the team for work without a list. False if it is busy, lists wait, or memory is short.
   bool take_lead(int device_type) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (leading_ || !waiting_.empty()) return false;
@@ -154,7 +154,7 @@ class Queue {
     return spent;
   }
 
-  // False for lack of memory: waiters get the error, and the device goes on.
+  // Runs the list's commands. False for lack of memory: waiters get the error, the device goes on.
   bool execute(dmp_dv_cmdlist list, Span<int64_t> command_ns) {
     const auto start = Clock::now();
     scratch_->team.wake();
@@ -187,8 +187,8 @@ class Queue {
   std::deque<Waiting> waiting_;
   std::array<Finished, kRemembered> finished_{};
   int64_t submitted_ = 0, completed_ = 0;
-  bool started_ = false;  // the worker
-  bool leading_ = false;  // somebody leads the team
+  bool started_ = false;  // the worker thread
+  bool leading_ = false;  // a thread runs work on the team
   std::unique_ptr<Scratch> scratch_;
 };
 

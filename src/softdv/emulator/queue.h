@@ -23,9 +23,9 @@ int64_t run_here(dmp_dv_cmdlist list, Span<int64_t> command_ns);
 /// else on this thread.
 void share_threads(int count, void (*call)(void* work, int i), void* work);
 
-/// Waits until execution `id` of that block and all before it have run. Returns its time,
-/// microseconds (0 if it ran too long ago to be remembered), or
-/// kNeverGiven, or kFailed if its list ended for lack of memory.
+/// Waits until execution `id` of that block and all before it have run. Returns its time in
+/// microseconds (0 if it is older than the last 64), kNeverGiven if there was no such execution, or
+/// kFailed if its list ended for lack of memory.
 int64_t wait_for(int device_type, int64_t id);
 constexpr int64_t kNeverGiven = -1, kFailed = -2;
 
@@ -34,7 +34,7 @@ constexpr int64_t kNeverGiven = -1, kFailed = -2;
 /// invalid.
 Result<const device::Hardware*> pace();
 
-/// Threads that a command may use: $DVNN_SOFT_THREADS, else all processors.
+/// Returns how many threads a command may use: $DVNN_SOFT_THREADS, or all processors.
 int thread_count();
 
 }  // namespace dvnn::softdv

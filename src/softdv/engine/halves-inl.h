@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of the sources that are compiled for every instruction set: vectors from and to binary16.
+// Vectors from and to binary16, in sources that are compiled for every instruction set.
 
-// A guard for each target, as Highway's own -inl headers have it.
+// A guard for each target, as in Highway's own -inl headers.
 #if defined(DVNN_SOFTDV_HALVES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVNN_SOFTDV_HALVES_INL_H
 #undef DVNN_SOFTDV_HALVES_INL_H
@@ -17,7 +17,8 @@ namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// See tensor/convert_half.cpp: Highway rounds otherwise where conversions are no instructions.
+// As in tensor/convert_half.cpp: Highway rounds differently on targets without conversion
+// instructions.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadHalves(D d, const half_t* from) {
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as the engine takes it: what the device is asked to compute, and the sizes on its way.
+// The engine's input: what the device is asked to compute, and the sizes on the way.
 #pragma once
 
 #include "device/command.h"
@@ -13,7 +13,7 @@ struct Run {
   uint16_t lrn = 0;
   PackedGeometry geometry;
   device::Dims in, conv, out;    // input, after convolution, after pooling
-  bool fully_connected = false;  // weights lie as pack_fc_weights() leaves them
+  bool fully_connected = false;  // weights are in pack_fc_weights()'s order
 };
 
 }  // namespace dvnn::softdv

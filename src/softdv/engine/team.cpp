@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kPieceMask = 0xffff, kEndShift = 16, kJobShift = 32;
 constexpr int kMaxPieces = 0xffff;
-// Looks at a flag before the thread lets others run: some tens of microseconds.
+// Number of times that a thread looks at a flag before it yields: some tens of microseconds.
 constexpr int kLooks = 2000;
 constexpr int kLooksPerClock = 50;
 constexpr std::chrono::microseconds kLinger{500};
@@ -27,7 +27,7 @@ void pause_briefly() {
 #endif
 }
 
-// Waits a moment; the n-th of a wait.
+// Pauses for a moment; `looks` counts the pauses of one wait.
 void watch(int* looks) {
   pause_briefly();
   if (++*looks % kLooks == 0) std::this_thread::yield();
@@ -64,8 +64,9 @@ void Team::wake() {
   woken_.notify_all();
 }
 
-// A virtual machine's kernel takes a processor that sleeps for one that the host has taken away,
-// and lets a thread that wakes wait behind the one that woke it, for milliseconds.
+// Keeps the helpers off the leader's processor. The kernel of a virtual machine takes a sleeping
+// processor for one that the host has taken away, and then lets a woken thread wait for
+// milliseconds behind the one that woke it.
 void Team::stay_away_from(int processor) {
   if (processor < 0 || processor == avoided_) return;
   avoided_ = processor;
@@ -82,7 +83,7 @@ void Team::rest() {
 }
 
 void Team::share(int count, Call call, void* work) {
-  if (count > kMaxPieces) {  // more than the word counts
+  if (count > kMaxPieces) {  // more than the state word can count
     for (int i = 0; i < count; ++i) call(work, i);
     return;
   }
@@ -109,7 +110,7 @@ bool Team::do_next(uint64_t* seen, End end) {
   if (state_.compare_exchange_weak(*seen, left, std::memory_order_acquire)) {
     try {
       call_(work_, static_cast<int>(piece));
-    } catch (...) {  // would end the process on a helper's thread, and the wait for it never
+    } catch (...) {  // would end the process on a helper, or leave run() waiting forever
       failed_ = true;
     }
     done_.fetch_add(1, std::memory_order_release);
@@ -129,10 +130,10 @@ void Team::help(End end) {
   }
 }
 
-// Does what there is to do until the team rests and has rested for a while: what follows a list is
-// often another, and to wake a thread takes longer than many a layer.
+// Does the team's work until it has rested for a while: another list often follows soon, and waking
+// a thread takes longer than many layers.
 void Team::work(End end) {
-  auto rested = Clock::time_point::max();  // when the team was last seen at work
+  auto rested = Clock::time_point::max();  // when the team was first seen at rest; max: at work
   int looks = 0;
   while (!ending_) {
     uint64_t seen = state_.load(std::memory_order_acquire);

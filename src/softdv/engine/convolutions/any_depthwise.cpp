@@ -42,7 +42,7 @@ DepthwiseWeights AnyDepthwise::weights_of(int chunk) const {
   return {&weights_[first * shape_.taps()], &bias_[first]};
 }
 
-// Rows whose source stays in the second-level cache.
+// Chooses bands of rows whose source stays in the second-level cache.
 Cuts AnyDepthwise::find_cuts(bool overlap) const {
   constexpr int64_t kTile = 32 << 10;  // floats
   constexpr int kLeastRows = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolutions of any kernel, stride and dilation, and transposed ones: some rows of a
-// chunk are floats at a time, with the zeros around and between them.
+// chunk at a time become floats, with the zeros around and between them.
 #pragma once
 
 #include <vector>
@@ -38,17 +38,17 @@ class AnyDepthwise final : public Convolution {
  private:
   static constexpr size_t kPattern = 16;  // floats over which weights repeat
 
-  // Each result is made of the source at its own place alone, in whole chunks: what a BatchNorm
-  // becomes that no convolution takes in.
+  // Returns whether each result depends on the source at its own place alone, in whole chunks, as
+  // in a BatchNorm that was not merged into a convolution.
   bool only_scales() const;
   void scale(const half_t* from, const RegisterFinish& finish, const RowShape& shape,
              Team* team) const;
-  // The weights and bias of a chunk; they repeat over 16 floats.
+  // The weights and bias of a chunk, repeated over kPattern floats.
   DepthwiseWeights weights_of(int chunk) const;
   ChunkResult convolve(const half_t* from, Band rows, int chunk) const;
   int chunks() const { return (shape_.out_channels + kChunk - 1) / kChunk; }
   Reach across() const { return reach(shape_.columns, {0, out_columns()}, true); }
-  // Of the source, with its zeros.
+  // Floats of a source row with its zeros.
   size_t row_floats() const { return across().places() * kChunk; }
   Cuts find_cuts(bool overlap) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How convolutions on chunks are shared among threads, and what they hand on.
+// A piece of a convolution's result, as convolutions on chunks hand it to their finish.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@ namespace dvnn::softdv {
 /// Some pixels of some chunks of a convolution's result.
 struct ChunkResult {
   int first_chunk, chunks;
-  float* values;  // chunk by chunk, 8 floats a pixel
-  size_t plane;   // floats of a chunk
+  float* values;  // chunk by chunk, 8 floats per pixel
+  size_t plane;   // floats per chunk
 
-  /// Where one of them begins, by its number in the whole result.
+  /// Returns where a chunk begins, by its number in the whole result.
   float* chunk(int number) const {
     return values + static_cast<size_t>(number - first_chunk) * plane;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution's description, as its implementations take it.
+// The description of a convolution that all implementations take.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct ConvAxis {
   size_t tap_step() const { return static_cast<size_t>(dilation); }
 };
 
-/// Says whether each result along an axis is made of the source at its own place.
+/// Returns whether each result along an axis depends only on the source at its own place.
 inline bool is_pointwise(const ConvAxis& axis) {
   return axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.in == axis.out &&
          axis.gap == 1;
@@ -41,7 +41,7 @@ struct ConvShape {
   size_t inputs() const { return static_cast<size_t>(in_channels); }
   size_t outputs() const { return static_cast<size_t>(out_channels); }
   size_t taps() const { return grid_size(columns.kernel, rows.kernel); }
-  /// Of the source, in the device's chunks: elements before a chunk, and a chunk's channels.
+  /// Elements before a chunk of the source, in the device's layout.
   size_t before_chunk(int chunk) const {
     return grid_size(columns.in, rows.in) * channels_before(chunk);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all convolutions are: prepared once from shape and weights, then run on any thread.
+// The interface of all convolutions: prepared once from shape and weights, run on any thread.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ namespace dvnn::softdv {
 class Convolution {
  public:
   virtual ~Convolution() = default;
-  /// Convolves the whole input `from`, which lies in chunks, and hands each piece of the sums to
-  /// `finish`, which takes it to the run's result.
+  /// Convolves the whole input `from`, which is in chunks. Each piece of the sums goes to `finish`,
+  /// which writes it to the run's result.
   virtual void execute(const half_t* from, const Finish& finish, Team* team) const = 0;
 };
 
-/// Chooses the fastest kind that suits the shape. `weights` are as ConvShape says, and are copied
-/// as `bias` is. `pooled`: a pooling follows, for which bands of rows overlap.
+/// Creates the fastest implementation that suits the shape. `weights` are in ConvShape's order;
+/// they and `bias` are copied. `pooled`: a pooling follows, so neighbouring bands of rows overlap.
 std::unique_ptr<Convolution> make_convolution(const ConvShape& shape, const float* weights,
                                               const float* bias, bool pooled);
 

@@ -18,15 +18,15 @@ bool suits_depthwise(const ConvAxis& axis) {
          axis.dilation == 1 && axis.before >= 0 && axis.gap == 1;
 }
 
-// Floats over which a chunk's weights repeat: whole pixels, and whole vectors of 16.
+// Number of floats after which a chunk's weights repeat: whole pixels and whole vectors of 16.
 size_t pattern_of(size_t channels) {
   return std::lcm(channels, size_t{16});
 }
 
-// Floats that vectors read beyond the source of the last result; they write fewer.
+// Floats that vectors may read beyond the source of the last result; they write fewer.
 constexpr size_t kReadBeyond = 64;
 
-// `pixels` results of a chunk side by side; from[y] is the source row for the y-th row of taps.
+// Computes `pixels` results of a chunk; from[y] is the source row for the y-th row of taps.
 void convolve_row(int kernel, size_t channels, const float* const* from, const DepthwiseWeights& by,
                   size_t pixels, float* to, const RegisterFinish* finish) {
   if (channels == 8) return depthwise_row(kernel, 1, 0, from, by, pixels, to, finish);
@@ -36,7 +36,7 @@ void convolve_row(int kernel, size_t channels, const float* const* from, const D
 }  // namespace
 
 bool Depthwise::suits(const ConvShape& shape) {
-  // The last chunk's pixels are not a vector's part: only where they follow one another.
+  // A partial last chunk does not fill vectors, so its pixels must be adjacent: stride 1.
   const bool follow = shape.columns.stride == 1 || shape.out_channels % kChunk == 0;
   return shape.depthwise && shape.in_channels == shape.out_channels && follow &&
          shape.rows.kernel == shape.columns.kernel && suits_depthwise(shape.rows) &&
@@ -67,11 +67,11 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
       chunk_(from + of.shape_.before_chunk(chunk)),
       channels_(of.channels(chunk)) {
   const ConvAxis& columns = of.shape_.columns;
-  // With the zeros before and after, and room for the vector that reads beyond the last result.
+  // Includes the zeros on both sides, and room for the vector that reads beyond the last result.
   const auto before = static_cast<size_t>(columns.before);
   const size_t width =
       std::max(before + columns.inputs(), reach(columns, {0, columns.out}, true).places());
-  // Whole vectors, so that both begin at a cache line.
+  // Whole vectors, so that the even and the odd pixels both begin at a cache line.
   if (columns.stride == 2) odd_ = (width + 3) / 4 * 2 * kChunk;
   stride_ = std::max(2 * odd_, width * kChunk) + kBeyond;
   const size_t result = columns.outputs() * kChunk + kBeyond;
@@ -83,7 +83,8 @@ Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
   const size_t first = before * channels_, last = first + columns.inputs() * channels_;
   for (int k = 0; k < held_rows(); ++k) {
     float* const row = held(k);
-    // Zeros before and after, of which rows that are split have some in two places.
+    // Zeros before and after the pixels; rows split into even and odd pixels have some in two
+    // places.
     std::fill(row, odd_ ? row + stride_ : row + first, 0.0f);
     std::fill(row + last, row + stride_, 0.0f);
     holds_[k] = -1;
@@ -274,12 +275,12 @@ Band Depthwise::Rows::convolve(Band rows, float* to, const RegisterFinish* finis
 
 namespace {
 
-// A depthwise convolution is cut like this: `bands` of rows, each by `groups` of chunks.
+// Cuts a depthwise convolution into `bands` of rows, each into `groups` of chunks.
 Shares share_depthwise(int threads, int rows, int chunks) {
   constexpr int kSharesOfThread = 2, kLeastRows = 4;
   if (threads == 1) return {1, 1};
-  // A thread rather takes the rows of all chunks that it has made, and will read, in other
-  // commands.
+  // Bands come before groups: a thread then reads rows that it has written itself, in the commands
+  // before and after, from its own cache.
   const int wanted = kSharesOfThread * threads;
   int bands = std::clamp(rows / kLeastRows, 1, threads);
   const int groups = std::min(chunks, (wanted + bands - 1) / bands);
@@ -311,7 +312,7 @@ void Depthwise::execute(const half_t* from, const Finish& finish, Team* team) co
     run(from, chunk, reads, all);
     finish.rows(chunk, band, reads, all);
   };
-  // A row at a time stays in the cache; all rows that are reduced at a time do not.
+  // Single rows stay in the cache; all the rows that a reduction needs at once do not.
   const bool by_rows = in_registers || !finish.reduction().on();
   const Shares shares = by_rows ? share_depthwise(team->size(), rows, chunks)
                                 : Shares{std::clamp(values / kTaskValues, 1, rows), chunks};

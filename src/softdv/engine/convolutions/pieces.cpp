@@ -4,7 +4,7 @@
 namespace dvnn::softdv {
 namespace {
 
-// Pixels of 8 floats to pixels of fewer channels, in place.
+// Packs pixels of 8 floats into pixels of `channels` floats, in place.
 void close_up(float* values, size_t pixels, size_t channels) {
   for (size_t i = 1; channels < kChunk && i < pixels; ++i) {
     std::copy_n(values + i * kChunk, channels, values + i * channels);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a convolution's result is cut into pieces, and each handed to what follows.
+// How a convolution's result is cut into pieces, and how each is finished.
 #pragma once
 
 #include "base/grid.h"
@@ -11,13 +11,13 @@
 namespace dvnn::softdv {
 
 struct Piece {
-  Band band, rows, columns;  // of the run's result; of the convolution's
+  Band band, rows, columns;  // band of the run's result; rows and columns of the convolution's
   Group group;
-  size_t first, pixels;  // of the convolution's result
+  size_t first, pixels;  // pixels of the convolution's result
 };
 
-/// Calls f(piece) for each, on some thread. `one_row`: bands are of the columns of the result's
-/// only row. `step`: rows that go together.
+/// Calls f(piece) for each piece, on some thread. `one_row`: the result has one row, and bands are
+/// of its columns. `step`: rows that bands keep together.
 template <typename F>
 void for_each_piece(Shares shares, int columns, bool one_row, int step, const Finish& finish,
                     Team* team, F f) {
@@ -40,11 +40,11 @@ void for_each_piece(Shares shares, int columns, bool one_row, int step, const Fi
   });
 }
 
-/// Takes some chunks of a piece to the run's result.
+/// Writes some chunks of a piece, finished, to the run's result.
 void finish_piece(const Finish& finish, const Piece& piece, const ChunkResult& result);
 
-/// Executes a convolution whose pieces are whole rows: it has shares(), out_columns(), row_step()
-/// and run().
+/// Executes a convolution by pieces of whole rows, by its shares(), out_columns(), row_step() and
+/// run().
 template <typename RowConvolution>
 void execute_by_rows(const RowConvolution& convolution, const half_t* from, const Finish& finish,
                      Team* team) {

@@ -8,7 +8,7 @@
 namespace dvnn::softdv {
 Shares choose_shares(const Cuts& cuts, int threads) {
   constexpr double kShareMacs = 4e5, kManyMacs = 2e7;
-  // Short work gains less by even shares than it loses by reading weights and source again.
+  // Short work loses more by reading weights and source again than it gains by even shares.
   constexpr int kSharesOfThread = 4, kFewSharesOfThread = 2;
   int wanted = 1;
   if (threads > 1) {
@@ -24,7 +24,7 @@ Shares choose_shares(const Cuts& cuts, int threads) {
       std::max(shares.bands, std::min(cuts.most_bands, quotient_up(wanted, shares.groups)));
   shares.groups =
       std::max(shares.groups, std::min(cuts.most_groups, quotient_up(wanted, shares.bands)));
-  // As much for one thread as for another.
+  // The same number of shares for each thread.
   const int all = shares.bands * shares.groups;
   if (all > 1 && all < wanted + threads && all % threads != 0) {
     shares.bands = std::min(quotient_up(shares.bands, threads) * threads, cuts.units);

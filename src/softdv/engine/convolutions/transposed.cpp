@@ -10,8 +10,8 @@
 namespace dvnn::softdv {
 namespace {
 
-// Along one axis, the results that leave remainder `phase` by the gap: result phase + gap * t is
-// the sum over j of tap `first` + gap * j by the source's sample t - before + j.
+// One phase along an axis: the results whose index leaves remainder `phase` modulo the gap. Result
+// phase + gap * t is the sum over j of tap `first` + gap * j times source sample t - before + j.
 struct AxisPhase {
   int first, taps, before, out;
 
@@ -21,11 +21,11 @@ struct AxisPhase {
         before((axis.before - phase - first) / axis.gap),
         out(std::max(0, quotient_up(axis.out - phase, axis.gap))) {}
 
-  // One tap of zeros where there is none.
+  // Without taps, one tap of zeros.
   ConvAxis axis(int in) const { return {in, out, std::max(taps, 1), 1, 1, before, 1}; }
 };
 
-// The weights of a phase's taps.
+// Returns the weights of a phase's taps.
 std::vector<float> choose_weights(const ConvShape& shape, const AxisPhase& down,
                                   const AxisPhase& across, const float* weights) {
   const size_t kernels = shape.inputs() * shape.outputs();
@@ -68,7 +68,7 @@ Transposed::Transposed(const ConvShape& shape, const float* weights, const float
   }
 }
 
-// Pieces whose results stay in the second-level cache until all their phases are there.
+// Chooses pieces whose results stay in the second-level cache until all phases are computed.
 Cuts Transposed::find_cuts(bool overlap) const {
   constexpr int64_t kResults = 64 << 10;  // floats
   constexpr int kLeastRows = 8;

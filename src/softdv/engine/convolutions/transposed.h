@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolutions. Results that are a stride apart are made of the same taps, of every
-// stride-th: they are a convolution of their own, of neighbouring source pixels and without the
-// zeros between them.
+// Transposed convolutions. Results that are a stride apart use the same subset of the taps: such a
+// phase is an ordinary convolution of neighbouring source pixels, without the zeros between them.
 #pragma once
 
 #include <vector>
@@ -12,9 +11,9 @@ namespace dvnn::softdv {
 
 class Transposed final : public Convolution {
  public:
-  /// Those that have gaps along an axis, so no dilation, and are not depthwise.
+  /// Returns whether an axis has gaps, so no dilation, and the convolution is not depthwise.
   static bool suits(const ConvShape& shape);
-  /// `weights` are as ConvShape says, and are copied as `bias` is. With `overlap`, neighbouring
+  /// `weights` are in ConvShape's order; they and `bias` are copied. With `overlap`, neighbouring
   /// bands convolve some rows twice.
   Transposed(const ConvShape& shape, const float* weights, const float* bias, bool overlap);
   void execute(const half_t* from, const Finish& finish, Team* team) const override;
@@ -39,16 +38,16 @@ class Transposed final : public Convolution {
   }
 
  private:
-  // The results whose row and column leave these remainders by the gaps.
+  // The results whose row and column have one remainder each modulo the gaps.
   struct Phase {
     int row, column, row_gap;
     Direct convolution;
-    // How many of its rows come before a row of the result.
+    // Number of the phase's rows before a row of the result.
     int rows_before(int result_row) const {
       return result_row <= row ? 0 : (result_row - row - 1) / row_gap + 1;
     }
   };
-  // Room for what a piece makes, of all phases.
+  // Returns room for the results of a piece, of all phases.
   ChunkResult room_for(Band rows, Group group) const;
   void spread(const ChunkResult& made, const Phase& phase, Band phase_rows, Band rows,
               const ChunkResult& all) const;

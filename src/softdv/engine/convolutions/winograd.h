@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3x3 convolutions with 16 products for every 4 results instead of 36. Sums are floats as they are
-// elsewhere, but of sums and differences of source values: the last bits differ, and where a source
-// value is not finite, a neighbouring result may not be finite either.
+// 3x3 convolutions with 16 products for every 4 results instead of 36. Sums are floats, but of sums
+// and differences of source values: the last bits differ from the other convolutions, and a source
+// value that is not finite may make a neighbouring result not finite.
 #pragma once
 
 #include <vector>
@@ -18,16 +18,17 @@ namespace dvnn::softdv {
 
 class Winograd final : public Convolution {
  public:
-  /// Those that are faster so: there are channels and pixels to share the transforms, and weights,
-  /// which become 3.6 times as large, do not wait for memory. None if DVNN_SOFT_EXACT is set.
+  /// Returns whether this is faster: enough channels and pixels share the transforms, and the
+  /// weights, which become 3.6 times as large, are not limited by memory. False if DVNN_SOFT_EXACT
+  /// is set.
   static bool suits(const ConvShape& shape);
-  /// `weights` are as ConvShape says, and are copied as `bias` is. With `overlap`, neighbouring
+  /// `weights` are in ConvShape's order; they and `bias` are copied. With `overlap`, neighbouring
   /// bands convolve some rows twice.
   Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap);
   void execute(const half_t* from, const Finish& finish, Team* team) const override;
 
   int out_columns() const { return shape_.columns.out; }
-  /// Bands are best cut at multiples of these rows.
+  /// Bands are best cut at multiples of this number of rows.
   static int row_step() { return 2; }
   /// Cuts the convolution into shares for some threads.
   Shares shares(int threads) const { return choose_shares(cuts_, threads); }
@@ -52,7 +53,7 @@ class Winograd final : public Convolution {
     float* spare;           // two rows of results
     const DirectTap* taps;
     size_t tap_count;
-    size_t rows, columns, position;  // tiles; floats of a position in `values`
+    size_t rows, columns, position;  // in tiles; floats of a position in `values`
     size_t result_rows;
   };
   Tiles load(const half_t* from, Band rows) const;
@@ -66,7 +67,7 @@ class Winograd final : public Convolution {
   ConvShape shape_;
   Cuts cuts_ = {};
   AlignedVector<float> weights_;  // (position, panel, channel, panel's channel)
-  AlignedVector<float> bias_;     // a whole number of panels
+  AlignedVector<float> bias_;     // of whole panels
 };
 
 }  // namespace dvnn::softdv

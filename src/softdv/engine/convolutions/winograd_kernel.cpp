@@ -14,7 +14,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Chunk = hn::CappedTag<float, 8>;
 using Values = hn::Vec<Chunk>;
 
-// B^T d of the paper, for four vectors of any kind.
+// The paper's B^T d for four vectors.
 HWY_INLINE void SourceTransform(const Values (&in)[4], Values (&out)[4]) {
   out[0] = hn::Sub(in[0], in[2]);
   out[1] = hn::Add(in[1], in[2]);

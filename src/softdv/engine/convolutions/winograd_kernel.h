@@ -11,12 +11,13 @@ namespace dvnn::softdv {
 
 constexpr size_t kWinogradPositions = 16;
 
-/// `tiles` tiles side by side, 2 pixels apart, of one chunk. `from`: 4 rows of pixels of 8 floats,
-/// `row` floats apart. Tile t's 8 numbers for position p go to `to` + p * `position` + 8 t.
+/// Transforms `tiles` tiles side by side, 2 pixels apart, of one chunk. `from`: 4 rows of pixels of
+/// 8 floats, `row` floats apart. Tile t's 8 numbers for position p go to `to` + p * `position` + 8
+/// t.
 void winograd_sources(const float* from, size_t row, size_t tiles, float* to, size_t position);
 
-/// The other way: 2 rows of 2 * `tiles` pixels from sums that lie as winograd_sources() leaves its
-/// numbers. `bias`: of the chunk's 8 channels.
+/// Transforms sums, which lie as winograd_sources() leaves its numbers, to 2 rows of 2 * `tiles`
+/// pixels. `bias`: of the chunk's 8 channels.
 void winograd_results(const float* from, size_t position, size_t tiles, const float* bias,
                       float* upper, float* lower);
 

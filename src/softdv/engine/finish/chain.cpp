@@ -11,8 +11,8 @@ namespace {
 using kernels::Curve;
 using kernels::Operation;
 
-// Elements of a span, which holds whole pixels of any chunk, of 1 to 8 channels. Those of a few
-// values stay in the first-level cache.
+// Elements of a span: a multiple of every number of channels from 1 to 8, so a span has whole
+// pixels of any chunk. The spans of a few values fit the first-level cache.
 constexpr size_t kSpan = 840;
 
 bool is_curve(const Chain::Step& step, Curve curve) {
@@ -26,7 +26,7 @@ Chain::Chain(std::vector<Operand> operands, std::vector<Step> steps, half_t* to,
   join_steps();
 }
 
-// What networks write in several steps becomes one, in one pass.
+// Replaces a known series of steps by one step, in one pass.
 void Chain::join_steps() {
   std::optional<Step> joined = joined_swish();
   if (!joined) joined = joined_gate();
@@ -38,7 +38,7 @@ bool Chain::multiplies(const Step& step, size_t x, size_t y) const {
          ((step.x == x && step.y == y) || (step.x == y && step.y == x));
 }
 
-// x times the sigmoid of x.
+// Swish: x times the sigmoid of x.
 std::optional<Chain::Step> Chain::joined_swish() const {
   if (steps_.size() != 2 || !is_curve(steps_[0], Curve::kSigmoid)) return std::nullopt;
   if (!multiplies(steps_[1], steps_[0].x, operands_.size())) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<Chain::Step> Chain::joined_swish() const {
   return swish;
 }
 
-// x times a line of x that is clamped; a positive factor may follow either.
+// Gate: x times a clamped line of x; a positive factor may follow the clamp or the product.
 std::optional<Chain::Step> Chain::joined_gate() const {
   const size_t count = steps_.size(), line = operands_.size(), clip = line + 1;
   if (count != 3 && count != 4) return std::nullopt;
@@ -75,8 +75,8 @@ std::optional<Chain::Step> Chain::joined_gate() const {
   return gated;
 }
 
-// One step of `count` elements, to floats or, if `halves` is not null, rounded to those; the floats
-// may be changed then, too.
+// Computes one step of `count` elements to `to` or, if `halves` is not null, rounded to `halves`;
+// `to` may be overwritten then, too.
 void Chain::compute(const Step& step, const float* const* values, size_t count, float* to,
                     half_t* halves) {
   if (step.gate) return short_gate(*step.gate, values[step.x], count, to, halves);
@@ -114,7 +114,7 @@ void Chain::finish(size_t first_channel, size_t channels, size_t at, size_t coun
     size_t next = operands_.size();
     for (const Step& step : steps_) {
       const bool last = &step == &steps_.back();
-      // The last result takes the place of the sums, which nothing reads after it.
+      // The last result overwrites the sums, which no later step reads.
       float* const to = last ? values + done : spans[next];
       compute(step, made, some, to, last ? to_ + at + done : nullptr);
       made[next++] = to;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain of functions of single elements behind a run, on its results as floats, before they are
-// rounded: device/soft_extension.h says what callers ask for.
+// A chain of elementwise functions after a run, on its results as floats before they are rounded:
+// device/soft_extension.h describes its interface.
 #pragma once
 
 #include <cstddef>
@@ -20,27 +20,28 @@ class Chain {
   enum class Kind : uint8_t { kSums, kTensor, kChannels, kSingle };
   struct Operand {
     Kind kind = Kind::kSums;
-    const half_t* tensor = nullptr;  // as large as the result, and in its layout
-    std::vector<float> values;       // of kChannels, one for each channel; of kSingle, one
+    const half_t* tensor = nullptr;  // of the result's size and layout
+    std::vector<float> values;       // kChannels: one per channel; kSingle: one
   };
   struct Step {
     bool combines = false;  // `operation` of x and y; else `curve` of x
     kernels::Curve curve = kernels::Curve::kLine;
     float a = 0, b = 0;
     kernels::Operation operation = kernels::Operation::kAdd;
-    size_t x = 0, y = 0;            // numbers of operands, and after them of earlier steps
-    std::optional<Gate> gate = {};  // of x, in place of a curve: what several steps become
+    size_t x = 0, y = 0;            // indices of operands, or after those of earlier steps
+    std::optional<Gate> gate = {};  // of x, instead of a curve: several steps joined
   };
   static constexpr size_t kMostValues = 24;  // operands and steps
 
-  /// `to` is the result, of the whole batch, as `operands` are. With `keeps_own`, what the run
-  /// makes is stored, too, rounded by itself.
+  /// `to` and the operands' tensors are of the whole batch. With `keeps_own`, the run's own result
+  /// is stored, too, rounded by itself.
   Chain(std::vector<Operand> operands, std::vector<Step> steps, half_t* to, bool keeps_own);
 
   bool keeps_own() const { return keeps_own_; }
 
-  /// Takes `count` sums of a chunk of `channels` channels, from `first_channel` on, to elements
-  /// `at` .. of the result. They begin with a pixel; the floats are changed.
+  /// Applies the chain to `count` sums of a chunk of `channels` channels, from `first_channel` on,
+  /// and writes elements `at` and following of the result. The sums begin with a pixel; they are
+  /// overwritten.
   void finish(size_t first_channel, size_t channels, size_t at, size_t count, float* values) const;
 
  private:

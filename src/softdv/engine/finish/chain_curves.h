@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves whose results become binary16: as accurate as those need, in fewer steps than
-// kernels/curves.h takes, and rounded in the same pass.
+// Curves whose results become binary16: accurate to that, in fewer steps than
+// kernels/arithmetic/curves.h, and rounded in the same pass.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,21 @@
 
 namespace dvnn::softdv {
 
-/// x (a x + b, at least `least`, at most `most`): hard-swish, however a network writes it.
+/// x times (a x + b, clamped to `least` and `most`): hard-swish in any of its forms.
 struct Gate {
   float a, b, least, most;
 };
 
-/// Writes x times its gate, of `count` floats, as short_curve() does; the bounds are in order.
+/// Writes x times its gate for `count` floats, to outputs as short_curve() does; `least` must not
+/// exceed `most`.
 void short_gate(const Gate& gate, const float* from, size_t count, float* to, half_t* halves);
 
-/// Says whether short_curve() has a curve: sigmoid, swish and GELU by a hyperbolic tangent.
+/// Returns whether short_curve() has a curve: sigmoid, swish, and GELU by a hyperbolic tangent.
 bool is_short(kernels::Curve curve);
 
-/// Writes the curve, with its parameter `a`, of `count` floats rounded to `halves` or, if that is
-/// null, as they are to `to`, which may be `from`. Before that rounding, results are within 2^-20
-/// of their size, and of 2^-24 where they are smaller. NaN gives NaN.
+/// Writes the curve, with its parameter `a`, of `count` floats: rounded to `halves` or, if that is
+/// null, to `to`, which may be `from`. Before rounding, the error is within 2^-20 of the result, or
+/// 2^-24 for small results. NaN gives NaN.
 void short_curve(kernels::Curve curve, float a, const float* from, size_t count, float* to,
                  half_t* halves);
 

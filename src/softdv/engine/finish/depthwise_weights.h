@@ -3,7 +3,7 @@
 
 namespace dvnn::softdv {
 
-/// A chunk's weights (tap, channel) and bias, repeated until they fill vectors.
+/// A chunk's weights (tap, channel) and bias, repeated to fill vectors.
 struct DepthwiseWeights {
   const float *weights, *bias;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a run's convolution, from its sums to rounded binary16: addition, pooling or
-// normalisation, activation. Each piece goes that way on one thread, within its caches.
+// The steps from a run's sums to rounded binary16: addition, pooling or normalisation, activation,
+// chain. Each piece takes them on one thread, within its caches.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +15,19 @@
 
 namespace dvnn::softdv {
 
-constexpr int kChunk = 8;             // channels that lie side by side
-constexpr int kTaskValues = 1 << 14;  // that are worth a piece of their own
+constexpr int kChunk = 8;             // channels of a chunk
+constexpr int kTaskValues = 1 << 14;  // least values of a piece that is worth its overhead
 
 class Finish {
  public:
-  /// `hwc`: tensors are kHwc8. `slopes`: PReLU's, for each channel; null where there are none.
-  /// `operand` (null: nothing is added) and `to` are whole tensors. `chain` (null: there is none)
-  /// follows; the result is its element `sample` on.
+  /// `hwc`: tensors are kHwc8. `slopes`: PReLU's, one per channel, or null. `operand` (null: no
+  /// addition) and `to` are whole tensors. `chain` (null: none) follows; `to` begins at element
+  /// `sample` of its result.
   Finish(const Run& run, bool hwc, const float* slopes, const half_t* operand, half_t* to,
          const Chain* chain = nullptr, size_t sample = 0);
 
   const Reduction& reduction() const { return reduction_; }
-  /// The size of the tensor before the reduction and after it, and of one of its chunks alone.
+  /// Sizes of the tensor before and after the reduction, and of one of its chunks.
   const RowShape& before() const { return before_; }
   const RowShape& after() const { return after_; }
   static RowShape part(RowShape shape, int chunk) {
@@ -40,19 +40,20 @@ class Finish {
     return static_cast<size_t>(chunk) * kChunk * shape.pixels();
   }
 
-  /// The whole finish, if it can be done while the sums of whole chunks are in registers.
-  /// `pools`: a maximum pooling of 2x2 side by side can, too.
+  /// Returns the whole finish if it can be applied to the sums of whole chunks in registers.
+  /// `pools`: the caller can also pool maxima of adjacent 2x2 windows.
   std::optional<RegisterFinish> in_registers(bool pools) const;
 
-  /// Says whether a chain follows, and nothing that changes the size comes before it.
+  /// Returns whether a chain follows directly, without a reduction before it.
   bool chains_pixels() const { return chain_ && !reduction_.on(); }
   /// Adds the operand to `count` values from element `at` on, if it is added before the reduction.
   void add_before(size_t at, size_t count, float* values) const {
     if (reduction_.follows_addition()) add(at, count, values);
   }
-  /// `count` pixels from `pixel` on that are reduced if they are to be; the floats are changed.
+  /// Finishes `count` pixels from `pixel` on, which need no reduction or are reduced; the floats
+  /// are changed.
   void pixels(int chunk, size_t pixel, size_t count, float* values) const;
-  /// Rows `band` of the result, from the convolution's rows `made`; the floats are changed.
+  /// Finishes rows `band` of the result from the convolution's rows `made`; the floats are changed.
   void rows(int chunk, Band band, Band made, float* values) const;
 
  private:

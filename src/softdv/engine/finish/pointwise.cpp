@@ -43,7 +43,7 @@ HWY_INLINE void ForEachWindow(RowsView from, const RowShape& in, const PoolWindo
   }
 }
 
-// The maximum of some rows of `count` floats, `pitch` apart.
+// Writes the maximum of some rows of `count` floats, `pitch` apart.
 void MaxRows(const float* HWY_RESTRICT from, int rows, size_t pitch, size_t count,
              float* HWY_RESTRICT to) {
   ForEachVector(count, [&](auto d, size_t k) HWY_ATTR {
@@ -55,7 +55,7 @@ void MaxRows(const float* HWY_RESTRICT from, int rows, size_t pitch, size_t coun
   });
 }
 
-// The maximum of some pixels of 8 floats, none of them NaN.
+// Writes the maximum of some pixels of 8 floats, none of them NaN.
 HWY_INLINE void MaxOfChunks(const float* HWY_RESTRICT from, int count, float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 8> d;
   for (size_t k = 0; k < 8; k += hn::Lanes(d)) {
@@ -65,7 +65,7 @@ HWY_INLINE void MaxOfChunks(const float* HWY_RESTRICT from, int count, float* HW
   }
 }
 
-// Along a row of maxima, for the columns from `c` to `end` of the result.
+// Pools a row of maxima along its columns, for columns `c` to `end` of the result.
 void MaxOfColumns(const float* HWY_RESTRICT row, const RowShape& in, const PoolWindow& w, int c,
                   int end, float* to) {
   const size_t channels = in.pixel();
@@ -81,11 +81,11 @@ void MaxOfColumns(const float* HWY_RESTRICT row, const RowShape& in, const PoolW
   }
 }
 
-// First down the columns, then along the rows. `row` has room for an input row.
+// Pools down the columns, then along the rows. `row` has room for an input row.
 void MaxPool(RowsView from, const RowShape& in, const PoolWindow& w, float* to, const RowShape& out,
              Band band, float* row) {
   const size_t channels = in.pixel();
-  // Whole windows a column apart are taken together, as rows that begin a pixel later each.
+  // Complete windows one column apart are pooled together, as rows that begin one pixel apart.
   const int whole = std::min(w.pad_cols, out.cols);
   const int whole_end = w.stride_cols == 1
                             ? std::clamp(in.cols - w.size_cols + w.pad_cols + 1, whole, out.cols)
@@ -132,7 +132,7 @@ void Prelu(const float* HWY_RESTRICT slopes, size_t channels, size_t pixels,
   }
 }
 
-// A value on its way to element `at`; `slope` is its channels'.
+// Finishes a vector that is stored at element `at`; `slope` is its channels'.
 template <class D>
 HWY_INLINE void FinishVector(D d, hn::Vec<D> value, hn::Vec<D> slope, size_t at,
                              const RegisterFinish& finish) {
@@ -154,7 +154,7 @@ void FinishHalves(const half_t* from, size_t count, const RegisterFinish& finish
   for (; at < count; at += hn::Lanes(chunk)) FinishHalf(chunk, from, at, finish);
 }
 
-// Vectors from element `lane` on, 16 elements apart, that end before `count`.
+// Finishes the vectors at element `lane` and every 16 elements after it, up to `count`.
 template <class D>
 HWY_INLINE void ScaleLane(D d, const half_t* from, size_t lane, size_t first, size_t count,
                           const float* weights, const float* bias, const RegisterFinish& finish) {
@@ -167,7 +167,7 @@ HWY_INLINE void ScaleLane(D d, const half_t* from, size_t lane, size_t first, si
 
 void ScaleHalves(const half_t* from, size_t count, const float* weights, const float* bias,
                  const RegisterFinish* finish) {
-  const RegisterFinish by = *finish;  // which the results cannot overlap
+  const RegisterFinish by = *finish;  // a copy: stores to the results cannot change it
   const hn::CappedTag<float, 16> wide;
   const hn::CappedTag<float, 8> chunk;
   const size_t whole = count - count % 16;
@@ -251,7 +251,7 @@ void lrn(RowsView from, const RowShape& shape, int prescale, float* to, Band ban
 }
 
 void finish_halves(const half_t* from, size_t count, const RegisterFinish& finish) {
-  const RegisterFinish by = finish;  // which the loop's stores cannot change
+  const RegisterFinish by = finish;  // a copy: the loop's stores cannot change it
   HWY_DYNAMIC_DISPATCH(FinishHalves)(from, count, by);
 }
 

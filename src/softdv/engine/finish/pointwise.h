@@ -14,34 +14,35 @@ struct PoolWindow {
   int size_rows = 1, size_cols = 1, stride_rows = 1, stride_cols = 1, pad_rows = 0, pad_cols = 0;
 };
 
-// Bands are of output rows; `to` and `data` are the band's first row. The input's rows that the
-// band's windows reach must be there.
+// Bands are rows of the output; `to` and `data` point to the band's first row. The input must have
+// the rows that the band's windows reach.
 
-/// The input rows that a band's windows reach.
+/// Returns the input rows that a band's windows reach.
 Band window_rows(const RowShape& in, const PoolWindow& window, Band band);
 
-/// Maximum over each window; the padding never wins.
+/// Maximum over each window; padding never counts.
 void max_pool(RowsView from, const RowShape& in, const PoolWindow& window, float* to,
               const RowShape& out, Band band);
 /// Sum over each window (padding is 0) times `scale`.
 void average_pool(RowsView from, const RowShape& in, const PoolWindow& window, float scale,
                   float* to, const RowShape& out, Band band);
-/// Every pixel twice in both directions.
+/// Repeats every pixel twice in both directions.
 void upsample(RowsView from, const RowShape& in, float* to, const RowShape& out, Band band);
-/// Local response normalisation over 5 channels by the hardware's 12 linear segments. `prescale`
-/// is log2 of what inputs are divided by before they are squared.
+/// Local response normalisation over 5 channels by the hardware's 12 linear segments. `prescale` is
+/// log2 of the divisor of the inputs before they are squared.
 void lrn(RowsView from, const RowShape& shape, int prescale, float* to, Band band);
 
 /// Applies an activation in place. `slopes`, one per channel: for PReLU only. `absolute` takes the
-/// magnitude after it, but not after ReLU.
+/// magnitude after any activation but ReLU.
 void activate(device::Activation activation, float param, const float* slopes, bool absolute,
               const RowShape& shape, Band band, float* data);
 
-/// Finishes `count` values as they are, a multiple of 8: without slopes for each channel.
+/// Finishes `count` values, a multiple of 8, that no convolution changes; without slopes per
+/// channel.
 void finish_halves(const half_t* from, size_t count, const RegisterFinish& finish);
 
 /// Multiplies pixels of a chunk, `count` values, by its channels' weights, adds their bias, and
-/// finishes them. Weights, bias and slopes, if there are any, repeat over 16 floats.
+/// finishes them. Weights, bias and slopes (if any) repeat over 16 floats.
 void scale_halves(const half_t* from, size_t count, const DepthwiseWeights& by,
                   const RegisterFinish& finish);
 

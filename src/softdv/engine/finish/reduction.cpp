@@ -20,7 +20,7 @@ Reduction::Reduction(const Run& run, bool hwc)
   const device::Pad& pad = run.run.pool_pad;
   window_ = hwc ? PoolWindow{size.y, size.x, stride.y, stride.x, pad.top, pad.left}
                 : PoolWindow{size.x, size.y, stride.x, stride.y, pad.left, pad.top};
-  // An average of one pixel, which commands that only add ask for.
+  // Commands that only add ask for an average of one pixel, which changes nothing.
   const bool is_whole = run.conv.w == run.out.w && run.conv.h == run.out.h;
   if (kind_ == PoolKind::kAverage && is_whole && size.x == 1 && size.y == 1 && scale_ == 1 &&
       pad.left == 0 && pad.top == 0) {

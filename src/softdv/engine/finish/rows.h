@@ -19,16 +19,16 @@ struct RowShape {
   size_t pixel() const { return static_cast<size_t>(channels); }
   size_t row() const { return grid_size(cols, channels); }
   size_t size() const { return pixels() * pixel(); }
-  /// Floats before a pixel of a row. The number is not negative.
+  /// Floats before a pixel of a row; `column` is not negative.
   size_t before_pixel(int column) const { return static_cast<size_t>(column) * pixel(); }
 };
 
-/// Some of the rows; `data` points to row `first`.
+/// Some of the rows; `data` points to the one numbered `first`.
 struct RowsView {
   const float* data = nullptr;
   int first = 0;
 
-  /// Where a row begins that comes at `first` or later.
+  /// Returns where a row begins, which must not come before `first`.
   const float* row(const RowShape& shape, int row) const {
     return data + Band{first, row}.count() * shape.row();
   }

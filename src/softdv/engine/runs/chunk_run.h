@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on the device's chunks, from its convolution (if it has one) to what follows: each piece of
-// the result goes from sums to rounded binary16 on one thread, within its caches.
+// A run on the device's chunks, from its convolution (if any) to the finish: one thread takes each
+// piece of the result from sums to rounded binary16, within its caches.
 #pragma once
 
 #include "softdv/engine/runs/conv_kernel.h"
@@ -9,12 +9,12 @@ namespace dvnn::softdv {
 
 struct ChunkRun {
   const Run& run;
-  const ConvKernel* kernel;  // null if it has no convolution
+  const ConvKernel* kernel;  // null: the run has no convolution
   bool hwc;
-  const Chain* chain = nullptr;  // what follows, if anything does
-  size_t sample = 0;             // elements of its result before this one
+  const Chain* chain = nullptr;  // null: no chain follows
+  size_t sample = 0;             // elements of the chain's result before this sample
 
-  /// `from`, `operand` (null: nothing is added) and `to` are whole tensors.
+  /// `from`, `operand` (null: no addition) and `to` are whole tensors.
   void execute(const half_t* from, const half_t* operand, half_t* to, Team* team) const;
 };
 

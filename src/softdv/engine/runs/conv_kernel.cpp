@@ -22,7 +22,7 @@ Cache& cache() {
   return *instance;
 }
 
-// A key of everything that a kernel depends on.
+// Returns a key of everything on which a kernel depends.
 std::string cache_key(const Run& run, Span<const uint8_t> weights, bool hwc) {
   const device::ConvRun& r = run.run;
   const PackedGeometry& g = run.geometry;
@@ -42,8 +42,8 @@ std::string cache_key(const Run& run, Span<const uint8_t> weights, bool hwc) {
 }  // namespace
 
 uint64_t weights_hash(Span<const uint8_t> weights) {
-  // FNV-1a over 8-byte words (sizes are multiples of 16) in four streams, as each step waits for
-  // the one before. An accidental clash is out of reach.
+  // FNV-1a over 8-byte words (sizes are multiples of 16) in four streams, because each step waits
+  // for the one before. Accidental clashes are too rare to matter.
   constexpr int kStreams = 4;
   constexpr uint64_t kPrime = 1099511628211u, kStep = kStreams * sizeof(uint64_t);
   uint64_t streams[kStreams] = {1469598103934665603u, 1, 2, 3};
@@ -92,8 +92,8 @@ struct Axes {
   int cols(device::Dims d) const { return hwc ? d.w : d.h; }
 };
 
-// Float weights in ConvShape's order. The stream's inner axis is the row axis in
-// both modes: with kHwc8 tensors the kernels were transposed before packing.
+// Unpacks the weights to floats in ConvShape's order. The stream's inner axis is the row axis in
+// both layouts: with kHwc8 tensors the kernels were transposed before packing.
 void unpack(const Run& run, const uint8_t* from, std::vector<float>* weights,
             std::vector<float>* bias, std::vector<float>* slopes) {
   const PackedGeometry& g = run.geometry;
@@ -116,9 +116,9 @@ void unpack(const Run& run, const uint8_t* from, std::vector<float>* weights,
   }
 }
 
-// One spatial axis of a convolution.
+// Describes one spatial axis of a convolution.
 ConvAxis axis_of(int in, int out, int kernel, int stride, int dilation, int before, bool deconv) {
-  // A transposed one is a convolution of the input with zeros between its pixels.
+  // A transposed convolution is a convolution of the input with zeros between its pixels.
   return {in, out, kernel, deconv ? 1 : stride, dilation, before, deconv ? stride : 1};
 }
 
@@ -137,7 +137,7 @@ void ConvKernel::build(const Run& run, const uint8_t* packed, bool hwc) {
       run.in.c, r.m, device::is_depthwise(r.conv)};
   std::vector<float> weights, bias;
   unpack(run, packed, &weights, &bias, &slopes_);
-  // Vectors of slopes may reach beyond the last channel.
+  // Vectors of slopes may extend beyond the last channel.
   if (!slopes_.empty())
     slopes_.resize((slopes_.size() - 1) / kPanelChannels * kPanelChannels + kPanelChannels);
   convolution_ = make_convolution(shape, weights.data(), bias.data(), pooled);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One prepared convolution with re-packed weights. All command lists that run the same convolution
+// A prepared convolution with repacked weights. All command lists that run the same convolution
 // with the same weights share it.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace dvnn::softdv {
 
 class ConvKernel {
  public:
-  /// The kernel of `run`, from the packed weights as they are now; from a cache where it is known.
-  /// Null for lack of memory.
+  /// Returns the kernel of `run` for the current packed weights, from a cache if it is there. Null
+  /// for lack of memory.
   static std::shared_ptr<ConvKernel> get(const Run& run, Span<const uint8_t> weights, bool hwc);
 
   const Convolution& convolution() const { return *convolution_; }
-  /// PReLU slopes, one per output channel; null otherwise.
+  /// PReLU slopes, one per output channel, or null.
   const float* slopes() const { return slopes_.empty() ? nullptr : slopes_.data(); }
 
  private:
@@ -30,7 +30,7 @@ class ConvKernel {
   std::vector<float> slopes_;
 };
 
-/// A content hash of a run's packed weights.
+/// Returns a hash of the content of a run's packed weights.
 uint64_t weights_hash(Span<const uint8_t> weights);
 
 }  // namespace dvnn::softdv

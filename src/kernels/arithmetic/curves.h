@@ -60,8 +60,8 @@ constexpr bool is_vectored(Curve curve) {
   return curve <= Curve::kTanh;
 }
 
-/// Writes `curve` of each of `count` floats; `to` may be `from`. What comes of e^x is within 2
-/// units in the last place; the last bits of kGelu and kErf beyond 1 are lost with those of x^2.
+/// Writes `curve` of each of `count` floats; `to` may be `from`. Results that are computed by e^x
+/// are within 2 units in the last place; kGelu and kErf beyond 1 lose the last bits of x^2, too.
 void apply(Curve curve, float a, float b, const float* from, float* to, size_t count);
 
 namespace plain {

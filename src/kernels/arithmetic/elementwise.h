@@ -11,7 +11,7 @@ namespace dvnn::kernels {
 void scale(const float* from, float factor, float* to, size_t count);
 
 /// to = x OP y. kMax and kMin are std::max(x, y) and std::min(x, y); kPrelu is x above 0, x y
-/// below. What says whether something is so is 1 or 0, and all but 0 is taken as true.
+/// below. Comparisons and logical operations return 1 or 0, and take any operand but 0 as true.
 enum class Operation : uint8_t {
   kAdd,
   kDiv,

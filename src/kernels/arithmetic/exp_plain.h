@@ -11,27 +11,27 @@
 namespace dvnn::kernels {
 
 namespace exp_constants {
-// Beyond these e^x is infinite, or 0: below the least normal number, for which a processor takes a
-// hundred times as long.
+// Limits of x: e^x is infinite above kMost, and 0 below kLeast, where it would be less than a
+// normal number, which a processor computes a hundred times as slowly.
 constexpr float kMost = 89.0f, kLeast = -87.3f;
 constexpr float kLog2E = 1.44269504088896341f;
 constexpr float kLog2High = 0.693359375f, kLog2Low = -2.12194440e-4f;  // log 2 as a sum
 constexpr int kTerms = 6;
 constexpr float kPolynomial[kTerms] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
                                        4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
-constexpr float kTanhNear = 0.625f, kTanhMost = 40.0f;  // beyond the second it is 1
+constexpr float kTanhNear = 0.625f, kTanhMost = 40.0f;  // tanh is 1 above kTanhMost
 constexpr int kTanhTerms = 5;
 constexpr float kTanhPolynomial[kTanhTerms] = {-5.70498872745e-3f, 2.06390887954e-2f,
                                                -5.37397155531e-2f, 1.33314422036e-1f,
                                                -3.33332819422e-1f};
 // Numbers below the least normal one are multiplied before their logarithm is taken.
 constexpr float kSubnormalPower = 16777216.0f, kSubnormalLog = 16.6355324f;  // 2^24
-constexpr int32_t kHalfRootBits = 0x3f3504f3;  // the bits of the root of 1/2
+constexpr int32_t kHalfRootBits = 0x3f3504f3;  // the bits of the square root of 1/2
 constexpr int kLogTerms = 9;
 constexpr float kLogPolynomial[kLogTerms] = {
     7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,  -1.2420140846e-1f, 1.4249322787e-1f,
     -1.6668057665e-1f, 2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
-// The error function below 1; its complement up to 2, and beyond.
+// Polynomials of the error function below 1, of its complement up to 2, and of that beyond 2.
 constexpr int kErfTerms = 7, kErfcTerms = 9, kErfcFarTerms = 8;
 constexpr float kErfPolynomial[kErfTerms] = {
     7.853861353153693e-5f, -8.010193625184903e-4f, 5.188327685732524e-3f, -2.685381193529856e-2f,
@@ -43,7 +43,7 @@ constexpr float kErfcPolynomial[kErfcTerms] = {
 constexpr float kErfcFarPolynomial[kErfcFarTerms] = {
     -1.047766399936249e+1f, 1.297719955372516e+1f, -7.495518717768503f,    2.921019019210786f,
     -1.015265279202700f,    4.218463358204948e-1f, -2.820767439740514e-1f, 5.641895067754075e-1f};
-constexpr float kErfcMost = 9.15f;  // beyond it the complement is no normal number: 0
+constexpr float kErfcMost = 9.15f;  // the complement is less than a normal number above it: 0
 constexpr float kHalfRoot = 0.70710678f, kRootEightOverPi = 1.59576912f;
 constexpr float kGeluCube = 0.044715f;
 constexpr float kMishMost = 20.0f;  // from there on x times 1
@@ -87,7 +87,7 @@ inline float exp_minus_one(float x) {
   return parts.y * power + (power - 1.0f);
 }
 
-// Also 0 where it is less than a normal number.
+// Returns 0 if the result would be less than a normal number.
 inline float sigmoid(float x) {
   const float least = exp_constants::kLeast;
   return x < least ? 0.0f : 1.0f / (1.0f + exp(-x));
@@ -112,7 +112,7 @@ inline float polynomial(const float (&factors)[kTerms], float x) {
   return p;
 }
 
-// Of normal numbers above 0.
+// Returns the logarithm of a normal number above 0.
 inline float log_of_normal(float x) {
   using namespace exp_constants;
   int32_t bits = 0;
@@ -151,7 +151,7 @@ inline float mish(float x) {
   return x * (n / (n + 2.0f));
 }
 
-// 1 - erf(x), of x of at least 1.
+// Returns 1 - erf(x) for x of at least 1.
 inline float erfc(float x) {
   using namespace exp_constants;
   const float inverse = 1.0f / x, square = inverse * inverse;
@@ -177,7 +177,7 @@ inline float gelu(float x) {
   return x * 0.5f * share;
 }
 
-// x / 2 (1 + tanh(u)) is x sigmoid(2 u).
+// Uses x / 2 (1 + tanh(u)) = x sigmoid(2 u).
 inline float gelu_tanh(float x) {
   using namespace exp_constants;
   const float cube = x * x * x;

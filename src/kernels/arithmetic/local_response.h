@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local response normalisation: values over what they and their neighbours amount to.
+// Local response normalisation: values divided by a power of their neighbours' squares.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
-// Four vectors at a time: a maximum waits for the one before it.
+// Keeps four independent maxima, because each maximum waits for the one before it.
 float Largest(const float* from, size_t count) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
@@ -32,7 +32,7 @@ float Largest(const float* from, size_t count) {
   return best;
 }
 
-// Which it is asks less of a second walk than of every maximum on the way.
+// Finds the maximum first and its index afterwards: cheaper than carrying indices along.
 size_t FirstLargest(const float* from, size_t count) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);

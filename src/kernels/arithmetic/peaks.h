@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds which of many values are large: decoders ask it of every score.
+// Finds the large ones among many values: decoders search every score.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace dvnn::kernels {
 
-/// The largest of `count` floats; NaN is passed over, and nothing at all is minus infinity.
+/// Returns the largest of `count` floats, or minus infinity if there is none; NaN is ignored.
 float largest(const float* from, size_t count);
 
-/// The index of the largest of `count` floats, and of equal ones the first; NaN is passed over. 0
+/// Returns the index of the largest of `count` floats, of equal ones the first; NaN is ignored. 0
 /// if there is no number.
 size_t first_largest(const float* from, size_t count);
 
-/// Writes the indices of the floats that are `bound` or more to `at`, in order, and returns how
-/// many they are. `at` has room for `count`.
+/// Writes the indices of the floats of at least `bound` to `at`, in order, and returns their
+/// number. `at` has room for `count`.
 size_t at_least(const float* from, size_t count, float bound, uint32_t* at);
 
-/// Raises best[i] to from[i], where that is more, and notes `index` in which[i].
+/// Where from[i] is larger than best[i]: sets best[i] to it, and which[i] to `index`.
 void raise(const float* from, int32_t index, float* best, int32_t* which, size_t count);
 
 namespace plain {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of four rows by two vectors of columns, or of one row by eight, stay in registers from the
-// first product to the last.
+// Sums of four rows by two vectors of columns, or of one row by eight vectors, stay in registers
+// from the first product to the last.
 #include "kernels/arithmetic/product.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,12 +13,12 @@ namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Where a matrix's rows begin: so many floats apart.
+// Floats between the beginnings of a matrix's rows.
 struct Strides {
   size_t b, to;
 };
 
-// Rows of both matrices: kRows of them, and two vectors of columns.
+// Multiplies kRows rows by two vectors of columns.
 template <size_t kRows, class D>
 HWY_INLINE void MultiplyTwo(D d, const float* a, const float* b, float* to, size_t k,
                             const Strides& strides) {
@@ -53,7 +53,7 @@ HWY_INLINE void MultiplyTwo(D d, const float* a, const float* b, float* to, size
   }
 }
 
-// A single row, and eight vectors of columns: two would wait for their own sums.
+// Multiplies one row by eight vectors of columns: with two, each sum would wait for itself.
 template <class D>
 HWY_INLINE void MultiplyEight(D d, const float* a, const float* b, float* to, size_t k,
                               size_t stride_b) {
@@ -83,7 +83,7 @@ HWY_INLINE void MultiplyEight(D d, const float* a, const float* b, float* to, si
   hn::StoreU(s7, d, to + 7 * lanes);
 }
 
-// One vector of columns of some rows.
+// Multiplies some rows by one vector of columns.
 template <class D>
 HWY_INLINE void MultiplyOne(D d, const float* a, const float* b, float* to, size_t rows, size_t k,
                             const Strides& strides) {

@@ -6,11 +6,11 @@
 
 namespace dvnn::kernels {
 
-/// to[i][j] = 0 + the sum over k, in that order, of a[i][k] * b[k][j], for row-major matrices of
-/// m x k and k x n. Products are rounded before they are added. The matrices share no memory.
+/// to[i][j] = 0 + the sum over k, in that order, of a[i][k] * b[k][j], for row-major matrices of m
+/// x k and k x n. Products are rounded before they are added. The matrices share no memory.
 void multiply(const float* a, const float* b, float* to, size_t m, size_t k, size_t n);
-/// The same of n columns that are a matrix of their own, a panel, into a result whose rows begin
-/// `stride` floats apart.
+/// multiply() for a `b` that is a panel of n columns with rows of its own, into a result whose rows
+/// begin `stride` floats apart.
 void multiply_panel(const float* a, const float* panel, float* to, size_t m, size_t k, size_t n,
                     size_t stride);
 

@@ -7,11 +7,11 @@
 namespace dvnn::kernels {
 
 /// Softmax along the middle axis of data[outer][count][inner], in place; `count` is 1 or more. The
-/// maximum is taken off first, so that nothing overflows; sums are made in the order of the axis.
+/// maximum is subtracted first, against overflow; sums follow the order of the axis.
 void softmax(float* data, size_t outer, size_t count, size_t inner);
 
-/// Softmax of each of `width` columns of `count` rows, which follow one another, in place: what
-/// softmax() makes of them where there are several, also of a single one.
+/// Softmax of each of `width` columns of `count` rows, in place. A single column is computed as
+/// softmax() computes one of several, with the same bits.
 void softmax_columns(float* data, size_t count, size_t width);
 
 namespace plain {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers brought to a mean of 0 and a variance of 1, in double precision.
+// Brings numbers to a mean of 0 and a variance of 1, in double precision.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace dvnn::kernels {
 void add_deviations(const float* first, size_t stride, size_t lines, const double* means,
                     double* to, size_t count);
 
-/// Makes each x of these (x - means[i]) * factors[i], rounded once; `to` may be `first`, and has
-/// its stride.
+/// Replaces each such x by (x - means[i]) * factors[i], rounded once; `to` may be `first`, and has
+/// the same stride.
 void standardise_lines(const float* first, size_t stride, size_t lines, const double* means,
                        const double* factors, float* to, size_t count);
 
-/// The same for `count` floats of one mean and factor.
+/// Standardises `count` floats by one mean and one factor.
 void standardise_row(const float* from, double mean, double factor, float* to, size_t count);
 
 namespace plain {

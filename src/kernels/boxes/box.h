@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes, and those of them that are candidates of suppression.
+// Boxes, and the candidates of non-maximum suppression.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Box {
 struct Candidate {
   float score = 0;
   int index = 0;
-  size_t place() const { return static_cast<size_t>(index); }  // in a list
+  size_t place() const { return static_cast<size_t>(index); }  // in an array
 };
 
 }  // namespace dvnn::kernels

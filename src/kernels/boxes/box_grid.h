@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers which boxes may overlap: a grid over all of them, whose cells list the boxes that reach
-// into them. Two boxes that share a point share a cell.
+// Finds the boxes that may overlap a box: a grid over all boxes, whose cells list the boxes that
+// reach into them. Two boxes that share a point share a cell.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace dvnn::kernels {
 
-/// For one thread at a time. Who keeps it allocates once.
+/// For one thread at a time. Memory is kept from one use to the next.
 class BoxGrid {
  public:
-  /// Empties the grid and lays it over these boxes; false if they are not worth one: few, or with
-  /// corners that are no numbers.
+  /// Empties the grid and lays it over these boxes. False if a grid would not pay: too few boxes,
+  /// coordinates that are huge or not finite.
   bool lay(Span<const Box> boxes, const std::vector<Candidate>& candidates) {
     constexpr size_t kFewest = 64;
     if (candidates.size() < kFewest) return false;
@@ -47,9 +47,9 @@ class BoxGrid {
     return true;
   }
 
-  /// Adds a box, under a number that visit() gives.
+  /// Adds a box; visit() passes `number` on.
   void add(const Box& box, int number) {
-    if (!(box.x1 > box.x0 && box.y1 > box.y0)) return;  // shares no point with any other
+    if (!(box.x1 > box.x0 && box.y1 > box.y0)) return;  // overlaps no other box
     const Range range = range_of(box);
     if (range.cells() > kManyCells) return large_.push_back(number);
     for (int y = range.y0; y <= range.y1; ++y) {
@@ -62,9 +62,9 @@ class BoxGrid {
     }
   }
 
-  /// Calls `overlaps` for the boxes that may overlap this one until it returns true, and returns
-  /// whether it did. Boxes may come twice. Where they are `most` or more, it sets `*many` instead,
-  /// because to look at all boxes in their order takes less time.
+  /// Calls `overlaps` for each box that may overlap this one until it returns true, and returns
+  /// whether it did. A box may come twice. If there are more than `most`, or if the box covers many
+  /// cells, it sets `*many` instead, because to compare all boxes in order takes less time.
   template <typename Overlaps>
   bool visit(const Box& box, size_t most, Overlaps overlaps, bool* many) const {
     *many = false;
@@ -95,7 +95,7 @@ class BoxGrid {
 
  private:
   static constexpr float kHuge = 1e18f;  // products of such numbers are finite
-  static constexpr int kManyCells = 16;  // a box over more of them is not listed in cells
+  static constexpr int kManyCells = 16;  // a box over more cells is listed apart
   struct Head {
     int first = -1;
     uint32_t count = 0;
@@ -108,8 +108,8 @@ class BoxGrid {
     int cells() const { return (x1 - x0 + 1) * (y1 - y0 + 1); }
   };
 
-  // Into how many columns (or rows) a length is cut: cells as large as an average box, but no more
-  // of them than there are boxes.
+  // Returns the number of columns (or rows) of the grid: cells as large as an average box, but no
+  // more lines than the square root of the number of boxes.
   static int lines(double length, double average, double count, float* scale) {
     constexpr double kMost = 128;
     const double most = std::min(kMost, std::ceil(std::sqrt(count)));
@@ -121,7 +121,7 @@ class BoxGrid {
     return static_cast<int>(lines);
   }
 
-  // Each step from a coordinate to its cell keeps the order of coordinates, rounded as they are.
+  // Monotonic: each rounded step from a coordinate to its cell keeps the order of coordinates.
   static int cell_of(float at, float first, float scale, int lines) {
     return std::clamp(static_cast<int>(std::min((at - first) * scale, 1e6f)), 0, lines - 1);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part that all forms of suppression share: the best candidate first, and which are left.
+// The common part of all forms of suppression: sorts by score, keeps the best of each overlap.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace dvnn::kernels {
 
-/// Sorts candidates, the best first, and leaves the `top_k` best.
+/// Sorts candidates by falling score, and keeps the `top_k` best.
 inline void sort_candidates(const NmsOptions& options, std::vector<Candidate>* candidates) {
   auto better = [](const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.index < b.index;
@@ -23,9 +23,9 @@ inline void sort_candidates(const NmsOptions& options, std::vector<Candidate>* c
   std::sort(candidates->begin(), candidates->end(), better);
 }
 
-/// Leaves the kept ones of sorted candidates, in their order. overlaps(index, kept, threshold):
-/// whether a box overlaps one of the first `kept` candidates; keep(index, kept) is called for each
-/// that does not.
+/// Reduces sorted candidates to the kept ones, in their order. overlaps(index, kept, threshold)
+/// returns whether a box overlaps one of the first `kept` candidates; keep(index, kept) is called
+/// for each that does not.
 template <typename Overlaps, typename Keep>
 void keep_greedily(const NmsOptions& options, std::vector<Candidate>* candidates, Overlaps overlaps,
                    Keep keep) {
@@ -44,8 +44,8 @@ void keep_greedily(const NmsOptions& options, std::vector<Candidate>* candidates
   candidates->resize(kept);
 }
 
-/// Any form in its plainest: each box is held against all that are kept. overlap(a, b) is of the
-/// boxes of two indices.
+/// Suppression in its plain form: each box is compared with all kept ones. overlap(a, b) is the
+/// overlap of the boxes of two indices.
 template <typename Overlap>
 void keep_by_all_pairs(const NmsOptions& options, std::vector<Candidate>* candidates,
                        Overlap overlap) {
@@ -62,8 +62,8 @@ void keep_by_all_pairs(const NmsOptions& options, std::vector<Candidate>* candid
       [](size_t, size_t) {});
 }
 
-/// Returns whether a grid finds all boxes that count as overlapping: with a threshold below 0,
-/// those do that share nothing.
+/// Returns whether a grid finds all boxes that count as overlapping. With a threshold below 0, even
+/// boxes that share nothing do.
 inline bool may_use_grid(const NmsOptions& options) {
   return options.iou_threshold >= 0 && options.eta >= 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes as networks predict them: relative to priors. How they overlap: suppression.h.
+// Boxes as networks predict them, relative to priors. For their overlap, see suppression.h.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace dvnn::kernels {
 
-/// A box of one class with its score, as suppression leaves them.
+/// A box of one class with its score: the result of suppression.
 struct ScoredBox {
   Box box;
   float score = 0;
@@ -25,7 +25,7 @@ struct Prior {
   std::array<float, 4> variance{{0.1f, 0.1f, 0.2f, 0.2f}};
 };
 
-/// The variances of a model that lists 4, or 1 for all; `fallback` if it lists none.
+/// Returns the 4 variances of a model that lists 4, or 1 for all; `fallback` if it lists none.
 std::array<float, 4> expand_variances(const std::vector<float>& v, std::array<float, 4> fallback);
 
 /// The relation of a location prediction (4 numbers) to its prior. Source: Liu et al., "SSD: Single
@@ -37,9 +37,9 @@ enum class CodeType : uint8_t {
   kLinear,      // centre as kCenterSize has it; size = variance * delta * prior size (BlazeFace)
 };
 const char* name_of(CodeType type);
-Result<CodeType> parse_code_type(std::string_view text);  // as above: "corner_size"
+Result<CodeType> parse_code_type(std::string_view text);  // by name: "corner_size"
 
-/// The box that `delta` (4 floats) predicts for `prior`.
+/// Returns the box that `delta` (4 floats) predicts for `prior`.
 Box decode_box(CodeType type, const Prior& prior, const float* delta);
 
 /// Returns whether all corners are finite: networks may return NaN and infinities.

@@ -10,7 +10,7 @@
 namespace dvnn::kernels {
 namespace {
 
-// The aspect ratios in the layer's order: 1 first, then each new one, then its inverse with `flip`.
+// Returns the aspect ratios in the layer's order: 1, then each new one, with `flip` its inverse.
 std::vector<float> expand_ratios(const PriorBoxParams& params) {
   std::vector<float> ratios = {1.0f};
   auto add = [&](float r) {
@@ -111,7 +111,7 @@ Result<PriorBoxParams> parse_prior_box(const Json& object) {
 }
 
 Json to_json(const PriorBoxParams& p) {
-  // Sizes in pixels are whole numbers, in files, too.
+  // Writes whole numbers of pixels as integers.
   auto pixels = [](float size) {
     return size == std::floor(size) && size < 1e9f ? Json(static_cast<int64_t>(size)) : Json(size);
   };

@@ -14,7 +14,7 @@ namespace dvnn::kernels {
 constexpr int kMaxPriorGrid = 4096;   // cells per axis
 constexpr size_t kMaxPriorList = 64;  // sizes, ratios or layers in a list
 
-/// Caffe-SSD's PriorBoxParameter, with the sizes that the layer would read off its inputs.
+/// Caffe-SSD's PriorBoxParameter, with the sizes that its layer would read from its inputs.
 struct PriorBoxParams {
   std::vector<float> min_sizes, max_sizes;  // pixels of the image; max_sizes empty or as many
   std::vector<float> aspect_ratios;         // without 1, which is always there; before `flip`
@@ -25,17 +25,17 @@ struct PriorBoxParams {
   int layer_w = 0, layer_h = 0;             // grid cells
   float step_w = 0, step_h = 0;             // pixels per cell; 0: image size / layer size
   float offset = 0.5f;                      // centre of a cell, in cells
-  // The dv-sdk's form of the layer: `aspect_ratios` is the whole list of a cell's boxes, in which
-  // the first 1 stands for the square of the only min size, and each further 1 for the square
-  // between min and max.
+  // The dv-sdk's form of the layer: `aspect_ratios` lists all boxes of a cell. The entry at its
+  // beginning is the square of the only min size if it is 1; each later 1 is the square between min
+  // and max size.
   bool listed = false;
 };
 
-/// Parameters as Caffe-SSD names them, or, where there is "img_size", as the dv-sdk wiki's page on
-/// custom layers does: img_size [w, h], min_size, max_size, aspect_ratios, variances, clip.
+/// Reads parameters by Caffe-SSD's names or, if there is "img_size", by those of the dv-sdk wiki's
+/// page on custom layers: img_size [w, h], min_size, max_size, aspect_ratios, variances, clip.
 Result<PriorBoxParams> parse_prior_box(const Json& params);
 
-/// The parameters in the form that parse_prior_box() reads.
+/// Returns the parameters in the form that parse_prior_box() reads.
 Json to_json(const PriorBoxParams& params);
 
 /// Priors per grid cell.

@@ -36,8 +36,8 @@ Result<SsdParams> parse_ssd_params(const Json& params, const std::string& what) 
     in.fail("class_agnostic", "needs share_location");
   }
   DVNN_TRY(in.status());
-  // The cut below drops whatever a class keeps beyond this number, because its other boxes are
-  // better.
+  // The cut to keep_top_k drops all boxes of a class beyond this number, because the class's other
+  // boxes are better.
   p.nms.max_kept = p.keep_top_k >= 0 ? std::min(p.keep_top_k, kMaxKept) : kMaxKept;
   return p;
 }
@@ -85,7 +85,7 @@ void SsdSelector::select(const float* loc, const float* conf, float threshold,
   out->insert(out->end(), found_.begin(), found_.end());
 }
 
-// The object class with the highest of the num_classes `scores`.
+// Returns the object class with the highest of the num_classes `scores`.
 int SsdSelector::best_class(const float* scores) const {
   int best = -1;
   for (int label = 0; label < params_.num_classes; ++label) {
@@ -94,7 +94,7 @@ int SsdSelector::best_class(const float* scores) const {
   return best;
 }
 
-// Finds the boxes of one class, or with label kEveryClass of all classes together.
+// Finds the boxes of class `label`, or for kEveryClass those of all classes together.
 void SsdSelector::suppress(const float* loc, const float* conf, int label, float threshold) {
   const size_t classes = static_cast<size_t>(params_.num_classes);
   const size_t loc_classes = params_.share_location ? 1 : classes;
@@ -111,7 +111,7 @@ void SsdSelector::suppress(const float* loc, const float* conf, int label, float
     Prior prior = priors_[i];
     if (params_.variance_encoded_in_target) prior.variance = {{1, 1, 1, 1}};
     boxes_[i] = decode_box(params_.code_type, prior, loc + (i * loc_classes + loc_class) * 4);
-    // A box with a NaN would overlap none, and so be kept.
+    // A box with a NaN would overlap no other, and so be kept.
     if (is_finite(boxes_[i])) candidates_.push_back({score, static_cast<int>(i)});
   }
   suppress_non_maxima(boxes_, params_.nms, &candidates_, &kept_);

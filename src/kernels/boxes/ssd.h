@@ -25,7 +25,7 @@ struct SsdParams {
   bool class_agnostic = false;  // one suppression over all classes, each box with its best class
 };
 
-/// The most that one suppression keeps if `keep_top_k` does not say. No image has more objects of a
+/// Most boxes that one suppression keeps if `keep_top_k` is not set. No image has more objects of a
 /// class, and each kept box is compared with all candidates after it.
 constexpr int kMaxKept = 2048;
 
@@ -37,10 +37,10 @@ constexpr int kDetectionRowLength = 7;
 /// nms_threshold, nms_top_k, nms_eta, keep_top_k, confidence_threshold, class_agnostic}.
 Result<SsdParams> parse_ssd_params(const Json& params, const std::string& what);
 
-/// The parameters in the form that parse_ssd_params() reads.
+/// Returns the parameters in the form that parse_ssd_params() reads.
 Json to_json(const SsdParams& params);
 
-/// Boxes that suppression looks at in one picture, of all classes together, at the most.
+/// Upper bound of the boxes that suppression compares in one picture, over all classes.
 uint64_t count_candidates(const SsdParams& params, uint64_t priors);
 
 /// Post-processes one picture; keeps its working memory between calls.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suppression of rectangles that are turned, by the area that they truly share.
+// Suppression of rotated rectangles by their exact intersection.
 #include <cmath>
 
 #include "kernels/boxes/greedy.h"
@@ -11,7 +11,7 @@ struct Corner {
   double x, y;
 };
 
-// A convex polygon: a rectangle cut by four lines has eight corners at the most.
+// A convex polygon. A rectangle clipped by four lines has eight corners at the most.
 struct Polygon {
   Corner corners[16];
   int count = 0;
@@ -20,8 +20,8 @@ struct Polygon {
   }
 };
 
-// The corners in order round the rectangle, its own centre taken off that of `origin`: differences
-// of near places are exact to more digits than the places.
+// Returns the corners in order around the rectangle, relative to the centre of `origin`: small
+// numbers keep more digits.
 Polygon polygon_of(const TurnedBox& box, const TurnedBox& origin) {
   const double c = std::cos(double{box.angle}), s = std::sin(double{box.angle});
   const double w = double{box.width} / 2, h = double{box.height} / 2;
@@ -63,7 +63,7 @@ Polygon cut(const Polygon& polygon, const Corner& a, const Corner& b) {
   return left;
 }
 
-// The rectangle round a turned one, with room for rounding.
+// Returns the upright bounds of a rotated rectangle, with room for rounding.
 Box box_around(const TurnedBox& box) {
   constexpr float kRoom = 1.0001f;
   const float c = std::abs(std::cos(box.angle)), s = std::abs(std::sin(box.angle));
@@ -84,7 +84,7 @@ float turned_overlap(const TurnedBox& a, const TurnedBox& b) {
   }
   const double both = area_of_polygon(shared);
   const double areas = double{a.width} * double{a.height} + double{b.width} * double{b.height};
-  // The most that rounding leaves of rectangles that only touch, or do not.
+  // Largest share of the areas that rounding can leave as an intersection of disjoint rectangles.
   constexpr double kNothing = 1e-9;
   if (!(both > kNothing * areas)) return 0;
   return static_cast<float>(both / (areas - both));
@@ -102,7 +102,7 @@ void suppress_turned(Span<const TurnedBox> boxes, const NmsOptions& options,
       [&](size_t index, size_t count, float threshold) {
         auto overlaps = [&](size_t number) {
           const size_t better = (*candidates)[number].place();
-          // Boxes whose surroundings lie apart need no closer look.
+          // Boxes whose upright bounds are apart need no closer look.
           const Box &a = around[index], &b = around[better];
           if (threshold >= 0 && (a.x1 < b.x0 || b.x1 < a.x0 || a.y1 < b.y0 || b.y1 < a.y0)) {
             return false;

@@ -19,7 +19,7 @@ void GatherChunk(const ChunkSources& from, size_t pixels, uint16_t* to) {
 
 #else
 
-// A pixel of a chunk is a vector of 16 bytes; one shuffle takes what is wanted of it, and leaves
+// A pixel of a chunk is a vector of 16 bytes; one shuffle takes its wanted channels, and leaves
 // zeros for the channels of other chunks.
 void GatherChunk(const ChunkSources& from, size_t pixels, uint16_t* HWY_RESTRICT to) {
   const hn::FixedTag<uint8_t, 16> bytes;

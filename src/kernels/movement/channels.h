@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels put together from several tensors, in the device's chunks of 8.
+// Combines channels of several tensors in the device's chunks of 8.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@ namespace dvnn::kernels {
 
 constexpr size_t kMostChunks = 8;
 
-/// Eight channels out of up to eight chunks, each of 8 channels of 16 bits beside one another.
-/// Channel i of each pixel is channel `lane[i]` of chunk `chunk[i]`.
+/// Sources of a chunk: up to eight chunks of 8 adjacent channels of 16 bits. Channel i of each
+/// pixel is channel `lane[i]` of chunk `chunk[i]`.
 struct ChunkSources {
   const uint16_t* chunks[kMostChunks];
-  size_t count;  // of chunks
+  size_t count;  // of `chunks`
   uint8_t chunk[8], lane[8];
 };
 
-/// Writes `pixels` pixels from the first one of each chunk on.
+/// Writes `pixels` pixels, from the first pixel of each chunk on.
 void gather_chunk(const ChunkSources& from, size_t pixels, uint16_t* to);
 
 namespace plain {

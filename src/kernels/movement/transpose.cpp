@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of 8 by 8 halves or 4 by 4 words. Each stage interleaves the first half of the block's
-// vectors with the second; as many stages as the logarithm of their number turn the block.
+// Transposes blocks of 8 by 8 halves or 4 by 4 words. Each stage interleaves the first half of the
+// block's vectors with the second; log2 of the number of vectors is the number of stages.
 #include "kernels/movement/transpose.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #define DVNN_KERNELS_TRANSPOSE_ONCE
 namespace dvnn::kernels {
 
-// Two matrices, of which a block is to be turned.
+// Source and target of a transposition, at the position of a block.
 template <typename T>
 struct Turn {
   const T* from;
@@ -54,7 +54,7 @@ void TurnAll(const Turn<T>& m, size_t rows, size_t columns) {
 
 #else
 
-// Rows and columns of a block: 8, or 4, whose other vectors, or halves of vectors, are not used.
+// Rows and columns of a block are 8, or 4; then the other vectors, or vector halves, are unused.
 template <size_t kRows>
 HWY_INLINE hn::Vec<hn::FixedTag<uint16_t, 8> > Source(const Turn<uint16_t>& m, size_t c) {
   const hn::FixedTag<uint16_t, 8> d;
@@ -118,8 +118,8 @@ HWY_INLINE void TurnBlock(const Turn<uint32_t>& m) {
   hn::StoreU(hn::InterleaveUpper(d, b1, b3), d, m.row(3));
 }
 
-// Blocks over all of the matrix, which has one at least. The last ones begin earlier where they
-// would not fit: elements that two blocks share are written twice.
+// Covers the matrix, which is at least a block in size, with blocks. The last ones begin earlier to
+// fit, so elements that two blocks share are written twice.
 template <size_t kRows, size_t kColumns, typename T>
 HWY_INLINE void TurnBlocks(const Turn<T>& m, size_t rows, size_t columns) {
   for (size_t c = 0; c < columns; c += kColumns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices turned, whatever their elements mean.
+// Transposes matrices of 16-bit or 32-bit elements.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline void transpose(const float* from, ptrdiff_t from_stride, float* to, ptrdi
   transpose(reinterpret_cast<const uint32_t*>(from), from_stride, reinterpret_cast<uint32_t*>(to),
             to_stride, rows, columns);
 }
-/// Turns `rows` rows of `columns` floats that follow one another.
+/// Transposes `rows` rows of `columns` floats without gaps.
 inline void transpose(const float* from, float* to, size_t rows, size_t columns) {
   transpose(from, static_cast<ptrdiff_t>(columns), to, static_cast<ptrdiff_t>(rows), columns, rows);
 }

@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kConvolveSlack / 2>;
 using V = hn::Vec<D>;
 
-// Stores only those elements of the last vector that the row has.
+// Stores only those elements of a row's last vector that the row has.
 HWY_INLINE void StoreFirst(V v, float* to, size_t left) {
   const D d;
   if (left >= hn::Lanes(d)) return hn::StoreU(v, d, to);
@@ -33,7 +33,7 @@ HWY_INLINE V LoadFirst(const float* from, size_t left) {
   return hn::Load(d, lanes);
 }
 
-// Registers hold the sums of some channels by some vectors of the row.
+// Number of channels and vectors of a row whose sums are in registers.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr size_t kChannels = 8, kVectors = 2;
 #else
@@ -42,14 +42,14 @@ constexpr size_t kChannels = 4, kVectors = 3;
 static_assert(kConvolveChannels % kChannels == 0 &&
               (kVectors - 1) * hn::MaxLanes(D()) <= kConvolveSlack);
 
-// The row and its sums so far, or its biases, where `goes_on` is false.
+// A row of results: its sums so far or, if `goes_on` is false, its biases.
 struct Row {
   const float* bias;
   float* const* to;
   size_t channels, count;
   bool goes_on;
 
-  // A vector of channel `m`, which there may not be, from element `x` on.
+  // Loads the vector from element `x` on of channel `m`; beyond the row or the channels, the bias.
   HWY_INLINE V Load(size_t m, size_t x) const {
     if (!goes_on || m >= channels || x >= count) return hn::Set(D(), bias[m]);
     return LoadFirst(to[m] + x, count - x);
@@ -92,7 +92,7 @@ void ConvolveVectors(const float* HWY_RESTRICT source, const int64_t* offsets, s
   }
 }
 
-// Some taps at a time, whose weights and sources stay in the first-level cache for the whole row.
+// Adds the taps in groups whose weights and sources stay in the first-level cache for a whole row.
 void ConvolveRow(const float* HWY_RESTRICT source, const int64_t* offsets, size_t taps,
                  const float* weights, const float* bias, size_t channels, size_t count,
                  float* const* to) {

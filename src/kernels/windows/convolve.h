@@ -7,7 +7,7 @@
 
 namespace dvnn::kernels {
 
-/// Channels that are computed at once, and floats that may be read beyond a row.
+/// Channels that are computed at once, and floats that may be read beyond a row's end.
 constexpr size_t kConvolveChannels = 8, kConvolveSlack = 32;
 
 /// A row of up to kConvolveChannels channels: to[m][x] = bias[m] + the sum over k, in that order,

@@ -11,8 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
-// The result of one or two taps; the weight of a second one that is not there is 0, and what it
-// would weigh may be infinite.
+// Sums one or two taps. If the second is absent, its weight is 0, and its element is left out
+// because it may be infinite.
 template <class D, class V>
 HWY_INLINE V SumOfPair(D d, V w0, V a, V w1, V b) {
   const V one = hn::Add(hn::Zero(d), hn::Mul(w0, a));
@@ -30,7 +30,7 @@ void MixLines(const float* const* lines, const float* weights, size_t taps, floa
   });
 }
 
-// Single elements, vectors of results at a time.
+// Computes vectors of results for lines of single elements.
 void MixPairs(const LineTaps& taps, size_t begin, size_t end, int32_t base, const float* line,
               float* to) {
   const hn::ScalableTag<float> d;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted sums of lines and of a line's neighbours, of which resized pictures are made.
+// Weighted sums of lines, and of elements of a line, for resizing pictures.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace dvnn::kernels {
 void mix_lines(const float* const* lines, const float* weights, size_t taps, float* to,
                size_t count);
 
-/// What each result along a line is made of: result k of the taps first[k] to first[k + 1] - 1,
-/// each an element of the line and its weight.
+/// The taps of each result along a line: result k has the taps first[k] to first[k + 1] - 1, each
+/// an element of the line and its weight.
 struct LineTaps {
   const uint32_t* first;
   const int32_t* from;
   const float* weights;
-  /// Where no result has more than two taps: the same by result, its first and its last element,
-  /// and their weights; the second weight is 0 if there is but one. Else null.
+  /// If no result has more than two taps: the first and the last element of each result, and their
+  /// weights, of which the second is 0 for a single tap. Otherwise null.
   const int32_t* pair_from[2];
   const float* pair_weights[2];
 };

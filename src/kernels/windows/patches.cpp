@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
-// Values between four pixels. No product is fused with a sum: all targets round alike.
+// Interpolates between four pixels. No product is fused with a sum: all targets round alike.
 template <class D>
 HWY_INLINE hn::Vec<D> Between(D d, const PatchPlace& place, const float* HWY_RESTRICT at) {
   const auto right = hn::Set(d, place.right), below = hn::Set(d, place.below);
@@ -134,7 +134,7 @@ void sample_patch(const PatchPlace& place, Patch* patch) {
   }
 }
 
-// Calls value(k) for what counts of a patch, and returns the sum.
+// Sums value(k) over the elements that count of a patch.
 template <typename Value>
 static float sum_of(Value value) {
   float all = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows corners of one picture in another (Lucas and Kanade): patches of 7 x 7 pixels
-// between pixels, their gradients, and how far two are apart. Sums go down the columns first, and
+// Tracks corners from one picture to another (Lucas and Kanade): patches of 7 x 7 pixels at
+// fractional places, their gradients, and the difference of two. Sums go down the columns first,
 // then from the first column to the last.
 #pragma once
 
@@ -9,12 +9,12 @@
 namespace dvnn::kernels {
 
 constexpr size_t kPatchSize = 7;
-constexpr size_t kPatchStride = 8;  // floats of a row, of which the last one does not count
+constexpr size_t kPatchStride = 8;  // floats per row; the last one does not count
 constexpr size_t kPatchFloats = kPatchSize * kPatchStride;
 
-/// Where a patch is: at shares (0 to 1) of a pixel right of and below `first`, whose rows are
-/// `stride` apart. From one pixel before it in both directions to ten pixels after, all can be
-/// read.
+/// The place of a patch: `right` and `below` are fractions (0 to 1) of a pixel from `first`, whose
+/// rows are `stride` apart. All pixels from one before it to ten after it, in both directions, must
+/// be readable.
 struct PatchPlace {
   const float* first;
   size_t stride;
@@ -26,14 +26,14 @@ struct Patch {
   float along_x[kPatchFloats], along_y[kPatchFloats];  // gradients
 };
 
-/// Sets a patch to what is there: values between four pixels, and half of the difference between
-/// those of the places on both sides.
+/// Samples a patch: values interpolated between four pixels, and as gradients half the difference
+/// of the values on both sides.
 void sample_patch(const PatchPlace& place, Patch* patch);
-/// Sets the sums, over a patch, of its gradients multiplied by what is there less what it has,
-/// less the mean of that: light changes.
+/// Sums, over a patch, its gradients times the difference between the pixels at `place` and the
+/// patch. The mean difference is subtracted first, against changes of light.
 void match_patch(const PatchPlace& place, const Patch& patch, float* along_x, float* along_y);
-/// The sum of |a[i] - b[i]|: of each eighth one first, then of these, then of the rest past the
-/// last multiple of 8.
+/// Returns the sum of |a[i] - b[i]|: first in eight partial sums (of every eighth element), then
+/// these, then the elements past the last multiple of 8.
 float sum_of_differences(const float* a, const float* b, size_t count);
 
 namespace plain {

@@ -11,10 +11,10 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
-// Sums of two rows of so many bytes each are below 65,536.
+// Longest step for which the sum of two rows of bytes, at most 255 each, is below 65,536.
 constexpr size_t kMostFolded = 128;
 
-// Adds up twos or threes of `count` times as many sums, in place: what is written has been read.
+// Adds pairs or triples of sums in place, to `count` sums; only elements already read are written.
 template <size_t kOf>
 HWY_INLINE void FoldSums(size_t count, uint16_t* sums) {
   ForEachVector<uint16_t>(count, [&](auto d, size_t i) HWY_ATTR {

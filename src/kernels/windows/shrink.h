@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes pictures of brightness smaller.
+// Reduces the size of brightness pictures.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace dvnn::kernels {
 
-/// to[x] = scale * the sum of `step` bytes, from x * step on, of both rows. The second row may be
-/// null: then there is none. `sums` has room for count * step numbers.
+/// to[x] = scale * the sum of `step` bytes, from x * step on, of one or two rows; `second` may be
+/// null. `sums` has room for count * step numbers.
 void shrink_rows(const uint8_t* first, const uint8_t* second, size_t count, size_t step,
                  float scale, uint16_t* sums, float* to);
 /// to[x] = the mean of four pixels: those at 2 x and 2 x + 1 of the first row, then of the second.

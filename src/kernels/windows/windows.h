@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poolings of pixels whose channels lie side by side.
+// Pooling of pixels whose channels lie side by side.
 #pragma once
 
 #include <cstddef>
 
 namespace dvnn::kernels {
 
-/// Windows of pixels of `lanes` channels, `count` of the same size: they are `step` floats apart,
-/// their rows `row`, their columns `column`.
+/// `count` windows of equal size over pixels of `lanes` channels. In floats: windows are `step`
+/// apart, a window's rows `row`, its columns `column`.
 struct PixelWindows {
   const float* first;
   size_t count, step, row, column, rows, columns, lanes;

@@ -5,7 +5,7 @@
 
 namespace dvnn::gst {
 
-// Times of frames are rounded: the sixth frame of 30 a second comes at 199.999998 ms.
+// Tolerance for rounded times: at 30 frames per second the sixth frame comes at 199.999998 ms.
 static constexpr GstClockTime kRounding = GST_MSECOND;
 
 void Admission::set_rules(const AdmissionRules& rules) {
@@ -49,12 +49,12 @@ bool Admission::is_due(GstClockTime time) {
     return false;
   }
   if (GST_CLOCK_TIME_IS_VALID(time)) {
-    // Time that runs backwards is another stream's.
+    // A time that runs backwards belongs to another stream.
     const bool known = GST_CLOCK_TIME_IS_VALID(inferred_) && time >= inferred_;
     if (known && rules_.interval > 0 && time - inferred_ + kRounding < rules_.interval)
       return false;
     if (rules_.max_rate > 0) {
-      constexpr double kLongest = 1e15;  // nanoseconds: a week and more; what a GstClockTime holds
+      constexpr double kLongest = 1e15;  // nanoseconds, 11 days: well within a GstClockTime
       const auto period = static_cast<GstClockTime>(
           std::min(static_cast<double>(GST_SECOND) / rules_.max_rate, kLongest));
       if (known && GST_CLOCK_TIME_IS_VALID(next_) && time < next_) return false;
@@ -83,7 +83,8 @@ Verdict Admission::ask(GstClockTime time) {
   return told_;
 }
 
-// A frame that was to be inferred is not, as the network is busy: another may take its turn.
+// Takes back the admission of the frame at `time`, because the network is busy: another frame may
+// take its turn.
 void Admission::withdraw(GstClockTime time) {
   if (!GST_CLOCK_TIME_IS_VALID(time) || time != asked_ || told_ != Verdict::kInfer) return;
   told_ = Verdict::kPass;

@@ -16,7 +16,7 @@ struct AdmissionRules {
   bool active = true;
   WhenBusy when_busy = WhenBusy::kWait;
   GstClockTime interval = 0;  // least running time from one inference to the next; 0: none
-  guint interval_frames = 1;  // one frame of so many; 1: each
+  guint interval_frames = 1;  // infer every n-th frame; 1: each
   double max_rate = 0;        // inferences per second of running time on average; 0: no limit
   bool qos = true;
   bool results_may_be_late = false;  // frames with tracked objects do not wait for theirs
@@ -28,23 +28,23 @@ enum class Verdict {
   kLate,  // it would come too late for the sink
 };
 
-/// Thread safe.
+/// Applies the rules to a stream's frames. Thread safe.
 class Admission {
  public:
   void set_rules(const AdmissionRules& rules);
   AdmissionRules rules() const;
-  /// Forgets the stream so far.
+  /// Forgets the stream's frames so far; the rules stay.
   void reset();
-  /// QoS sets this: frames up to this running time come too late. GST_CLOCK_TIME_NONE: no frame
-  /// does.
+  /// Sets by QoS which frames come too late: those up to this running time. GST_CLOCK_TIME_NONE:
+  /// none.
   void set_earliest(GstClockTime running_time, double proportion);
   GstClockTime earliest() const;
   double proportion() const;
-  /// The verdict on the frame at `running_time` (GST_CLOCK_TIME_NONE: unknown) while the network is
-  /// busy or not. Asked twice about the same time, it answers the same, so that dvinfer may ask
-  /// again what dvconvert has asked, but that a network which has become busy may pass the frame. A
-  /// frame that dvconvert was told to convert is `admitted`: that counts where its time is not
-  /// known.
+  /// Returns the verdict on the frame at `running_time` (GST_CLOCK_TIME_NONE: unknown) while the
+  /// network is `busy` or not. A second call for the same time gives the same answer, so that
+  /// dvinfer may repeat dvconvert's question, except that the frame may pass if the network has
+  /// become busy since. `admitted`: dvconvert was already told to convert this frame, which matters
+  /// if its time is unknown.
   Verdict decide(GstClockTime running_time, bool busy = false, bool admitted = false);
 
  private:

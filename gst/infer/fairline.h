@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whose turn it is among members that want more of one thing than there is of it.
+// Decides which member is next to use a resource that is too small for all.
 #pragma once
 
 #include <cstddef>
@@ -7,34 +7,33 @@
 
 namespace dvnn::gst {
 
-/// Weighted fair queueing: the next turn is the member's whose use so far, for its priority, is
-/// least. Times are whatever unit the uses are told in. Not for several threads.
+/// Weighted fair queueing: the next turn goes to the member with the least use so far, divided by
+/// its priority. Uses may be in any one unit of time. Not thread safe.
 class FairLine {
  public:
-  /// A member is what a share is for; its priority, at least 1, is its weight, and what was
-  /// given last counts.
+  /// Adds a member, an owner of a share, or changes its weight: `priority`, at least 1.
   void join(const void* member, unsigned priority);
-  /// Forgets a member, which does not wait.
+  /// Removes a member, which must not be waiting.
   void leave(const void* member);
   size_t size() const { return members_.size(); }
 
-  /// One more run of the member's waits from now on.
+  /// Notes that one more run of the member waits.
   void wait(const void* member);
-  /// Returns whether none that waits is before the member.
+  /// Returns whether no waiting member comes before this one.
   bool is_next(const void* member) const;
-  /// A run of the member's that waited waits no longer; with `takes_turn` it begins.
+  /// Notes that one run of the member no longer waits; with `takes_turn` it begins.
   void stop_waiting(const void* member, bool takes_turn);
-  /// Adds the time of a run. A member that has left meanwhile is not charged.
+  /// Charges a member for the time of a run. A member that has left is ignored.
   void used(const void* member, double time);
 
  private:
   struct Member {
     unsigned priority = 1;
-    double used = 0;  // divided by the priority
+    double used = 0;  // time so far, divided by the priority
     int waiting = 0;
   };
   std::map<const void*, Member> members_;
-  double least_ = 0;  // `used` of the member of the newest turn, when it began
+  double least_ = 0;  // `used` of the member with the newest turn, at its beginning
 };
 
 }  // namespace dvnn::gst

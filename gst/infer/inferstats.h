@@ -15,7 +15,7 @@ namespace dvnn::gst {
 class Durations {
  public:
   void add(int64_t microseconds);
-  /// Mean, p50, p99 and max in milliseconds. (transfer full)
+  /// Returns mean, p50, p99 and max in milliseconds. (transfer full)
   GstStructure* to_structure(const char* name) const;
   double sum_us() const { return sum_us_; }
   double percentile_us(double fraction) const;
@@ -30,7 +30,7 @@ class Durations {
   double sum_us_ = 0;
 };
 
-/// Thread safe.
+/// Counters and timers of one dvinfer. Thread safe.
 class InferStats {
  public:
   enum class Count { kInferred, kPassed, kLate, kDropped, kWaits, kJoined, kLast };
@@ -44,7 +44,7 @@ class InferStats {
   void run_begins();
   void run_ends(int64_t queued_us);
   guint64 get(Count what) const;
-  /// "dvnn-stats", but for the fields about slots. (transfer full)
+  /// Returns "dvnn-stats" without the fields about slots. (transfer full)
   GstStructure* to_structure() const;
 
  private:

@@ -9,15 +9,16 @@ namespace dvnn::gst {
 namespace {
 
 constexpr size_t kMaxSpans = 512;
-// Reported above what was seen, so that ordinary jitter does not make the pipeline compute its
-// latency again and again.
+// Margin added to the measured latency, so that ordinary jitter does not make the pipeline
+// recompute its latency again and again.
 constexpr int64_t kHeadroomPercent = 15;
 constexpr int64_t kHeadroomUs = 1000;
-// Frames beside those of one hiccup that may take longer than is reported: two in a hundred.
+// One frame in kFewOf may exceed the reported latency, beside those of one hiccup.
 constexpr size_t kFewOf = 50;
-// Of the first frames one in so many may be an outlier, so that a slow network is known at once.
+// Among the first frames only one in kOneIn may count as an outlier, so that a slow network is
+// noticed at once.
 constexpr size_t kOneIn = 4;
-// So many frames tell more than the estimate does.
+// Number of frames from which measurements replace the estimate.
 constexpr size_t kEnough = 64;
 
 int64_t with_headroom(int64_t us) {
@@ -73,7 +74,7 @@ void LatencyMeter::set_capacity(size_t frames) {
 
 void LatencyMeter::occupied(int64_t start_us, int64_t end_us) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // Held up by downstream through us: not our doing.
+  // Downstream caused this wait, by way of us, so it does not count as ours.
   if (2 * blocked_.within(start_us, end_us) > end_us - start_us) return;
   occupied_.add(start_us, end_us);
 }
@@ -127,7 +128,7 @@ void LatencyMeter::settle() {
     return;
   }
   low_ = 2 * with_headroom(needed) < reported_us_ ? low_ + 1 : 0;
-  // Told once: a pipeline that does not ask then does not want to know.
+  // Announced once: a pipeline that does not query after that does not need the new value.
   if (low_ == LastValues::kMost) changed_ = true;
 }
 
@@ -138,7 +139,7 @@ GstClockTime LatencyMeter::reported() const {
 
 GstClockTime LatencyMeter::answer() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // Less is worth a jump of the picture only where it is much less.
+  // Lower the latency only if it falls a lot, because each change makes the picture jump.
   const int64_t enough = with_headroom(usual());
   if (stays_.count() >= kEnough && enough < reported_us_ / 4 * 3) {
     reported_us_ = enough;

@@ -37,14 +37,14 @@ class Spans {
   std::deque<Span> spans_;
 };
 
-/// The last values of a stream of them.
+/// Ring of a stream's last values.
 class LastValues {
  public:
   static constexpr size_t kMost = 512;
 
   void add(int64_t value);
   size_t count() const { return count_; }
-  /// Returns the largest value beside the `outliers` largest ones; 0 if there is none.
+  /// Returns the largest value after the `outliers` largest are left out, or 0 if none is left.
   int64_t largest_but(size_t outliers) const;
   void clear() { count_ = next_ = 0; }
 
@@ -53,36 +53,36 @@ class LastValues {
   size_t count_ = 0, next_ = 0;
 };
 
-/// The times of a frame's events, in microseconds of monotonic time; 0: the event did not happen.
+/// Times of a frame's events, in microseconds of monotonic time. 0: the event did not happen.
 struct FrameTimes {
   int64_t arrived = 0;   // at dvinfer
-  int64_t admitted = 0;  // there was room for it, and a slot
-  int64_t started = 0;   // a worker took it
-  int64_t finished = 0;  // it was run, or passed
+  int64_t admitted = 0;  // when there was room for it, and a slot
+  int64_t started = 0;   // when a worker took it
+  int64_t finished = 0;  // when it was run, or passed
 };
 
-/// Thread safe.
+/// Measures the latency of one dvinfer. Thread safe.
 class LatencyMeter {
  public:
   void reset();
-  /// So many frames are held at once at most: one hiccup delays these.
+  /// Sets how many frames are held at once at most, which is how many one hiccup can delay.
   void set_capacity(size_t frames);
-  /// An upstream thread was held up from `start` to `end`, in dvconvert or in dvinfer.
+  /// Notes that dvconvert or dvinfer held an upstream thread up from `start` to `end`.
   void occupied(int64_t start_us, int64_t end_us);
-  /// Downstream kept the source pad's thread from `start` to `end`.
+  /// Notes that downstream kept the source pad's thread from `start` to `end`.
   void blocked(int64_t start_us, int64_t end_us);
-  /// A frame is ready to leave. `waited_upstream_us` is how long it was under way before it
-  /// arrived, beyond what upstream has reported (0 if not live): it counts as far as we were the
-  /// reason. A frame that no worker has run waits for those before it alone, and does not count.
+  /// Notes that a frame is ready to leave. `waited_upstream_us` is how long it travelled before it
+  /// arrived, beyond the upstream latency (0 if not live); it counts as far as this element was the
+  /// cause. A frame that no worker has run only waits for those before it, and does not count.
   void frame_ready(const FrameTimes& times, int64_t waited_upstream_us);
-  /// Sets a likely value, which counts until there are frames enough to tell.
+  /// Sets a likely value, which is used until enough frames were measured.
   void estimate(int64_t microseconds);
 
-  /// The latency as it was reported last.
+  /// Returns the latency that was last reported.
   GstClockTime reported() const;
-  /// The latency to report to a pipeline that asks: here it may fall.
+  /// Returns the latency for a pipeline that queries it. Only this call may lower it.
   GstClockTime answer();
-  /// True once after it has grown, or should be asked for because it may fall.
+  /// Returns true once after the latency has grown, or could fall if queried.
   bool take_change();
 
  private:

@@ -14,7 +14,7 @@ DVNN_LOG_CATEGORY(late_category, "dvlate", "Results that come after their frame"
 namespace dvnn::gst {
 namespace {
 
-// Maps the frame where the object was at one box to the frame where it is at another.
+// Returns the transform that maps a frame with the object at `from` onto one with it at `to`.
 image::Transform between(const image::Corners& from, const image::Corners& to) {
   image::Transform change;
   change.scale_x = (to.x1 - to.x0) / (from.x1 - from.x0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that came when their frames had left. Each waits for the next frame on which its object's
-// track is, and goes with it, moved as the object's box has moved.
+// Results that came after their frames had left. Each waits for the next frame that shows its
+// object's track, is attached to it, and moves as the object's box has moved.
 #pragma once
 
 #include <gst/gst.h>
@@ -12,25 +12,28 @@
 
 namespace dvnn::gst {
 
-/// For one thread at a time. It holds outputs that are copies, never a slot (slotpool.h).
+/// The waiting results of one dvinfer. For one thread at a time. Its outputs are copies and hold no
+/// slot (slotpool.h).
 class LateResults {
  public:
-  /// A frame leaves, with the results that it has. Results that no frame wanted for long are
-  /// forgotten, and all of them where the stream jumps back.
+  /// Begins a frame that leaves with the results that it has. Results that have waited for
+  /// kForgotten are dropped, and all of them if the stream jumps back or has more than kMostTracks
+  /// tracks.
   void begin_frame(GstClockTime pts, const InferItem& frame);
-  /// Takes what late work came to. Of two results on a track the one of the later frame counts,
-  /// also where that frame kept its own.
+  /// Adds the results of late work. Of two results on a track, that of the later frame counts, also
+  /// if that frame left with its own result.
   void add(InferItem* work);
   bool empty() const { return waiting_ == 0; }
-  /// Takes the result on a track, as a region of a frame where the track's object is at `box`.
+  /// Takes the result for the track of `now`, as a region of a frame in which the track's object is
+  /// at `now.box`.
   std::optional<Region> take(const Followed& now);
   void reset();
 
  private:
   struct Track {
-    guint64 number = 0;  // of the frame of the newest result
+    guint64 number = 0;  // number of the frame with the newest result
     GstClockTime seen = 0;
-    std::optional<Region> result;  // that waits
+    std::optional<Region> result;  // waits for a frame, if there is one
   };
 
   std::unordered_map<guint64, Track> tracks_;

@@ -27,20 +27,20 @@ struct LoadedNetwork {
   std::shared_ptr<network::Network> network;
   NetworkInfoPtr info;
   std::shared_ptr<SlotPool> pool;  // from READY on
-  int64_t first_run_us = 0;        // how long a run took that was tried; 0: not known
+  int64_t first_run_us = 0;        // duration of a trial run; 0: unknown
   network::FiniteWatch watch{};
 };
 using LoadedPtr = std::shared_ptr<LoadedNetwork>;
 using PoolPtr = std::shared_ptr<SlotPool>;
 
-/// kCancelled soon after `cancellation` (may be null) is.
+/// Loads the network. kCancelled soon after `cancellation` (may be null) is cancelled.
 Result<LoadedPtr> load_network(const NetworkSettings& settings, const Cancellation* cancellation);
 
-/// Makes the slots. kNoMemory or kDevice where device memory does not suffice for them.
+/// Creates the slots. kNoMemory or kDevice if device memory does not suffice for them.
 Result<PoolPtr> make_pool(const LoadedNetwork& loaded, const SlotCounts& counts,
                           const Cancellation* cancellation);
 
-/// The topic of such an error: a file, or the settings.
+/// Returns the topic of a loading error: a file, or the settings.
 Topic load_topic(const NetworkSettings& settings, const Error& error);
 
 }  // namespace dvnn::gst

@@ -10,8 +10,8 @@ namespace dvnn::gst {
 
 struct RegionTag {
   GstDvRegionKind kind = GST_DV_REGION_FRAME;
-  GQuark name = 0;     // of a region of a list
-  guint64 object = 0;  // whose region it is, by its id
+  GQuark name = 0;     // name of a region in a list
+  guint64 object = 0;  // id of the object that the region shows
 };
 
 }  // namespace dvnn::gst

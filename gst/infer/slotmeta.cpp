@@ -15,7 +15,7 @@ using dvnn::gst::SlotPtr;
 
 namespace {
 
-// All copies of a frame share this.
+// The slot, shared by all copies of a frame.
 struct Ticket {
   std::mutex mutex;
   FilledSlot filled;

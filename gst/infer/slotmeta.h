@@ -17,24 +17,24 @@
 
 namespace dvnn::gst {
 
-/// A slot with an input tensor in it, and what of the frame that tensor shows.
+/// A slot with an input tensor in it, and the part of the frame that the tensor shows.
 struct FilledSlot {
   SlotPtr slot;
   image::Shown shown;
-  size_t region = 0;  // which one of the frame's regions it is
+  size_t region = 0;  // index among the frame's regions
 };
 
 /// Attaches a filled slot to a writable frame, beside those of its other regions. Copies of the
 /// whole frame share it; a frame whose pixels were changed loses it.
 void attach_slot(GstBuffer* frame, FilledSlot filled);
-/// Takes a slot of `network` out of what hangs on the frame, until there is none left.
+/// Takes the next slot of `network` that is attached to the frame, or nothing if none is left.
 std::optional<FilledSlot> take_slot(GstBuffer* frame, const network::Network* network);
-/// Removes everything of that kind from a writable frame.
+/// Removes all attached slots from a writable frame.
 void strip_slots(GstBuffer* frame);
 
 /// Creates a buffer whose memory is the slot's input.
 BufferPtr slot_buffer(SlotPtr slot);
-/// Says that the tensor in such a buffer is complete.
+/// Marks the tensor in such a buffer as complete.
 void mark_slot_written(GstBuffer* tensor);
 /// Takes the slot out of a buffer of a stream of tensors, if the buffer has a written slot of
 /// `network` that nobody else uses.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvinfer's parts share: the element as they see it, its settings and its queue.
+// State that dvinfer's parts share: the element, its settings and its queue.
 #pragma once
 
 #include <gst/gst.h>
@@ -15,10 +15,10 @@ GST_DEBUG_CATEGORY_EXTERN(dv_infer_debug);
 
 namespace dvnn::gst {
 
-/// Any thread may call it.
+/// Context of one dvinfer element. Any thread may call it.
 class InferContext {
  public:
-  /// The element owns this, and the pads.
+  /// The element owns the context; the context owns none of the three objects.
   InferContext(GstElement* element, GstPad* sinkpad, GstPad* srcpad)
       : element_(element), sinkpad_(sinkpad), srcpad_(srcpad) {}
 
@@ -26,20 +26,20 @@ class InferContext {
   GstPad* sinkpad() const { return sinkpad_; }
   GstPad* srcpad() const { return srcpad_; }
 
-  /// A copy of the settings, and of what frames need of them.
+  /// Returns a copy of the settings, or of those that are read for each frame.
   InferSettings settings() const;
   InferRules rules() const;
-  /// The settings that properties set, under the object lock.
+  /// Returns the settings themselves, which properties set. Call it under the object lock.
   InferSettings* properties() { return &settings_; }
-  /// Names the network of `of` again, as the one that was named meanwhile is not to be had.
+  /// Sets the network's settings back to `of`, because the newly named network could not be loaded.
   void restore_network(const NetworkSettings& of);
 
-  /// The queue, or null below PAUSED: queries and events come at any time.
+  /// Returns the queue, or null below PAUSED: queries and events come at any time.
   std::shared_ptr<InferQueue> queue() const;
-  /// Returns the one before.
+  /// Replaces the queue and returns the one before.
   std::shared_ptr<InferQueue> exchange_queue(std::shared_ptr<InferQueue> queue);
 
-  /// What dvconvert uses, too.
+  /// Returns the state that is shared with dvconvert.
   const std::shared_ptr<Intake>& intake() const { return intake_; }
 
   /// Posts `error` and says which settings it may be about.
@@ -47,9 +47,9 @@ class InferContext {
                   const CodePlace& place = CodePlace::here()) const;
   void post_warning(Topic topic, const Error& error, const std::string& debug = {},
                     const CodePlace& place = CodePlace::here()) const;
-  /// Posts a message; it is taken.
+  /// Posts a message, and takes ownership of it.
   void post(GstMessage* message) const { gst_element_post_message(element_, message); }
-  /// Posts an element message of that content; it is taken.
+  /// Posts an element message with `structure`, and takes ownership of it.
   void post(GstStructure* structure) const {
     post(gst_message_new_element(GST_OBJECT(element_), structure));
   }

@@ -11,7 +11,7 @@
 
 namespace dvnn::gst {
 
-/// The fate of results that come when their frame should have left.
+/// What happens to a result that is not ready when its frame is due to leave.
 enum class LateWhat { kAttach, kDrop, kWait };
 
 enum class OnError { kError, kPass, kDrop };
@@ -19,7 +19,7 @@ enum class OnError { kError, kPass, kDrop };
 /// The settings that are read for each frame: a small copy, without strings.
 struct InferRules {
   guint max_in_flight = 2;
-  guint max_held = 0;  // frames; 0: as many as the latency wants
+  guint max_held = 0;  // frames; 0: as many as the latency needs
   // These choose the frames that are inferred.
   bool active = true;
   WhenBusy when_busy = WhenBusy::kWait;
@@ -54,17 +54,17 @@ struct InferSettings : InferRules {
   NetworkSettings network_settings() const {
     return {network, weights_file, input_size, custom_layers, device};
   }
-  /// Names the network of `of` again: what may change while playing, and did in vain.
+  /// Sets the settings that may change while playing back to those of `of`, after a failed load.
   void restore_network(const NetworkSettings& of);
 };
 
-/// Most frames in flight.
+/// Largest number of frames in flight.
 constexpr guint kMaxInFlight = 16;
 
-/// The rows of all settings.
+/// Property rows of all settings.
 struct InferProperties {
   Properties<InferSettings> rows;
-  // Ids of those that change the pipeline's latency, or how many frames are held.
+  // Ids of the properties that change the pipeline's latency, or how many frames are held.
   guint latency = 0, active = 0, max_held = 0;
 };
 InferProperties infer_properties();

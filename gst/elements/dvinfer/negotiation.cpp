@@ -15,7 +15,8 @@
 namespace dvnn::gst {
 namespace {
 
-// Caps of a network's input or outputs at any frame rate; any tensors before there is a network.
+// Returns the caps of a network's input or outputs at any frame rate, or those of any tensors if no
+// network is loaded.
 CapsPtr network_caps(const LoadedNetwork* loaded, bool input, const GstCaps* filter) {
   if (!loaded) return CapsPtr(gst_caps_from_string(DVNN_TENSORS_CAPS));
   const network::Model& model = loaded->network->model();
@@ -48,8 +49,8 @@ Result<std::unique_ptr<TensorInput>> create_tensor_input(const LoadedNetwork& lo
 
 // --- announced tensors -------------------------------------------------------------------------
 
-// Decoders may ask for tensors in the caps of frames. A network that has them says so, and asks no
-// one else for them.
+// A decoder may name the tensors that it reads in the caps of frames. Lists the groups that this
+// network has; other elements need not be asked for them.
 std::vector<CapsPtr> Negotiation::attachable([[maybe_unused]] const LoadedNetwork& loaded) const {
 #ifdef DVNN_HAVE_TENSORS
   if (context_.rules().tensor_meta != TensorExport::kNone) {
@@ -69,7 +70,7 @@ CapsPtr Negotiation::announce([[maybe_unused]] const LoadedNetwork& loaded,
   return caps;
 }
 
-// The caps that the peer on the other side allows.
+// Returns the caps that the peer of the opposite pad allows.
 CapsPtr Negotiation::peer_caps(bool sink, [[maybe_unused]] const LoadedNetwork* loaded) const {
   CapsPtr beyond(gst_pad_peer_query_caps(sink ? context_.srcpad() : context_.sinkpad(), nullptr));
 #ifdef DVNN_HAVE_TENSORS
@@ -82,8 +83,8 @@ CapsPtr Negotiation::peer_caps(bool sink, [[maybe_unused]] const LoadedNetwork* 
 
 // --- queries -----------------------------------------------------------------------------------
 
-// The caps of a pad that the other side and the network allow. The spelling of dimensions follows
-// `filter`, which may be null.
+// Returns the caps of a pad that the opposite side and the network allow. The spelling of
+// dimensions follows `filter`, which may be null.
 CapsPtr Negotiation::possible_caps(bool sink, const GstCaps* filter,
                                    const LoadedNetwork* loaded) const {
   GstPad* pad = sink ? context_.sinkpad() : context_.srcpad();
@@ -159,7 +160,8 @@ Result<CapsPtr> Negotiation::take(GstCaps* caps, const LoadedNetwork& loaded) {
   const network::Model& model = loaded.network->model();
   const GstStructure* rate = gst_caps_get_structure(caps, 0);
   auto chosen = choose_output(model, beyond.get(), rate);
-  // If downstream takes none of the possible forms, it is told what there is, and refuses that.
+  // If downstream takes none of the possible forms, choose from all of them: downstream then
+  // refuses caps that name what the network offers.
   if (!chosen) chosen = choose_output(model, CapsPtr(gst_caps_new_any()).get(), rate);
   output_ = std::move(chosen->form);
   return std::move(chosen->caps);

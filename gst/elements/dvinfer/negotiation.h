@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes and what leaves, as caps say: frames, or streams of tensors on either side.
+// Negotiates the form of the data on either pad: video frames, or a stream of tensors.
 #pragma once
 
 #include <gst/video/video.h>
@@ -25,7 +25,7 @@ class Negotiation {
   gboolean answer_accept_caps(GstQuery* query, const LoadedNetwork* loaded) const;
 
   // --- the sink pad's streaming thread ---
-  /// Nothing comes before there are caps.
+  /// Forgets all caps. No data comes before new ones.
   void reset();
   /// Takes the sink pad's new caps, and decides what leaves: returns the caps of the source pad, or
   /// kMalformed if they do not fit.
@@ -34,11 +34,11 @@ class Negotiation {
   /// Returns new caps of the source pad, or null if the caps stay.
   Result<CapsPtr> take_network(const LoadedNetwork& to);
 
-  /// The frames that come; null where none do.
+  /// Returns the format of incoming frames, or null if the input is a stream of tensors.
   const GstVideoInfo* video() const { return have_video_ ? &video_ : nullptr; }
-  /// The stream of tensors that comes; null where none does.
+  /// Returns the incoming stream of tensors, or null if the input is frames.
   TensorInput* tensor_input() const { return tensor_input_.get(); }
-  /// The stream of tensors that leaves; null where frames do.
+  /// Returns the outgoing stream of tensors, or null if the output is frames.
   const std::shared_ptr<const TensorOutput>& output() const { return output_; }
 
  private:

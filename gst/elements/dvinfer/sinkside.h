@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvinfer's sink pad: frames, events and queries that come in. Of a frame's way this is the part up
-// to the queue: whether it is inferred, which regions of it in which slots, and the conversion of
-// those that come without a tensor. sourceside.h has the rest.
+// dvinfer's sink pad: incoming frames, events and queries. It handles a frame up to the queue:
+// decides whether to infer it, chooses its regions and their slots, and converts the regions that
+// come without a tensor. sourceside.h has the rest.
 #pragma once
 
 #include "elements/dvinfer/latencyreport.h"
@@ -60,7 +60,7 @@ class SinkSide {
   Negotiation& negotiation_;
   SourceSide& source_;
   GstSegment segment_;
-  // Of frames that no dvconvert has converted.
+  // For frames that no dvconvert has converted.
   RegionConverters converters_;
   LoadedPtr converters_of_;
 };

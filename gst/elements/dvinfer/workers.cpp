@@ -12,9 +12,9 @@
 
 namespace dvnn::gst {
 
-// One thread. It owns what it uses, because it may outlive the element's stop.
+// One worker thread. It owns what it uses, because it may outlive the element's stop.
 struct Workers::Worker {
-  ElementPtr element;  // which has the context
+  ElementPtr element;  // owns the context
   const InferContext& context;
   std::shared_ptr<InferQueue> queue;
   GRecMutex lock;
@@ -28,7 +28,7 @@ struct Workers::Worker {
     gst_task_set_enter_callback(task.get(), announce<GST_STREAM_STATUS_TYPE_ENTER>, this, nullptr);
     gst_task_set_leave_callback(task.get(), announce<GST_STREAM_STATUS_TYPE_LEAVE>, this, nullptr);
   }
-  // Waits for the thread.
+  // Waits for the thread to end.
   ~Worker() {
     gst_task_join(task.get());
     task.reset();

@@ -9,12 +9,12 @@
 
 namespace dvnn::gst {
 
-/// For changes of state.
+/// The worker threads of one element. Only changes of state call it.
 class Workers {
  public:
   explicit Workers(InferContext* context) : context_(*context) {}
 
-  /// Starts `count` threads, which work off the queue.
+  /// Starts `count` threads, which run regions from the queue.
   void start(guint count);
   /// Ends and joins them. A worker that waits for a device that does not answer is left behind; it
   /// ends by itself, or never. Returns whether all have ended.

@@ -25,14 +25,14 @@ namespace dvnn::gst {
 struct LoadedNetwork;
 struct TensorOutput;
 
-/// An object that later frames find again by its track, and where it was when it was looked at.
+/// An object that later frames find again by its track, and its place when it was inferred.
 struct Followed {
   guint64 track = 0;
   gint class_id = 0;
   image::Corners box;
 };
 
-/// One region of a frame in flight: what it is, and how the network's input shows it; its slot
+/// One region of a frame in flight: what it is, how the network's input shows it, and its slot
 /// until the run is over, then its outputs (views of the slot, or copies).
 struct Region {
   RegionTag tag;
@@ -40,14 +40,15 @@ struct Region {
   SlotPtr slot;
   int64_t ready_us = 0;  // when it was filled
   std::vector<MemoryPtr> outputs;
-  Followed followed;       // whose results these are, if the frame may leave before them
+  Followed
+      followed;  // the object that the result belongs to, if the frame may leave before its results
   bool predicted = false;  // seen in an earlier frame, and moved with its object
 };
 
-/// How far the runs of an item's regions are (worklist.h).
+/// Progress of the runs of an item's regions (worklist.h).
 struct RegionRuns {
   bool done = true;      // all were run, or there is nothing to run
-  bool counted = false;  // among the inferences that are not done
+  bool counted = false;  // among the unfinished inferences
   bool open = false;     // the sink side still fills regions
   bool stopped = false;  // no more regions are run
   size_t ready = 0;      // regions that have their slots

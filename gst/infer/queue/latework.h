@@ -10,27 +10,27 @@
 
 namespace dvnn::gst {
 
-/// For one thread at a time: InferQueue calls it under its lock. Times are monotonic, in
-/// microseconds.
+/// List of late work. For one thread at a time: InferQueue calls it under its lock. Times are
+/// monotonic, in microseconds.
 class LateWork {
  public:
-  /// Work that is given up here leaves `work`, too. `name` is the element's, in the log.
+  /// Work that is given up here is given up in `work`, too. `name` is the element's, for the log.
   LateWork(WorkList* work, std::string name);
 
   /// Takes the single item of `item`, whose frame has left.
   void add(InferItems item);
   /// Returns whether any is under way.
   bool is_under_way() const { return !under_way_.empty(); }
-  /// The item is done; nothing happens if it was dropped before.
+  /// Moves a finished item to the done ones; ignores an item that was dropped before.
   void end(const InferItem& item);
-  /// The results since the last call, in the order in which they were done.
+  /// Takes the items that were done since the last call, in the order in which they were done.
   InferItems take_done();
-  /// An item that has failed, without a frame; null if there is none.
+  /// Takes an item that has failed, without its frame; null if there is none.
   ItemPtr take_failed();
   bool has_failed() const { return !failed_.empty(); }
-  /// Fails the work that the device has not answered about for `watchdog_ms` milliseconds.
+  /// Fails the work for which the device has not answered within `watchdog_ms` milliseconds.
   void give_up_lost(guint watchdog_ms, int64_t now_us);
-  /// Forgets all of it: it belongs to no frame that will come.
+  /// Forgets all late work, because no frame will come that it belongs to.
   void drop();
 
  private:

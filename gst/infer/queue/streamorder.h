@@ -24,13 +24,13 @@ class StreamOrder {
   using SetTask = std::function<void(bool run)>;
 
   struct Limits {
-    size_t frames = 64;  // that are queued
-    // All that the element holds: those that are queued, the one that is being pushed, and the one
-    // that is to be queued. 0: no limit beside the other.
+    size_t frames = 64;  // queued frames
+    // All frames that the element holds: queued, being pushed, and waiting to be queued. 0: no
+    // limit beside `frames`.
     size_t held = 0;
   };
 
-  /// Flushing at first. `name` is the element's, in the log.
+  /// Starts in the flushing state. `name` is the element's, for the log.
   StreamOrder(const Limits& limits, SetTask set_task, std::string name);
 
   void set_limits(const Limits& limits) { limits_ = limits; }
@@ -56,25 +56,25 @@ class StreamOrder {
   void push_frame(InferItems frame);
   struct EventResult {
     bool queued = false;
-    GstFlowReturn flow = GST_FLOW_OK;  // why not
+    GstFlowReturn flow = GST_FLOW_OK;  // why the frame or event is refused
     bool fatal = false;                // an EOS that will not arrive: the element posts an error
   };
   EventResult push_event(EventPtr event);
-  /// Takes a frame out of its place. False if it has left before.
+  /// Takes a frame out of the queue. Returns false if it has left before.
   bool remove(InferItem* frame);
   void start_flush();
-  /// Starts anew, with the task if `start_task`. What was queued was dropped before.
+  /// Starts anew, with the task if `start_task`. The contents must have been dropped before.
   void stop_flush(bool start_task);
-  /// Drops the contents except events that say what stream this is: those are not sent again, while
-  /// a segment comes with what follows a flush. Returns the frames.
+  /// Drops the contents except the events that describe the stream, which are not sent again; a
+  /// segment does come again after a flush. Returns the frames.
   InferItems drop_all();
 
   // --- source side ---
-  /// The next item; null if there is none.
+  /// Returns the next item, or null if there is none.
   InferItem* head() const { return items_.empty() ? nullptr : items_.front().get(); }
-  /// Takes the next item, which there is.
+  /// Takes the next item, which must exist.
   InferItems take_head();
-  /// The source side holds an item from now on, until finish().
+  /// Marks that the source side holds an item, until finish().
   void hand_out() { busy_ = true; }
   struct Stopped {
     bool stopped = false;
@@ -103,7 +103,7 @@ class StreamOrder {
   guint64 pushed_ = 0;  // frames
   GstFlowReturn flow_ = GST_FLOW_FLUSHING;
   bool eos_ = false;         // EOS has been queued
-  bool unexpected_ = false;  // downstream has said EOS: no frames, please
+  bool unexpected_ = false;  // downstream has answered EOS: no more frames
   bool busy_ = false;        // the source side holds an item
   bool told_ = false;        // an error was posted when the flow stopped
 };

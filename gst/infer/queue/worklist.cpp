@@ -79,7 +79,7 @@ bool WorkList::has_next() const {
 }
 
 WorkList::Run WorkList::begin(int64_t now_us) {
-  // Held by the run, too: a flush may drop the item from the queue while its slots are in use.
+  // The run shares the item, because a flush may drop it from the queue while its slots are in use.
   const Run run{todo_.front(), todo_.front()->runs.taken, now_us};
   InferItem& item = *run.item;
   runs_.push_back({&item, now_us});

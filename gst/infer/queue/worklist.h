@@ -18,7 +18,7 @@ namespace dvnn::gst {
 /// microseconds.
 class WorkList {
  public:
-  /// At most `inferences` items wait for runs or are being run. `name` is the element's, in the
+  /// `inferences`: most items that wait for runs or are being run. `name` is the element's, for the
   /// log.
   WorkList(size_t inferences, std::string name);
 
@@ -28,17 +28,17 @@ class WorkList {
   size_t limit() const { return limit_; }
 
   // --- items ---
-  /// Lists an item whose first `ready` regions can be run. One without regions is done.
+  /// Adds an item whose first `ready` regions can be run. An item without regions is done at once.
   void add(const ItemPtr& item, size_t ready, int64_t now_us);
-  /// One more region of the item can be run.
+  /// Makes one more region of the item ready to run.
   void add_region(InferItem* item);
-  /// No more regions of the item are run.
+  /// Ends the item's runs: no more regions are started.
   void stop(InferItem* item);
-  /// The item does not count as an inference any more, and no worker takes it.
+  /// Stops counting the item as an inference, and withdraws it from the workers.
   void forget(InferItem* item);
   /// Stops and forgets the item: its results are not awaited any more.
   void give_up(InferItem* item);
-  /// Returns true once: when the item is found to be done.
+  /// Returns true once, when the item is found to be done.
   bool settle(InferItem* item, int64_t now_us);
 
   // --- runs ---
@@ -49,17 +49,18 @@ class WorkList {
   };
   /// Returns whether a region waits for a worker.
   bool has_next() const;
-  /// Begins the run of the next region, which there is.
+  /// Begins the run of the next region, which must exist.
   Run begin(int64_t now_us);
-  /// A run has ended with `status`. Returns whether its item is done by that.
+  /// Ends a run with `status`. Returns whether its item is done by that.
   bool end(const Run& run, Status status, int64_t now_us);
   /// Returns whether a run is under way, perhaps of an item that is forgotten.
   bool is_running() const { return !runs_.empty(); }
 
   // --- watchdog ---
-  /// Returns whether nothing of the item has moved for longer than that while it was run.
+  /// Returns whether runs of the item are under way, and none has begun or ended for longer than
+  /// `watchdog_ms`.
   static bool is_overdue(const InferItem& item, guint watchdog_ms, int64_t now_us);
-  /// Returns the number of runs that have taken longer: of workers that may never come back.
+  /// Returns how many runs have taken longer than `watchdog_ms`: their workers may never come back.
   size_t lost(guint watchdog_ms, int64_t now_us) const;
   /// Returns whether no worker is left to run anything.
   bool all_lost(guint watchdog_ms, int64_t now_us) const {
@@ -76,8 +77,8 @@ class WorkList {
   };
   const std::string name_;
   const size_t limit_;
-  size_t inferences_ = 0;     // items that are not done
-  std::deque<ItemPtr> todo_;  // those with regions that no worker has taken, in stream order
+  size_t inferences_ = 0;     // unfinished items
+  std::deque<ItemPtr> todo_;  // items with regions that no worker has taken, in stream order
   std::vector<UnderWay> runs_;
 };
 

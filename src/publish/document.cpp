@@ -18,7 +18,7 @@ namespace {
 constexpr int kVersion = 1;
 constexpr int64_t kSecond = 1000000000;
 
-// Hundredths of a pixel say all, and are short to read.
+// Rounds to hundredths of a pixel, which are precise enough and short.
 double pixels(double value) {
   constexpr double kSteps = 100;
   return std::isfinite(value) ? std::round(value * kSteps) / kSteps : 0;
@@ -74,7 +74,7 @@ void put(const objects::Mask& mask, LineWriter* out) {
   out->end_object();
 }
 
-// Of two numbers with one name, the last counts.
+// If two numbers have the same name, the later one counts.
 void put(const std::vector<objects::Number>& numbers, LineWriter* out) {
   out->begin_object();
   for (auto number = numbers.begin(); number != numbers.end(); ++number) {

@@ -35,7 +35,7 @@ struct Picture {
   std::string jpeg;
 };
 
-/// An object of a frame, in its pixels: those details that are to be told.
+/// An object of a frame, in the frame's pixels, with the details that are to be published.
 struct FrameObject {
   objects::Object object;
   std::optional<Picture> picture;
@@ -88,7 +88,7 @@ struct TrackFacts {
   std::optional<BestView> best_view;
 };
 
-/// When it was.
+/// Times of a document.
 struct Times {
   std::optional<uint64_t> pts, stream_time, ntp;
   int64_t utc_ns = 0;  // since 1970
@@ -102,21 +102,21 @@ struct Document {
   std::variant<FrameFacts, EventFacts, TrackFacts> facts;
 };
 
-/// Sixteen random hexadecimal digits.
+/// Returns sixteen random hexadecimal digits.
 std::string new_session();
 
-/// One line, without its end. `fields` is an object as text, or nothing.
+/// Returns the document as one line, without its end. `fields` is a JSON object as text, or empty.
 std::string to_line(const Document& document, const Identity& identity, uint64_t seq,
                     const std::string& fields);
 
-/// The document that says whether somebody publishes.
+/// Returns the document that announces whether the publisher is online.
 std::string status_document(const Identity& identity, bool online);
 
-/// The property `extra-fields`, an object or nothing, as it stands in documents: without spaces,
-/// and nothing if it is empty.
+/// Parses the property `extra-fields`, an object or nothing. Returns it without spaces, as
+/// documents contain it, or an empty text if the object is empty.
 Result<std::string> parse_fields(const std::string& text);
 
-/// "2026-11-23T21:50:13.123456Z"
+/// Formats nanoseconds since 1970 as "2026-11-23T21:50:13.123456Z".
 std::string utc_text(int64_t nanoseconds);
 
 }  // namespace dvnn::publish

@@ -80,7 +80,7 @@ class HttpTransport final : public Transport {
     CURL* curl = curl_easy_init();
     curl_slist* headers = curl ? set_up(curl) : nullptr;
     std::string why = curl ? "" : "there is no memory for a request";
-    size_t singly = 0;  // so many are posted one by one, because one of them is bad
+    size_t singly = 0;  // number of messages yet to be posted one by one, to find the bad one
     while (why.empty()) {
       std::vector<Post> posts;
       {
@@ -143,7 +143,7 @@ class HttpTransport final : public Transport {
     curl_slist* headers =
         curl_slist_append(nullptr, s.batch > 1 ? "Content-Type: application/x-ndjson"
                                                : "Content-Type: application/json");
-    // A server that does not know 100-continue would cost a second for each large message.
+    // Without this, each large message costs a second on servers that do not know 100-continue.
     headers = curl_slist_append(headers, "Expect:");
     if (!s.bearer.empty()) {
       headers = curl_slist_append(headers, ("Authorization: Bearer " + s.bearer).c_str());
@@ -153,7 +153,7 @@ class HttpTransport final : public Transport {
     return headers;
   }
 
-  // Returns what went wrong; empty if nothing did.
+  // Returns the error, or an empty text.
   std::string post(CURL* curl, const std::vector<Post>& posts, long* status) const {
     std::string body;
     for (const Post& one : posts) body += one.body + (settings_.batch > 1 ? "\n" : "");

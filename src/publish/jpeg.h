@@ -9,8 +9,8 @@
 
 namespace dvnn::publish {
 
-/// The bytes of a JPEG of `width` x `height` pixels of three bytes (red, green, blue), rows
-/// `stride` bytes apart.
+/// Encodes `width` x `height` pixels of three bytes (red, green, blue), in rows `stride` bytes
+/// apart, as a JPEG.
 Result<std::string> encode_jpeg(const unsigned char* pixels, int width, int height, size_t stride,
                                 int quality);
 

@@ -12,25 +12,25 @@ namespace dvnn::publish {
 
 class LineWriter {
  public:
-  /// `room`: how many bytes are to be expected.
+  /// `room`: the number of bytes to reserve.
   explicit LineWriter(size_t room) { text_.reserve(room); }
 
-  /// The name of the next member. It is one of the program's: nothing in it is escaped.
+  /// Writes the name of the next member, a constant of the program that needs no escaping.
   LineWriter& name(std::string_view name);
-  /// The same of any bytes.
+  /// Writes a name of any bytes, escaped.
   LineWriter& name_of(std::string_view text);
   void begin_object() { open('{'); }
   void end_object() { close('}'); }
   void begin_list() { open('['); }
   void end_list() { close(']'); }
-  /// Of any bytes: what is no UTF-8 is replaced.
+  /// Writes a string of any bytes; invalid UTF-8 is replaced.
   void text(std::string_view value);
   void flag(bool value) { raw(value ? "true" : "false"); }
   void integer(int64_t value);
   void natural(uint64_t value);
-  /// A finite number, as short as it can be told.
+  /// Writes a finite number in the fewest digits that identify it.
   void number(double value);
-  /// A value that is JSON already.
+  /// Writes a value that is JSON already.
   void raw(std::string_view json);
 
   std::string take() { return std::move(text_); }

@@ -9,7 +9,7 @@ namespace dvnn::publish {
 
 struct Message {
   std::string topic;
-  std::string key;   // what must stay in order: the stream
+  std::string key;   // messages with the same key stay in order; the stream's name
   std::string body;  // one line, without its end
 
   size_t bytes() const { return topic.size() + key.size() + body.size() + sizeof(Message); }

@@ -78,8 +78,8 @@ class MqttTransport final : public Transport {
     end_connection();
     told_ = false;
     stopping_ = false;
-    // The same name again: the broker then ends the old connection before it begins the new one, so
-    // nothing of the old one can come late.
+    // The same client name for each connection: the broker then ends the old one before it begins
+    // the new one, so nothing of the old one arrives late.
     const std::string name =
         settings_.client_id.empty() ? "dvnn-" + identity_.session : settings_.client_id;
     client_ = mosquitto_new(name.c_str(), true, this);
@@ -104,7 +104,7 @@ class MqttTransport final : public Transport {
     }
     if (code != MOSQ_ERR_SUCCESS) return false;
     ++sent_;
-    // The broker may have been faster than we.
+    // The broker's answer may have arrived before this.
     std::optional<int> reason;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -132,7 +132,7 @@ class MqttTransport final : public Transport {
   }
 
  private:
-  // Not 2: whose handshake would not come to its end before the connection does.
+  // QoS 2 needs a round trip that closing would cut off, so at most 1.
   int status_qos() const { return std::min(settings_.qos, 1); }
   std::string status_topic() const { return identity_.topic + "/status"; }
 
@@ -166,7 +166,7 @@ class MqttTransport final : public Transport {
     mosquitto_property_add_byte(&properties_, MQTT_PROP_PAYLOAD_FORMAT_INDICATOR, 1);
   }
 
-  // Returns what is wrong; empty if nothing is.
+  // Returns an error, or an empty text.
   std::string prepare() {
     const MqttSettings& s = settings_;
     use_version(version_);
@@ -243,7 +243,7 @@ class MqttTransport final : public Transport {
     return std::string("the broker takes no message: ") + mosquitto_reason_string(reason);
   }
 
-  // One connection. Returns the library's word for its end.
+  // Serves one connection. Returns the library's code for its end.
   int serve() {
     const int usual = settings_.tls ? kTlsPort : kPort;
     answered_ = accepted_ = unsupported_ = false;

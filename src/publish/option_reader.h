@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads options by name, and then finds those that nobody has asked for.
+// Reads options by name, then reports those that were never asked for.
 #pragma once
 
 #include <set>
@@ -16,10 +16,10 @@ class OptionReader {
 
   std::string text(const std::string& name, const std::string& fallback = {});
   int64_t integer(const std::string& name, int64_t least, int64_t most, int64_t fallback);
-  /// One of `choices`.
+  /// Returns the option, which must be one of `choices`.
   std::string choice(const std::string& name, const std::set<std::string>& choices,
                      const std::string& fallback);
-  /// The first problem; call it last.
+  /// Returns the first problem; call it last.
   Status status() const;
 
  private:

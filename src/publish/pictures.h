@@ -6,11 +6,11 @@
 
 namespace dvnn::publish {
 
-/// An error where this build makes no pictures.
+/// Returns an error if this build cannot encode pictures.
 Status check_pictures();
 
-/// Makes JPEGs of all that still have pixels, and writes those that have a file's name. Pictures
-/// that cannot be made or written are left out; the error says why, of the last of them.
+/// Encodes all pictures that still have pixels as JPEG, and writes those with a file name. Pictures
+/// that cannot be encoded or written are left out; the error is that of the last one.
 Status encode_pictures(Document* document);
 
 }  // namespace dvnn::publish

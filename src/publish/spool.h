@@ -54,22 +54,23 @@ class Spool {
 
   /// Appends a message after all others. After an error the spool is as it was.
   Status append(const Message& message);
-  /// Waits until the disk has what was appended.
+  /// Waits until everything that was appended is on the disk.
   Status sync();
-  /// The next message that was not read yet; nothing if there is none.
+  /// Returns the next message that was not read yet, or nothing.
   std::optional<Entry> read();
   bool has_unread() const { return unread_ > 0; }
-  /// The message at `place` is delivered: each is told of, in the order in which they were read.
+  /// Marks the message at `place` as delivered. Messages must be marked in the order in which they
+  /// were read.
   void acknowledge(const Place& place);
-  /// Makes messages that were read but not acknowledged be read again.
+  /// Makes messages that were read but not acknowledged readable again.
   void rewind();
-  /// Writes down what is acknowledged; done by itself now and then.
+  /// Writes what is acknowledged to the file `place`; also done automatically now and then.
   void remember_place();
 
-  /// Messages that are not acknowledged.
+  /// Returns the number of messages that are not acknowledged.
   uint64_t messages() const { return unread_ + unacknowledged_; }
   uint64_t bytes() const { return bytes_; }
-  /// Messages that the bound or damage has cost since the last call.
+  /// Returns how many messages the size bound or damage has cost since the last call.
   uint64_t take_dropped() { return std::exchange(dropped_, 0); }
 
  private:

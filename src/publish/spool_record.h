@@ -29,13 +29,14 @@ struct RecordHead {
   uint32_t body_checksum = 0;
 };
 
-/// Nothing if no record has that head.
+/// Parses a record's head. Returns nothing if it is no valid head.
 std::optional<RecordHead> read_head(Span<const char> bytes);
 
-/// The message of a head and its body; nothing if they were not written by append_record().
+/// Parses the body that belongs to `head`. Returns nothing if append_record() has not written it
+/// so.
 std::optional<Message> read_body(const RecordHead& head, Span<const char> body);
 
-/// CRC-32.
+/// Returns the CRC-32.
 uint32_t record_checksum(const char* bytes, size_t size);
 
 }  // namespace dvnn::publish

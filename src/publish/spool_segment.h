@@ -10,11 +10,11 @@
 
 namespace dvnn::publish {
 
-/// The largest number that a message has: that of names with 15 digits, one fewer than there are.
+/// Largest message number: 15 digits, one fewer than file names have room for.
 constexpr uint64_t kMostNumber = 999'999'999'999'999;
 
 std::string segment_name(uint64_t first);
-/// The number in a segment's file name; 0: it is another file.
+/// Returns the number in a segment's file name, or 0 if it is another file.
 uint64_t number_in_name(const std::string& name);
 
 class SegmentReader {
@@ -28,11 +28,12 @@ class SegmentReader {
   /// The file's first message has at least the number `first`, and every next one a larger one.
   SegmentReader(int file, uint64_t first, uint64_t bytes, std::string* buffer);
 
-  /// Begins behind the message with this number, which ends at `end`.
+  /// Continues behind the message with this number, which ends at `end`.
   void go_on_after(uint64_t number, uint64_t end);
-  /// The next record whose head is intact; nothing if there is none up to the file's end.
+  /// Returns the next record with an intact head, or nothing if there is none before the file's
+  /// end.
   std::optional<Record> next();
-  /// The end of the last record.
+  /// Returns the end of the last record.
   uint64_t end() const { return end_; }
 
  private:

@@ -11,15 +11,16 @@
 
 namespace dvnn::device {
 
-/// Written by the thread that it watches, read by any other.
+/// When a thread's call of the device began. Written by that thread, read by any other.
 class CallWatch {
  public:
-  /// When the call began that the thread is in (now_us()); 0 between calls.
+  /// Returns when the current call began (now_us()), or 0 between calls.
   int64_t since_us() const { return since_us_; }
-  /// This thread waits for the one that `other` watches (null: for none), whose calls are its own.
+  /// Copies the watch of a thread that this one waits for, whose calls then count as its own. Null:
+  /// waits for none.
   void follow(const CallWatch* other) { since_us_ = other ? other->since_us_.load() : 0; }
 
-  /// The watch of this thread, or null.
+  /// Returns the watch of this thread, or null.
   static CallWatch*& current() {
     thread_local CallWatch* watch = nullptr;
     return watch;
@@ -30,7 +31,7 @@ class CallWatch {
   std::atomic<int64_t> since_us_{0};
 };
 
-/// `watch` is that of this thread while it lives.
+/// Makes `watch` this thread's watch while the object lives.
 class Watched {
  public:
   explicit Watched(CallWatch* watch) { CallWatch::current() = watch; }
@@ -39,7 +40,7 @@ class Watched {
   Watched& operator=(const Watched&) = delete;
 };
 
-/// The thread is in a call of the device while it lives.
+/// Marks this thread as being in a call of the device while the object lives.
 class InCall {
  public:
   InCall() : watch_(CallWatch::current()) {

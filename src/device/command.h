@@ -45,7 +45,7 @@ struct Pad {
 /// Horizontal and vertical extent, in pixels.
 struct Extent {
   int x = 1, y = 1;
-  /// The number of pixels, or of weights.
+  /// Returns the number of pixels, or of weights.
   size_t area() const { return static_cast<size_t>(x) * static_cast<size_t>(y); }
 };
 
@@ -79,7 +79,7 @@ struct ConvCommand {
   std::vector<ConvRun> runs;
 };
 
-/// The width, height and channels of a tensor, or of what a run makes of one.
+/// Width, height and channels of a tensor, or of a run's result.
 struct Dims {
   int w = 0, h = 0, c = 0;
 };
@@ -97,7 +97,7 @@ class RunWalk {
  public:
   RunWalk(Dims input, uint32_t topo) : input_(input), in_(input), topo_(topo) {}
   size_t index() const { return index_; }
-  /// The size of the tensor that the run at index() reads.
+  /// Returns the size of the tensor that the run at index() reads.
   Dims in() const { return in_; }
   bool reads_memory() const { return index_ == 0 || device::writes_memory(topo_, index_ - 1); }
   bool writes_memory() const { return device::writes_memory(topo_, index_); }
@@ -123,7 +123,7 @@ void for_each_run(const ConvCommand& command, Visit visit) {
   }
 }
 
-/// The geometry of a run's packed weights, if the run reads `input_channels` channels.
+/// Returns the geometry of a run's packed weights, if the run reads `input_channels` channels.
 PackedGeometry run_geometry(const ConvRun& run, int input_channels);
 
 }  // namespace dvnn::device

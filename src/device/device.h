@@ -54,10 +54,10 @@ class Memory {
   size_t size() const { return size_; }  // what was asked for
   explicit operator bool() const { return handle_ != nullptr; }
   void* handle() const { return handle_; }  // a dmp_dv_mem
-  /// Hands [offset, offset + size) over to the device after the CPU has written it.
+  /// Hands [offset, offset + size) over to the device, after the CPU has written it.
   Status to_device(size_t offset, size_t size) const;
-  /// The CPU is done with it: data() is null from now on. Devices then know that it does not
-  /// change.
+  /// Unmaps the memory from the CPU, after which data() is null. The device may then rely on
+  /// contents that do not change.
   void unmap();
   /// Hands [offset, offset + size) back to the CPU after the device has written it.
   Status to_cpu(size_t offset, size_t size) const;
@@ -84,25 +84,24 @@ class CommandList {
   CommandList(CommandList&&) noexcept;
   CommandList& operator=(CommandList&&) noexcept;
   ~CommandList();
-  /// Appends a convolution command; the error carries the driver's message. With a `pixel_table`
-  /// the input is 8-bit pixels of three channels, which the device looks up there.
+  /// Appends a convolution command; errors carry the driver's message. With a `pixel_table` the
+  /// input is 8-bit pixels of three channels, which the device looks up in that table.
   Status add(const ConvCommand& command, BufferRef input, BufferRef output, BufferRef eltwise,
              const Memory& weights, BufferRef pixel_table = {});
   /// Has a chain of functions follow the last command (device/soft_extension.h): only for devices
   /// that follow().
   Status follow(const dvnn_soft_chain& chain);
-  /// Appends a command in the driver's own form.
+  /// Appends a command in the driver's form.
   Status add_raw(const dmp_dv_cmdraw& command);
   Status commit();
-  /// Runs the list and waits for it, on this thread where the device can. Leaves each command's
-  /// time in `command_ns`, as far as it goes, nanoseconds; a device that does not tell leaves
-  /// zeros.
+  /// Runs the list and waits for it, on this thread if the device can. Writes each command's time
+  /// to `command_ns`, nanoseconds, as far as that reaches; zeros if the device does not measure it.
   Status run(Span<int64_t> command_ns = {}) const;
   /// Queues the list and returns an id for wait().
   Result<int64_t> exec() const;
   Status wait(int64_t id) const;
-  /// Execution time of the last waited-for run, microseconds; not above 0 if the device does not
-  /// tell it.
+  /// Returns the execution time of the last run that was waited for, microseconds; 0 or less if the
+  /// device does not measure it.
   int64_t last_exec_time() const;
   explicit operator bool() const { return handle_ != nullptr; }
   void* handle() const { return handle_; }  // a dmp_dv_cmdlist
@@ -113,7 +112,7 @@ class CommandList {
   void* handle_ = nullptr;
 };
 
-/// A device library that "auto" would rather have had, and that does not work.
+/// A device library that "auto" prefers to the one in use, but which does not work.
 struct PassedOver {
   std::string library;
   std::string why;
@@ -129,21 +128,23 @@ class Device : public std::enable_shared_from_this<Device> {
   ~Device();
   const Info& info() const { return info_; }
   void* context() const { return context_; }  // a dmp_dv_context
-  /// Path or name of the library in use.
+  /// Returns the path or name of the library in use.
   const std::string& library_path() const;
-  /// The selector that opens this device again: "fpga", "soft", or its library's path.
+  /// Returns the selector that opens this device again: "fpga", "soft", or its library's path.
   std::string name() const;
-  /// Libraries that are installed, but did not work when "auto" tried them before this one.
+  /// Returns the libraries that are installed, but did not work when "auto" tried them before this
+  /// one.
   const std::vector<PassedOver>& passed_over() const { return passed_over_; }
-  /// Shares work among the device's threads (base/share.h); null if it has none.
+  /// Returns the function that shares work among the device's threads (base/share.h), or null if it
+  /// has none.
   ShareFunction share() const;
-  /// Says whether commands of the device can have functions follow them before results are rounded:
-  /// the software device's, unless DVNN_SOFT_UNFUSED or DVNN_SOFT_PACE is set.
+  /// Returns whether functions may follow a command before its results are rounded: true for the
+  /// software device, unless DVNN_SOFT_UNFUSED or DVNN_SOFT_PACE is set.
   bool follows() const;
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();
-  /// Tells whether the device takes pixels, and in which order its table is. No document says, so
-  /// the first call looks up every entry with a convolution that changes nothing; the answer is
+  /// Returns whether the device takes pixels, and the order of its table. No document states it, so
+  /// the first call looks up every entry with a convolution that changes nothing; the result is
   /// kept.
   PixelTableOrder pixel_table_order();
 

@@ -21,7 +21,7 @@ double bytes_of(Dims d) {
   return sizeof(half_t) * static_cast<double>(d.w) * d.h * d.c;
 }
 
-// Blocks of 72 weights that make a kernel over `channels` input channels.
+// Returns how many blocks of 72 weights make up a kernel over `channels` input channels.
 double blocks_per_kernel(const ConvRun& run, int channels) {
   if (run.dilation.x > 1 || run.dilation.y > 1) {
     return run.kernel.x * run.kernel.y * ceil_div(channels, 64);
@@ -55,7 +55,7 @@ double weight_bytes(const ConvRun& run, Dims in) {
              : static_cast<double>(packed_weights_size(run_geometry(run, in.c)));
 }
 
-// Columns that the tiles of a convolution read twice.
+// Returns how many columns the tiles of a convolution read twice.
 double shared_columns(const ConvRun& run, int tiles) {
   const int window = (run.kernel.x - 1) * run.dilation.x + 1;
   return (tiles - 1) * std::max(0, run.conv == ConvKind::kNone ? 0 : window - run.stride.x);

@@ -37,29 +37,29 @@ constexpr int kMaxStride = 255;      // also dilations and pooling windows
 constexpr int kMaxPadLeftTop = 127;  // 7 bits
 constexpr int kMaxPadRightBottom = 255;
 
-/// Says which of the device's conditions a dilated run breaks: odd kernels, an output of the
+/// Returns which of the device's conditions a dilated run breaks: odd kernels, an output of the
 /// input's size over the stride, no pooling, no PReLU. Null if it breaks none, or is not dilated.
 const char* dilation_problem(const ConvRun& run, Dims in);
 
-/// Into how many tiles the device splits the width of a run's w x h x c input: 1 or more, or 0 if
-/// not even single columns fit. `lrn` marks a run of local response normalisation. A depthwise
-/// convolution is not limited: 1.
+/// Returns into how many tiles the device splits the width of a run's w x h x c input: 1 or more,
+/// or 0 if not even single columns fit. `lrn` marks a run of local response normalisation. A
+/// depthwise convolution is not limited: 1.
 int count_tiles(const ConvRun& run, Dims in, bool lrn, int unified_buffer_bytes);
 
-/// Says which limit a run over a w x h x c input exceeds: input or output size, kernel, dilation,
-/// unified buffer. Empty if it exceeds none. Pooling windows are not looked at: a pooling of larger
-/// ones is split, by rules of its own.
+/// Returns the limit that a run over a w x h x c input exceeds, as text: input or output size,
+/// kernel, dilation, unified buffer. Empty if it exceeds none. Pooling windows are not checked,
+/// because larger poolings are split by other rules.
 std::string misfit(const ConvRun& run, Dims in, const Limits& limits);
 
 /// Returns whether a run computes each pixel of its result from the same pixel of its input alone,
 /// so that the order of pixels does not matter to it.
 bool works_by_pixel(const ConvRun& run);
 
-/// The input's pixels in another width and height, as many in all, in which the run exceeds no
-/// limit: a run that works by pixel computes the same. w = 0 if there is none.
+/// Returns another width and height for the input, with the same number of pixels, in which the run
+/// exceeds no limit; a run that works by pixel computes the same. w = 0 if there is none.
 Dims fold_pixels(const ConvRun& run, Dims in, const Limits& limits);
 
-/// Bytes of unified buffer that a command of several runs needs.
+/// Returns the bytes of unified buffer that a command of several runs needs.
 int64_t unified_buffer_use(const std::vector<ConvRun>& runs, uint32_t topo, Dims in);
 
 }  // namespace dvnn::device

@@ -13,9 +13,8 @@
 namespace dvnn::device {
 namespace {
 
-// Returns whether the loader means that this very library is missing, rather than one that it
-// needs, or that the library is broken. The loader's words depend on the locale, and so do
-// strerror()'s.
+// Returns whether the loader's message means that this library itself is missing, rather than one
+// that it needs, or that it is broken. The message depends on the locale, as strerror()'s does.
 bool says_not_there(const std::string& why, const std::string& path) {
   const std::string reason = std::strerror(ENOENT);
   return why.rfind(path + ": ", 0) == 0 && why.size() > reason.size() &&

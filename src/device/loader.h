@@ -34,7 +34,7 @@ class Library {
   static Result<std::shared_ptr<const Library>> load(const std::string& path);
   const Functions& fn() const { return functions_; }
   const std::string& path() const { return path_; }
-  /// The library's last error message as an Error, `what` in front.
+  /// Returns the library's last error message as an Error, after `what`.
   Error error(const std::string& what) const;
 
  private:
@@ -45,8 +45,8 @@ class Library {
 constexpr const char* kVendorLibrary = "libdmpdv.so";
 constexpr const char* kSoftLibrary = "libdmpdv-soft.so";
 
-/// The places where the software device may be, best first: $DVNN_SOFT_DEVICE if it is set, else
-/// where it is installed, then the system's search path.
+/// Returns where the software device may be, best first: $DVNN_SOFT_DEVICE if it is set, else its
+/// installed place, then the system's search path.
 std::vector<std::string> soft_library_candidates();
 
 }  // namespace dvnn::device

@@ -32,7 +32,8 @@ Status upload(const Memory& memory, const void* data, size_t size) {
   return memory.to_device(0, size);
 }
 
-// The index of the entry that each channel of each pixel became. Binary16 is exact up to 2048.
+// Returns the table index that each channel of each pixel was looked up at. Binary16 is exact up to
+// 2048.
 Result<std::vector<int>> look_up_all(Device* device) {
   constexpr size_t kValues = size_t{kLevels} * kChannels;
   const ConvCommand command = identity_command();

@@ -5,7 +5,7 @@
 
 namespace dvnn::device {
 
-/// Finds the answer of Device::pixel_table_order().
+/// Measures the result of Device::pixel_table_order().
 PixelTableOrder probe_pixel_table(Device* device);
 
 }  // namespace dvnn::device

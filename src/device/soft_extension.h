@@ -15,7 +15,7 @@
 
 extern "C" {
 
-/// What a chain's functions are computed of.
+/// An operand of a chain's functions.
 struct dvnn_soft_operand {
   /// DVNN_SOFT_SUMS: the command's results before they are rounded. DVNN_SOFT_TENSOR: `tensor`,
   /// binary16, as large as the command's output and in its layout. DVNN_SOFT_VALUES: floats.
@@ -46,15 +46,15 @@ struct dvnn_soft_chain {
   int32_t keeps_own;  // not 0: the command's output is stored, too
 };
 
-/// Has a chain follow the list's last command, which writes its output in one run: the functions
-/// are computed of its sums while they are floats, and their results are rounded once. Before the
-/// list's commit. Returns 0, or EINVAL, ENOTSUP or ENOMEM with the message set; the list is as
-/// before then.
+/// Appends a chain to the list's last command, which writes its output in one run: the functions
+/// are computed from its sums while they are floats, and their results are rounded once. Call it
+/// before the list's commit. Returns 0, or EINVAL, ENOTSUP or ENOMEM with the message set and the
+/// list unchanged.
 int dvnn_soft_follow(dmp_dv_cmdlist list, const dvnn_soft_chain* chain);
 
-/// Does what exec() and wait() do, in the order of submission among all lists, but on the calling
-/// thread: no other thread has to be woken and waited for. Leaves the time of the first `commands`
-/// commands in `command_ns`, in nanoseconds (null: nobody asks). Returns 0, or what wait() would.
+/// Does the same as exec() and wait(), in the order of submission among all lists, but on the
+/// calling thread, so that no other thread has to be woken. Writes the time of the first `commands`
+/// commands to `command_ns`, in nanoseconds (null: not wanted). Returns 0, or wait()'s error.
 int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int commands);
 
 /// Calls call(work, i) for i in 0..count-1, each once, on the device's threads and the calling one

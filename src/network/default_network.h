@@ -5,7 +5,8 @@
 
 namespace dvnn::network {
 
-/// The network file for elements that name none: $DVNN_DEFAULT_NETWORK, else the installed one.
+/// Returns the network file for elements that name none: $DVNN_DEFAULT_NETWORK, else the installed
+/// one.
 std::string default_network();
 
 }  // namespace dvnn::network

@@ -27,7 +27,7 @@ bool FiniteWatch::begin() {
   return keeps;
 }
 
-// Returns whether the run that ended tells of results that are not finite, its own or another's.
+// Returns whether the ended run reports results that are not finite, its own or another run's.
 bool FiniteWatch::end(bool kept, bool is_finite) {
   const std::lock_guard<std::mutex> lock(mutex_);
   keeping_ -= kept;

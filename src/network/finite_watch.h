@@ -13,14 +13,14 @@ namespace dvnn::network {
 /// Watches the runs of a network. Thread safe.
 class FiniteWatch {
  public:
-  /// Which runs keep their input until the results are known. Only of these can it be said where
-  /// what is not finite begins, as by the end of a run the input is gone.
+  /// Which runs keep their input until the results are known. Only for these can the layer be named
+  /// at which values stop being finite, because other runs overwrite their input.
   enum class Keeps : uint8_t { kFirst, kEvery };
   explicit FiniteWatch(Keeps keeps = Keeps::kFirst) : keeps_(keeps) {}
 
-  /// Runs the slot. If the results are not finite, for the first time, `warning` says so, and where
-  /// it begins. While a run whose input is kept is under way, others leave it to that run to tell,
-  /// since it alone can say where.
+  /// Runs the slot. When results are not finite for the first time, sets `warning`, which names the
+  /// layer where that begins if it is known. While a run with a kept input is under way, others
+  /// leave the report to it, because only it can name the layer.
   Status run(Slot* slot, RunTimes* times, std::string* warning);
 
  private:

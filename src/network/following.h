@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Elementwise layer as what follows a device's command. Private to src/network.
+// Attaches an Elementwise layer to the device's command before it. Private to src/network.
 #pragma once
 
 #include "network/slot_plan.h"

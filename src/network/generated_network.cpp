@@ -238,7 +238,7 @@ class GeneratedNetwork final : public Network {
   std::unique_ptr<CDMP_Network> first_;  // made to look at the network; the first slot's
 };
 
-// Generated code has no reason to throw; custom layers beside it may.
+// Generated code has no reason to throw, but custom layers beside it may.
 Result<std::unique_ptr<CDMP_Network>> create_instance(const Sources& sources) {
   std::unique_ptr<CDMP_Network> code;
   try {
@@ -250,7 +250,7 @@ Result<std::unique_ptr<CDMP_Network>> create_instance(const Sources& sources) {
   return code;
 }
 
-// An instance is made in one go: generated code does not ask.
+// Ignores the cancellation: generated code creates an instance in one call.
 Result<std::unique_ptr<Slot>> GeneratedNetwork::make_slot(const Cancellation*) {
   std::unique_ptr<CDMP_Network> code;
   {

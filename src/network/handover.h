@@ -51,7 +51,7 @@ struct HandoverPlan {
 HandoverPlan plan_handovers(const StageUses& stages, ByteRange input,
                             Span<const ByteRange> outputs);
 
-/// What a run of such a plan hands over, a whole input among it; `by_layers` is not counted.
+/// Counts what a run of such a plan hands over, including the whole input; `by_layers` is not set.
 HandoverCount count_handovers(const HandoverPlan& plan, ByteRange input);
 
 }  // namespace dvnn::network

@@ -328,7 +328,7 @@ layers::Cost cost_of(const Model& model, const Step& step) {
   return layers::cost_of(*step.layer, inputs, outputs);
 }
 
-// The cost of a CPU step for each frame.
+// Returns the cost of a CPU step for one frame.
 layers::Cost cpu_cost(const Model& model, const Step& step) {
   if (!step.layer || step.outputs.empty()) return {};
   const bool once = model.tensor(step.outputs[0]).storage == Storage::kConstant;

@@ -33,7 +33,7 @@ struct TensorInfo {
 
 enum class StepKind : uint8_t { kDevice, kCpu };
 
-/// One step; steps run in this order. Tensors are indices into Model::tensors.
+/// One step; steps run in the order of the model's list. Tensors are indices into Model::tensors.
 struct Step {
   StepKind kind = StepKind::kCpu;
   std::string name;                 // the last source layer in it
@@ -46,12 +46,12 @@ struct Step {
   layers::LayerPtr layer;
 };
 
-/// The input tensor and how a picture becomes it.
+/// The input tensor, and how a picture is converted to it.
 struct InputInfo {
   int tensor = 0;
   InputSpec picture;
-  // The part of the model's own arithmetic that the picture's mean and scale do: tensor value = the
-  // model's input value * scale + bias, per channel. Empty: the tensor is the model's input.
+  // Scale and bias of the picture that the model itself applies: tensor value = the model's input
+  // value * scale + bias, per channel. Empty: the tensor is the model's input.
   std::vector<float> folded_scale, folded_bias;
 };
 
@@ -74,7 +74,7 @@ struct WeightPlace {
   bool fixed = false;  // reordered for one size of input
 };
 
-/// What planning the network anew starts from.
+/// The graph from which a network can be planned again.
 struct SavedGraph {
   Json graph;                          // src/plan/saved_graph.h; null: there is none
   std::map<int, WeightPlace> weights;  // by the index of the graph's node
@@ -87,7 +87,7 @@ struct Model {
   Model(Model&&) = default;
   Model& operator=(const Model&) = default;
   Model& operator=(Model&&) = default;
-  /// Takes no memory, for which its JSON is let go of.
+  /// Frees the JSON without allocating memory.
   ~Model();
 
   std::string name;
@@ -104,26 +104,26 @@ struct Model {
   uint64_t constant_bytes = 0;
   std::vector<uint8_t> weights;  // packed streams, each at a multiple of 16
 
-  /// The tensor that a step, an input or an output names by its index.
+  /// Returns the tensor with the index that a step, an input or an output holds.
   const TensorInfo& tensor(int index) const { return nth(tensors, index); }
   TensorInfo& tensor(int index) { return nth(tensors, index); }
 };
 
-/// Checks a network wherever it comes from (a file, planning for another size, generated sources,
-/// memory): names, every index, offset, size, dimension and step, and what the whole costs against
-/// the budgets (base/budget.h). After this the executor trusts the model.
+/// Checks a network from any source (a file, planning for another size, generated sources, memory):
+/// names, every index, offset, size, dimension and step, and the total cost against the budgets
+/// (base/budget.h). The executor trusts a model that has passed.
 Status validate(const Model& model);
 
-/// Multiply-adds of a step's convolutions and products, dense formula, padding counted. Of a CPU
-/// step whose result is constant: 0, because it runs once.
+/// Returns the multiply-adds of a step's convolutions and products: dense formula, padding counted.
+/// 0 for a CPU step with a constant result, because it runs once.
 int64_t step_macs(const Model& model, const Step& step);
 
-/// All that a step does for each frame. Of a device step: multiply-adds, taps of pooling windows
-/// and eight operations for each element of the result; of a CPU step: elements read and written,
-/// window taps and products.
+/// Returns the work of a step for each frame. Of a device step: multiply-adds, taps of pooling
+/// windows and eight operations for each element of the result; of a CPU step: elements read and
+/// written, window taps and products.
 uint64_t step_work(const Model& model, const Step& step);
 
-/// Checks names that a file brings: printable, and not longer than kMaxNameBytes.
+/// Checks names from a file: printable, and not longer than kMaxNameBytes.
 Status check_name(const std::string& name);
 
 }  // namespace dvnn::network

@@ -10,11 +10,11 @@
 
 namespace dvnn::network {
 
-/// The model's outputs, as decoders are shown them.
+/// Returns the model's outputs in the form that decoders take.
 std::vector<decode::NamedOutput> named_outputs(const Model& model);
 
-/// The decoder that a valid model names, for the model's outputs; null if it names none. Errors are
-/// those of decode::create_decoder(), to which `library` goes, too.
+/// Creates the decoder that a valid model names, for the model's outputs; null if it names none.
+/// Errors are those of decode::create_decoder(), which also receives `library`.
 Result<std::unique_ptr<decode::Decoder>> create_decoder(
     const Model& model, const decode::CustomDecoders* library = nullptr);
 

@@ -333,8 +333,8 @@ Result<WeightPlace> place_from_json(const Json& object) {
   return place;
 }
 
-// Takes the places of weights out of the graph, which nobody else reads before it is planned anew:
-// then load_graph() checks it.
+// Reads `quantised` and the places of weights, and removes them from the graph. The graph itself is
+// only checked when it is planned again, by load_graph().
 Status read_saved(Json graph, const Cancellation* cancellation, SavedGraph* saved) {
   if (graph.is_object()) {
     JsonReader in(graph, "'graph'");

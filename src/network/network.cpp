@@ -139,7 +139,8 @@ class Turn {
   Entry& entry_;
 };
 
-// Two elements that start together load the file once. Either may cancel its wait.
+// Loads the entry's network, once for several elements that start together. Each caller may cancel
+// its own wait.
 Result<std::shared_ptr<Network>> load_shared(Entry* entry, const NetworkSource& source,
                                              const std::string& selector) {
   {
@@ -149,7 +150,7 @@ Result<std::shared_ptr<Network>> load_shared(Entry* entry, const NetworkSource& 
       DVNN_TRY(check_cancelled(source.cancellation));
       constexpr std::chrono::milliseconds kLook{20};
       entry->loaded.wait_for(lock, kLook);
-      // A device that does not answer the other is none that answers this one.
+      // If the device does not answer the loading thread, it does not answer this one either.
       if (watch) watch->follow(entry->loader);
     }
     if (auto network = entry->network.lock()) {

@@ -19,9 +19,8 @@ struct RunTimes {
   int64_t device_us = 0;  // without the wait for others there, where the device tells its own time
   int64_t cpu_us = 0;
   int64_t queued_us = 0;  // that wait
-  /// Room for each step's time, nanoseconds, from a caller who asks; zero where the device does not
-  /// tell the times of single commands. Those of layers that follow a command are in the
-  /// command's.
+  /// Receives each step's time, nanoseconds, if it is not empty; zero if the device does not
+  /// measure single commands. A layer that follows a command counts in the command's time.
   Span<int64_t> step_ns = {};
 };
 
@@ -42,7 +41,7 @@ struct NetworkSource {
   Result<Model> (*replan)(const Model& model, int width, int height,
                           const Cancellation* cancellation) = nullptr;
   std::string custom_layers = {};  // a library of CPU layers (include/dvnn_layer.h), or empty
-  /// May end the loading; null: nobody does.
+  /// Cancels the loading; may be null.
   const Cancellation* cancellation = nullptr;
 };
 
@@ -55,8 +54,8 @@ class Network : public std::enable_shared_from_this<Network> {
   /// does not reach the others.
   static Result<std::shared_ptr<Network>> load(const NetworkSource& source,
                                                const std::string& device_selector);
-  /// Creates a network from an in-memory model. `library` has the CPU layers that are not ours; it
-  /// may be null, as may `cancellation`.
+  /// Creates a network from an in-memory model. `library` has the model's custom CPU layers; it may
+  /// be null, as may `cancellation`.
   static Result<std::shared_ptr<Network>> create(
       Model model, std::shared_ptr<device::Device> dev, const Cancellation* cancellation = nullptr,
       std::shared_ptr<const layers::CustomLibrary> library = nullptr);
@@ -69,7 +68,7 @@ class Network : public std::enable_shared_from_this<Network> {
   /// and only convolutions may read the input, of three channels. The lookup table applies mean and
   /// scale, so results match those of the input tensor bit for bit.
   virtual bool takes_pixels() const { return false; }
-  /// A new slot: an I/O buffer and committed command lists. `cancellation` may be null.
+  /// Creates a slot: an I/O buffer and committed command lists. `cancellation` may be null.
   Result<std::unique_ptr<Slot>> create_slot(const Cancellation* cancellation = nullptr);
 
  protected:
@@ -80,7 +79,7 @@ class Network : public std::enable_shared_from_this<Network> {
   std::shared_ptr<device::Device> device_;
 };
 
-/// What a run moves between CPU and device, where their caches are not coherent, in bytes.
+/// Bytes that a run moves between CPU and device if their caches are not coherent.
 struct HandoverCount {
   uint64_t to_device = 0, to_cpu = 0;  // handed over
   uint64_t crossing = 0;   // of these, what one of the two has written and the other reads
@@ -92,11 +91,11 @@ struct HandoverCount {
 class Slot {
  public:
   virtual ~Slot() = default;
-  /// The input tensor's bytes, mapped, to be written before run().
+  /// Returns the input tensor's bytes, mapped, to be written before run().
   virtual Span<uint8_t> input() const = 0;
-  /// From now on input() holds a tensor, as it does at first.
+  /// Makes input() hold a tensor from now on, as it does at first.
   virtual void expect_tensor() {}
-  /// From now on input() holds pixels: only for networks that take them.
+  /// Makes input() hold pixels from now on. Only for networks with takes_pixels().
   virtual void expect_pixels() {}
   /// Runs all steps and waits. On error the slot stays usable.
   virtual Status run(RunTimes* times = nullptr) = 0;

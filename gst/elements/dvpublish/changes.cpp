@@ -21,7 +21,8 @@ double moved(const Object& a, const Object& b) {
                    std::abs(a.box.x1 - b.box.x1), std::abs(a.box.y1 - b.box.y1)});
 }
 
-// Each object takes the nearest of the old ones that is the same thing.
+// Returns whether the objects differ from the old ones: in number, or because one of them has no
+// old one of the same track and texts within `most` pixels. Each object takes the nearest such one.
 bool differ(const Objects& objects, std::vector<const Object*> old, double most) {
   if (objects.size() != old.size()) return true;
   for (const auto& [object, picture] : objects) {
@@ -40,7 +41,7 @@ bool differ(const Objects& objects, std::vector<const Object*> old, double most)
 
 bool Changes::is_due(GstClockTime time, const PublishSettings& settings) const {
   if (settings.interval_ms == 0 || !GST_CLOCK_TIME_IS_VALID(time)) return true;
-  // A time that goes back is another stream's.
+  // A time that goes back belongs to another stream.
   return !GST_CLOCK_TIME_IS_VALID(last_) || time >= due_ || time < last_;
 }
 
@@ -58,7 +59,8 @@ bool Changes::is_new(GstClockTime time, const Objects& objects, double height,
     for (const auto& [object, picture] : objects) told_.push_back(object);
   }
   if (!GST_CLOCK_TIME_IS_VALID(time)) return true;
-  // Turns keep their beat, so that 100 ms of frames at 30 a second are ten documents a second.
+  // Due times stay on a fixed grid, so that 100 ms with frames at 30 a second give ten documents a
+  // second.
   const GstClockTime interval = settings.interval_ms * GST_MSECOND;
   const bool on_beat = timed && time >= due_ && time - due_ < interval;
   due_ = (on_beat ? due_ : time) + interval;

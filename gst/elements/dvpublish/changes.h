@@ -13,10 +13,10 @@ namespace dvnn::gst {
 
 class Changes {
  public:
-  /// Decides by the frame's running time; asked before its facts are collected.
+  /// Returns whether a frame at this running time is due; called before its facts are collected.
   bool is_due(GstClockTime time, const PublishSettings& settings) const;
-  /// Decides by the frame's objects, after is_due(). True: the frame is published, and is what
-  /// others are held against.
+  /// Returns whether the frame's objects are new enough, after is_due(). If so the frame is
+  /// published, and later frames are compared with it.
   bool is_new(GstClockTime time, const std::vector<publish::FrameObject>& objects, double height,
               const PublishSettings& settings);
   void reset() { *this = {}; }

@@ -9,17 +9,17 @@
 
 namespace dvnn::gst {
 
-/// Reads what the frame's metas say; `details` are those of dvpublish.
+/// Reads the frame's metas; `details` is dvpublish's setting.
 publish::FrameFacts frame_facts(GstBuffer* frame, guint details);
 
 /// Reads the structures "dvnn-zone-event", "dvnn-track-started" and "dvnn-track-ended".
 publish::EventFacts event_facts(const GstStructure* fields);
 publish::TrackFacts track_facts(const GstStructure* fields);
 
-/// When the frame was, also by the camera's clock where it carries that.
+/// Returns the frame's times, with the camera's clock if the frame carries it.
 publish::Times frame_times(GstBuffer* frame, const GstSegment& segment);
 
-/// A field of a structure; `otherwise` where there is none.
+/// Returns a field of a structure, or `otherwise` if there is none.
 guint64 uint64_field(const GstStructure* fields, const char* name, guint64 otherwise);
 
 }  // namespace dvnn::gst

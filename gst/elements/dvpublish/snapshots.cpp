@@ -14,7 +14,7 @@ namespace dvnn::gst {
 namespace {
 
 constexpr size_t kMostViews = 128;
-// A view must be so much better to be worth its copy.
+// A new view must be better than the kept one by this factor to be worth its copy.
 constexpr double kBetter = 1.1;
 
 struct ConverterFree {
@@ -29,13 +29,13 @@ struct Part {
   int height() const { return y1 - y0; }
 };
 
-// Coordinates are anybody's: infinite, or no numbers.
+// Coordinates may be infinite or NaN, because any element may have set them.
 int pixel_of(double value, int least, int most) {
   if (!(value > least)) return least;
   return value < most ? static_cast<int>(value) : most;
 }
 
-// Of a frame of which `lines` lines are a row in memory.
+// Returns the object's part of the frame. `lines`: number of lines that make up one row in memory.
 Part part_of(const GstVideoFrame& frame, int lines, const GstDvObject* object) {
   const int width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame) * lines;
   if (!object) return {0, 0, width, height};
@@ -66,7 +66,7 @@ Status convert(const GstVideoFrame& frame, const Part& part, publish::Picture* p
   to.fps_d = from.fps_d;
   to.interlace_mode = from.interlace_mode;
   to.colorimetry.range = GST_VIDEO_COLOR_RANGE_0_255;
-  // The stream waits for this, so nothing is made better than a small picture shows.
+  // The stream waits for this conversion, so it is no better than a small picture can show.
   GstStructure* config = gst_structure_new(
       "config", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, part.x0, GST_VIDEO_CONVERTER_OPT_SRC_Y,
       G_TYPE_INT, part.y0, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, part.width(),
@@ -144,7 +144,7 @@ void Snapshots::see(GstBuffer* frame, const PublishSettings& settings) {
   }
 }
 
-// The view of the track that was seen longest ago goes.
+// Drops the view of the track that was last seen longest ago.
 void Snapshots::make_room() {
   if (views_.size() < kMostViews) return;
   const auto oldest =
@@ -166,7 +166,7 @@ std::optional<publish::Picture> Snapshots::take(GstBuffer* frame, const GstDvObj
   return std::nullopt;
 }
 
-// With how and where it is to be written.
+// Adds the quality and the file's name, as the settings give them.
 publish::Picture Snapshots::addressed(publish::Picture picture, const PublishSettings& settings) {
   picture.quality = static_cast<int>(settings.snapshot_quality);
   if (!settings.snapshot_folder.empty()) {

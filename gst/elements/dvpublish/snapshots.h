@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures for documents, as pixels that another thread makes JPEGs of. Of each track the best view
-// so far is kept, as few pixels, until it ends or others need the room. Used by the streaming
-// thread alone.
+// Pictures for documents, as pixels that another thread encodes as JPEG. The best view of each
+// track so far is kept, scaled down, until the track ends or others need the room. For the
+// streaming thread alone.
 #pragma once
 
 #include <gst/video/video.h>
@@ -20,17 +20,17 @@ class Snapshots {
   void set_format(const GstCaps* caps);
   /// Looks for better views of the tracks in this frame.
   void see(GstBuffer* frame, const PublishSettings& settings);
-  /// The best view of a track; nothing where there is none.
+  /// Returns the best view of a track, or nothing if there is none.
   std::optional<publish::Picture> of_track(guint64 track, const PublishSettings& settings);
   void forget_track(guint64 track) { views_.erase(track); }
   void forget_all() { views_.clear(); }
-  /// The frame, or the part of it that an object covers.
+  /// Returns the frame, or the part of it that an object covers.
   std::optional<publish::Picture> of_frame(GstBuffer* frame, const PublishSettings& settings);
   std::optional<publish::Picture> of_object(GstBuffer* frame, const GstDvObject& object,
                                             const PublishSettings& settings);
-  /// Returns, once, what could not be done since the last call.
+  /// Returns the last problem with pictures, once.
   std::optional<Error> take_problem() { return std::exchange(problem_, std::nullopt); }
-  /// The first part of the names of files.
+  /// Sets the first part of files' names.
   void set_name(const std::string& name) { name_ = name; }
 
  private:

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostFound = 10000;  // without a frame in between
 constexpr guint kMostPictures = 100;  // of a frame's objects
 
-// The time of what lies between frames, by that of the frame with which it was found.
+// Returns the time of a finding between frames, derived from the frame with which it came.
 publish::Times times_of(const GstStructure* fields, const publish::Times& frame) {
   publish::Times times = frame;
   const guint64 none = GST_CLOCK_TIME_NONE;
@@ -21,7 +21,7 @@ publish::Times times_of(const GstStructure* fields, const publish::Times& frame)
   if (stream != none) times.stream_time = stream;
   if (pts == none) return times;
   if (frame.pts) {
-    // Wraps where times are absurd.
+    // Wraps around if the times are absurd.
     const guint64 ago = *frame.pts - pts;
     times.utc_ns = static_cast<gint64>(static_cast<guint64>(times.utc_ns) - ago);
     if (times.ntp) *times.ntp -= ago;
@@ -123,7 +123,7 @@ publish::Document StreamDocuments::document_at(const publish::Times& times) cons
   return document;
 }
 
-// The object as this frame shows it, else as it was seen best.
+// Returns the object's picture from this frame, or else its best view so far.
 std::optional<publish::Picture> StreamDocuments::picture_of(guint64 track, GstBuffer* frame,
                                                             const PublishSettings& settings) {
   if (settings.snapshot == Snapshot::kNone) return std::nullopt;

@@ -22,16 +22,17 @@ class StreamDocuments {
   /// Reports a problem with pictures; called from any thread.
   using TellProblem = std::function<void(const Error&)>;
 
-  /// A new session.
+  /// Begins a new session.
   void begin(const publish::Identity& identity, Send send, TellProblem tell);
-  /// False where frames of these caps have no size.
+  /// Sets the frames' size from the caps. Returns false if they have none.
   bool set_format(const GstCaps* caps);
   void add_frame(GstBuffer* frame, const GstSegment& segment, const PublishSettings& settings);
-  /// Adds what dvtrack or dvzones say: the next frame, or the stream's end, publishes it.
+  /// Adds a finding of dvtrack or dvzones. It is published with the next frame, or at the stream's
+  /// end.
   void add_found(const GstStructure* fields, const PublishSettings& settings);
-  /// Publishes what no frame follows any more, with the last frame's time.
+  /// Publishes the findings that no frame follows any more, with the last frame's time.
   void add_rest(const PublishSettings& settings);
-  /// Another stream, or the same one from another place.
+  /// Begins another stream, or the same one after a seek.
   void begin_anew();
   void end();
 

@@ -25,7 +25,7 @@ using plan::dims_of;
 struct ConvSpec {
   int64_t outputs = 0;
   int64_t kernel_x = 1, kernel_y = 1, stride_x = 1, stride_y = 1, dilation_x = 1, dilation_y = 1;
-  int64_t left = 0, right = 0, top = 0, bottom = 0;  // pads
+  int64_t left = 0, right = 0, top = 0, bottom = 0;  // pads, pixels
   int64_t groups = 1;
 };
 
@@ -33,8 +33,8 @@ struct PoolSpec {
   bool average = false;
   int64_t kernel_x = 1, kernel_y = 1, stride_x = 1, stride_y = 1;
   int64_t left = 0, right = 0, top = 0, bottom = 0;
-  bool global = false;      // over all there is, whatever the input's size
-  bool ceil = false;        // a last window that is not whole counts
+  bool global = false;      // one window over the whole input, whatever its size
+  bool ceil = false;        // a partial last window counts
   bool counts_pads = true;  // averages divide by the whole window
 };
 
@@ -44,63 +44,65 @@ class GraphBuilder {
 
   const Shape& shape_of(int value) const { return graph.shape_of(value); }
 
-  /// The input: a picture of 1 or 3 channels, or any tensor, which comes as a stream of tensors.
+  /// Adds the input: a picture of 1 or 3 channels, or a tensor of any shape, which comes as a
+  /// stream of tensors.
   Result<int> input(const std::string& name, const std::vector<int64_t>& dims);
-  /// `weights` are (outputs, channels / groups, y, x).
+  /// Adds a convolution. `weights` are (outputs, channels / groups, y, x).
   Result<int> convolution(const std::string& name, int in, const ConvSpec& spec,
                           std::vector<float> weights, std::vector<float> bias);
-  /// The transposed convolution. `weights` are (channels, outputs / groups, y, x). The pads are
+  /// Adds a transposed convolution. `weights` are (channels, outputs / groups, y, x). The pads are
   /// those of the forward convolution; `extra_x` columns and `extra_y` rows are added at the end.
   Result<int> deconvolution(const std::string& name, int in, const ConvSpec& spec, int64_t extra_x,
                             int64_t extra_y, const std::vector<float>& weights,
                             std::vector<float> bias);
-  /// Returns whether inner_product() takes so many inputs and outputs.
+  /// Returns whether inner_product() accepts these numbers of inputs and outputs.
   static bool may_connect(int64_t inputs, int64_t outputs);
-  /// `weights` are (outputs, inputs); reads its input flattened.
+  /// Adds a fully connected layer, which reads its input flattened. `weights` are (outputs,
+  /// inputs).
   Result<int> inner_product(const std::string& name, int in, int64_t outputs,
                             std::vector<float> weights, std::vector<float> bias);
-  /// y = scale[c] x + bias[c] along axis 1.
+  /// Adds y = scale[c] x + bias[c] along axis 1.
   Result<int> affine(const std::string& name, int in, std::vector<float> scale,
                      std::vector<float> bias);
   Result<int> activation(const std::string& name, int in, device::Activation activation,
                          float param = 0, std::vector<float> slopes = {});
   Result<int> pooling(const std::string& name, int in, const PoolSpec& spec);
   Result<int> global_pooling(const std::string& name, int in, bool average);
-  /// Every pixel four times.
+  /// Doubles width and height by repeating pixels.
   Result<int> upsample2(const std::string& name, int in);
-  /// The sum of two tensors of one shape.
+  /// Adds the sum of two tensors of one shape.
   Result<int> sum(const std::string& name, int a, int b);
   Result<int> concat(const std::string& name, const std::vector<int>& inputs, int64_t axis);
-  /// The same elements, row-major.
+  /// Gives the same elements, row-major, the shape `dims`.
   Result<int> reshape(const std::string& name, int in, const std::vector<int64_t>& dims);
   Result<int> permute(const std::string& name, int in, const std::vector<int64_t>& order);
   Result<int> softmax(const std::string& name, int in, int64_t axis);
-  /// Elements begin[i], begin[i] + step[i], ... along each axis, as many as `dims` says.
+  /// Takes elements begin[i], begin[i] + step[i], ... along each axis, as many as `dims` says.
   Result<int> slice(const std::string& name, int in, const std::vector<int64_t>& begin,
                     const std::vector<int64_t>& step, const std::vector<int64_t>& dims);
-  /// `in` without so many elements before and after the rest of each axis; `in` itself if there are
-  /// none.
+  /// Cuts `before` elements off the beginning and `after` off the end of each axis of `in`. Returns
+  /// `in` itself if all are 0.
   Result<int> crop(const std::string& name, int in, const std::vector<int64_t>& before,
                    const std::vector<int64_t>& after);
-  /// Zeros around a picture.
+  /// Puts zeros around a picture.
   Result<int> pad(const std::string& name, int in, int64_t left, int64_t right, int64_t top,
                   int64_t bottom);
-  /// An operation of two values, with NumPy's broadcasting.
+  /// Adds an operation of two values, with NumPy's broadcasting.
   Result<int> binary(const std::string& name, kernels::Operation operation, int a, int b);
-  /// A function of each element, with its parameters.
+  /// Adds a function of each element, with its parameters.
   Result<int> unary(const std::string& name, kernels::Curve curve, int in, float a = 0,
                     float b = 0);
-  /// Values of one shape, each times its coefficient, combined one after the other. No
-  /// coefficients: all are 1.
+  /// Multiplies values of one shape by a coefficient each, and combines them one after the other.
+  /// No coefficients: all are 1.
   Result<int> combined(const std::string& name, kernels::Operation operation,
                        std::vector<float> coefficients, std::vector<int> inputs);
-  /// A tensor of numbers.
+  /// Adds a constant tensor.
   Result<int> constant(const std::string& name, const std::vector<int64_t>& dims,
                        std::vector<float> values);
-  /// A layer of a type that the user declared, with the parameters that the model gives.
+  /// Adds a layer of a type that the user declared, with the parameters that the model gives.
   Result<int> custom(const std::string& name, const std::string& type, const CustomLayer& layer,
                      const Json& params, std::vector<int> inputs);
-  /// A CPU layer. It reads only the shapes of `shape_inputs`.
+  /// Adds a CPU layer. It reads only the shapes of `shape_inputs`.
   Result<int> cpu(const std::string& name, layers::LayerAttributes attributes,
                   std::vector<int> inputs, std::vector<int> shape_inputs = {});
 
@@ -110,16 +112,17 @@ class GraphBuilder {
   Status needs_picture(int value) const;
   Result<int> scaled(const std::string& name, int in, const std::pair<float, float>& affine_of);
 
-  // A value that permute() has made, and the one that it was made of.
+  // A value that permute() has made, and its source.
   struct Permuted {
     int of;
     std::vector<int> order;
   };
   std::unordered_map<int, Permuted> permutes_;  // by the result
-  uint64_t numbers_ = 0;                        // of all nodes' weights and constants
+  uint64_t numbers_ = 0;                        // elements of all nodes' weights and constants
 };
 
-/// The error of a layer with where it is, and what size may fit if it reads several results.
+/// Returns a layer's error with its place added, and a size that may fit if the layer reads several
+/// results.
 Error refused_layer(const Error& error, const std::string& where, size_t inputs,
                     const Graph& graph);
 

@@ -27,11 +27,13 @@ struct CustomLayer {
   };
   std::vector<Param> params;
   std::vector<std::string> output;
-  std::optional<std::pair<float, float>> affine;  // it is x * first + second, and needs no library
+  std::optional<std::pair<float, float>>
+      affine;  // the layer is x * first + second, which needs no library
 
-  /// The declared parameters out of `given`, of their types. Errors name the parameter.
+  /// Returns the declared parameters from `given`, with their types checked. Errors name the
+  /// parameter.
   Result<Json> take_params(const Json& given) const;
-  /// The output's dimensions. Errors name the expression.
+  /// Returns the output's dimensions. Errors name the expression.
   Result<std::vector<int64_t>> output_dims(const Shape& input, const Json& params) const;
 };
 
@@ -40,8 +42,8 @@ using CustomLayers = std::map<std::string, CustomLayer>;  // by type
 /// Reads a declaration. Errors name the type and the field.
 Result<CustomLayers> parse_custom_layers(const std::string& text);
 
-/// The value of a whole-number expression; names and count(NAME) are looked up. kMalformed: what it
-/// does not understand, and division by zero; kLimit: beyond 2^31.
+/// Evaluates a whole-number expression; names and count(NAME) are looked up. kMalformed: syntax
+/// errors and division by zero; kLimit: beyond 2^31.
 Result<int64_t> evaluate(const std::string& expression,
                          const std::map<std::string, int64_t>& numbers,
                          const std::map<std::string, int64_t>& counts);

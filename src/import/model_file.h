@@ -18,14 +18,14 @@ constexpr int kMaxMessageDepth = 32;  // nested messages
 /// Opens a regular file that is not empty and has at most `most_bytes`.
 Result<File> open_model_file(const std::string& path, uint64_t most_bytes);
 
-/// `size` bytes from `offset` on of a file below `folder`. The name is relative and leads nowhere
-/// else, nor does a link that it names.
+/// Reads `size` bytes from `offset` on of a file below `folder`. The name is relative, and neither
+/// it nor a link may lead out of the folder.
 Result<std::string> read_beside(const std::string& folder, const std::string& name, int64_t offset,
                                 size_t size);
 
-/// An empty message of two bytes in a file takes hundreds in memory, so what a large file takes is
-/// found out before it is kept: `parse` fills a message of that kind in memory which is counted,
-/// bounded (Budget::kMessageBytes) and given back.
+/// Measures how much memory a large file's message takes, before it is kept, because an empty
+/// message of two bytes in a file takes hundreds in memory. `parse` fills a message of that kind in
+/// memory that is counted, bounded (Budget::kMessageBytes) and freed.
 Status check_message_memory(const std::string& path, uint64_t file_bytes,
                             const google::protobuf::MessageLite& kind,
                             const std::function<void(google::protobuf::MessageLite*)>& parse);

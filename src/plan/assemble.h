@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rewritten graph -> a model: layouts, steps, packed weights, memory.
+// Converts the rewritten graph to a model: layouts, steps, packed weights, memory.
 #pragma once
 
 #include "base/json_fwd.h"

@@ -16,10 +16,10 @@ class CaffeBlobs {
   explicit CaffeBlobs(const caffe::NetParameter& weights);
   /// Number of blobs of a layer; 0 if the model does not have it.
   int count(const std::string& layer) const;
-  /// Blob `index` of a layer, finite floats, however many.
+  /// Returns blob `index` of a layer: any number of finite floats.
   Result<std::vector<float>> get(const std::string& layer, int index) const;
-  /// Blob `index` of a layer: exactly `elements` finite floats, or an error that names the
-  /// blob; the caller knows the layer.
+  /// Returns blob `index` of a layer: exactly `elements` finite floats, or an error that names the
+  /// blob; the caller adds the layer.
   Result<std::vector<float>> get(const std::string& layer, int index, size_t elements) const;
 
  private:

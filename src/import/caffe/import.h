@@ -9,7 +9,8 @@
 
 namespace dvnn::import {
 
-/// `net` describes the layers, `weights` holds their blobs by layer name. Errors name the layer.
+/// Imports a network: `net` describes the layers, `weights` holds their blobs by layer name. Errors
+/// name the layer.
 Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParameter& weights,
                            const ImportOptions& options);
 

@@ -24,12 +24,12 @@ struct CaffeImporter {
 
   Result<int> bottom(const caffe::LayerParameter& layer, int index) const;
   Status set_top(const caffe::LayerParameter& layer, int index, int value);
-  /// The layer's only output is this.
+  /// Makes `value` the layer's only output.
   Status done(const caffe::LayerParameter& layer, const Result<int>& value);
   Status add_input(const std::string& name, std::vector<int64_t> dims);
 };
 
-/// The layer's type, or the class that a Python layer names.
+/// Returns the layer's type, or the class that a Python layer names.
 std::string caffe_custom_type(const caffe::LayerParameter& layer);
 
 /// Every layer type with its importer, which stands among its kin in a file of this folder.

@@ -11,11 +11,11 @@
 
 namespace dvnn::import {
 
-/// A member that is a text; empty if there is none.
+/// Returns a member that is a text; empty if there is none.
 std::string keras_text(const Json& object, const char* key);
-/// A layer's name, which stands beside its configuration or in it.
+/// Returns a layer's name, which is beside its configuration or in it.
 std::string keras_name_of(const Json& layer);
-/// Whether a class is that of models.
+/// Returns whether a class is one of models.
 bool is_keras_model(const std::string& class_name);
 
 /// Writes what Keras 3 says of layers' inputs as Keras 2 did: a list of nodes, each a list of

@@ -30,15 +30,15 @@ class Hdf5File {
   /// Reads a file of at most 1 GiB. kNotFound, or kMalformed if it is no HDF5 file. Not to be
   /// called while other threads run: it forks.
   static Result<std::unique_ptr<Hdf5File>> open(const std::string& path);
-  /// Wraps the findings of such a process, or those that a test pretends.
+  /// Wraps the contents that such a process found, or those that a test makes up.
   static std::unique_ptr<Hdf5File> of(Hdf5Contents contents);
 
   bool has_attribute(const std::string& object, const std::string& name) const;
-  /// An attribute of an object ("/" is the file's).
+  /// Returns a text attribute of an object ("/" is the file's root).
   Result<std::string> text(const std::string& object, const std::string& name) const;
-  /// A list of strings. Long lists are stored in parts, "name0", "name1" and so on.
+  /// Returns a list of strings. Long lists are stored in parts, "name0", "name1" and so on.
   Result<std::vector<std::string>> texts(const std::string& object, const std::string& name) const;
-  /// A data set of real numbers.
+  /// Returns a data set of real numbers.
   Result<Hdf5Array> array(const std::string& path) const;
 
  private:

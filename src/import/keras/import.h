@@ -10,11 +10,11 @@
 
 namespace dvnn::import {
 
-/// A model as Keras 1, 2 or TF-Keras save it, with its architecture. Errors name the layer and its
-/// class.
+/// Imports a model as Keras 1, 2 or TF-Keras save it, with its architecture. Errors name the layer
+/// and its class.
 Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options);
 
-/// The same of what Keras 3 keeps in an archive (archive.h).
+/// Imports a model of Keras 3 from the parts of its archive (archive.h).
 Result<Graph> import_keras3(const std::string& config, const Hdf5File& weights,
                             const ImportOptions& options);
 

@@ -19,7 +19,7 @@ struct KerasTensor {
   int value = -1;
   bool flat = false;  // Keras sees the picture `value` flattened, in the order H, W, C
   bool row = false;   // Keras sees a sequence (N, length, C), which is a picture of one row here
-  /// Another value of the same form.
+  /// Returns another value in the same form.
   KerasTensor with(int other) const { return {other, flat, row}; }
 };
 
@@ -39,19 +39,19 @@ struct KerasImporter {
   bool archive = false;  // weights are found by their path in an archive
   std::vector<std::string> input_names;
 
-  /// A tensor as the graph has it: flattened pictures are put in Keras' order.
+  /// Returns the tensor as a value of the graph; flattened pictures are put in Keras' order.
   Result<int> plain(const KerasLayer& layer, const KerasTensor& tensor);
-  /// The same, which still says whether it is a sequence.
+  /// Like plain(), but keeps the mark of a sequence.
   Result<KerasTensor> tensor(const KerasLayer& layer, const KerasTensor& tensor);
-  /// How many dimensions Keras sees, the batch included.
+  /// Returns the number of dimensions in Keras, the batch included.
   int rank(const KerasTensor& tensor) const;
   /// A sequence in the form of a picture of one row, and one of Keras' own dimensions.
   /// kUnsupported if it is no sequence.
   Result<KerasTensor> as_row(const std::string& name, const KerasTensor& tensor);
   Result<KerasTensor> as_sequence(const std::string& name, const KerasTensor& tensor);
-  /// The graph's axis that Keras' `axis`, 1 or more, is of such a tensor.
+  /// Returns the graph's axis for Keras' `axis`, 1 or more, of such a tensor.
   int graph_axis(const KerasTensor& tensor, int axis) const;
-  /// y = scale[i] x + bias[i] along an axis of the graph.
+  /// Adds y = scale[i] x + bias[i] along an axis of the graph.
   Result<int> affine_along(const std::string& name, int in, int axis, std::vector<float> scale,
                            std::vector<float> bias);
 };
@@ -64,33 +64,35 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
 bool is_keras_1d(const std::string& class_name);
 KerasLayer keras_1d_as_2d(const KerasLayer& layer);
 
-/// Where element `i` of an array (h, w, c), of `count` elements and `channels` of them in the last
-/// axis, lies in (c, h, w).
+/// Returns the index in (c, h, w) of element `i` of an array (h, w, c) with `count` elements,
+/// `channels` of them in the last axis.
 inline size_t channels_first(size_t i, size_t channels, size_t count) {
   return i % channels * (count / channels) + i / channels;
 }
 
-/// The first of several keys that a configuration has; null if it has none.
+/// Returns the configuration's value for the first of several keys that it has; null if it has
+/// none.
 const Json& keras_option(const Json& config, std::initializer_list<const char*> keys);
-/// The graph's axis that the option `axis` of a layer means for a tensor that is not flat; without
-/// the option, the last one. kUnsupported for several axes, or what is no axis.
+/// Returns the graph's axis for a layer's option `axis`, of a tensor that is not flat; without the
+/// option, the last axis. kUnsupported for several axes, or values that are no axis.
 Result<int> keras_axis(const KerasImporter& importer, const KerasLayer& layer,
                        const KerasTensor& tensor);
-/// The only input of a layer over pictures. kUnsupported for other inputs and channels_first.
+/// Returns the only input of a layer over pictures. kUnsupported for other inputs and
+/// channels_first.
 Result<int> keras_picture(KerasImporter* importer, const KerasLayer& layer);
-/// The pads of "same" along one axis: as many outputs as the input has strides; TensorFlow puts an
-/// odd pixel at the end.
+/// Computes the pads of "same" along one axis: as many outputs as strides fit into the input,
+/// rounded up. TensorFlow puts an odd pixel at the end.
 void keras_same_pads(int64_t size, int64_t window, int64_t stride, int64_t* before, int64_t* after);
-/// Whether the padding is "same"; kUnsupported for what Keras does not have.
+/// Returns whether the padding is "same"; kUnsupported for values that Keras does not have.
 Result<bool> keras_is_same(const Json& config);
-/// kMalformed if a layer has no array of that number with these dimensions.
+/// Checks array `index` of a layer: kMalformed if it is missing or has other dimensions.
 Status keras_check_weights(const KerasLayer& layer, size_t index, const std::vector<int64_t>& dims);
 bool keras_flag(const Json& value, bool fallback);
-/// A number, or `fallback` if `value` is none.
+/// Returns a number, or `fallback` if `value` is none.
 double keras_number(const Json& value, double fallback);
-/// Two integers (y, x), or one for both.
+/// Returns two integers (y, x); a single one counts for both.
 Result<std::vector<int64_t>> keras_pair(const Json& value, int64_t fallback);
-/// A named activation after `in`; "linear" and null are none.
+/// Adds a named activation after `in`; "linear" and null add none.
 Result<int> keras_activation(KerasImporter* importer, const std::string& name,
                              const Json& activation, int in);
 

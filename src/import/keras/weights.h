@@ -22,9 +22,9 @@ class KerasWeights {
   struct Place {
     std::string owner, path;
   };
-  /// Tells of the nested model `owner` of the outermost one, before a layer of it is asked for.
+  /// Announces the nested model `owner` of the outermost one. Call it before of() for its layers.
   void enter(const std::string& owner, const Json& config);
-  /// The arrays of the layer called `name`, in Keras' order.
+  /// Returns the arrays of the layer called `name`, in Keras' order.
   Result<std::vector<Hdf5Array>> of(const Place& place, const std::string& name) const;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using Readers = std::vector<const onnx::NodeProto*>;
 
-// Who reads names, as often as it does.
+// The readers of each name, one entry for each read, and its maker.
 class Uses {
  public:
   Uses(const onnx::GraphProto& graph, const std::vector<std::string>& wanted)

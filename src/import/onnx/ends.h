@@ -10,8 +10,8 @@
 
 namespace dvnn::import {
 
-/// The names of the results to compute: `options.outputs`, where a node's name stands for its first
-/// result, or the graph's own.
+/// Returns the names of the results to compute: `options.outputs`, in which a node's name stands
+/// for its first result, or the graph's own.
 Result<std::vector<std::string>> wanted_outputs(const onnx::GraphProto& proto,
                                                 const ImportOptions& options);
 
@@ -28,10 +28,10 @@ OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>
 Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
                           OnnxImporter* importer);
 
-/// An input's dimensions as the model says them; those that are open are -1.
+/// Returns an input's dimensions as the model gives them; open ones are -1.
 std::vector<int64_t> onnx_input_dims(const onnx::ValueInfoProto& info);
 
-/// The names that a node reads, those that the nodes of its branches read included.
+/// Returns the names that a node reads, including those that the nodes of its branches read.
 std::vector<std::string> onnx_names_read(const onnx::NodeProto& node);
 
 /// Sets the graph's outputs.

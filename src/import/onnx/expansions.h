@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that are several others: those of quantised models, and those that ONNX Runtime's
-// optimiser makes. Private to the ONNX front end.
+// Operators that are replaced by several others: those of quantised models, and those that ONNX
+// Runtime's optimiser makes. Private to the ONNX front end.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ bool has_onnx_expansion(const onnx::NodeProto& node);
 /// kUnsupported for forms that they do not compute.
 Result<std::optional<onnx::FunctionProto>> onnx_expansion(const onnx::NodeProto& node);
 
-/// The names of the expanded operators that are ONNX' own.
+/// Returns the names of the expanded operators that belong to ONNX itself.
 std::vector<std::string> onnx_expanded_operators();
 
 }  // namespace dvnn::import

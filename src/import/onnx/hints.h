@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hints at what would help where a node is refused, told from facts of the model. Private to the
-// ONNX front end.
+// Advice for refused nodes, derived from facts of the model. Private to the ONNX front end.
 #pragma once
 
 #include <functional>
@@ -11,7 +10,7 @@
 
 namespace dvnn::import {
 
-/// A graph of which a node was refused. `knows` tells whether there is an importer for a node.
+/// A graph with a refused node. `knows` returns whether there is an importer for a node.
 struct OnnxRefusal {
   const onnx::GraphProto& proto;
   const OnnxNeeds& needs;
@@ -20,7 +19,7 @@ struct OnnxRefusal {
   std::function<bool(const onnx::NodeProto&)> knows;
 };
 
-/// The error with what would help after it: another size, or the results at which the model can be
+/// Returns the error with advice appended: another size, or the results at which the model can be
 /// cut.
 Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImporter& importer);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only some operations' nodes have, beside the numbers of the device's command.
+// Attributes that only some operations' nodes have, beside the numbers of the device's command.
 #pragma once
 
 #include <variant>
@@ -19,7 +19,7 @@ struct FlatInput {
 /// Says how a pooling follows its input's size, and how it averages.
 struct PoolingRule {
   bool ceil = false;        // a partial last window counts
-  bool global = false;      // one window over all there is
+  bool global = false;      // one window over the whole input
   bool counts_pads = true;  // an average divides by the whole window
 };
 

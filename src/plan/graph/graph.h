@@ -39,7 +39,7 @@ struct Node {
   int output = -1;                  // value
   Attributes attributes;
   int saved = -1;     // index among the nodes that a network file keeps; saved_graph.h
-  std::string why;    // why it is not one command of the device, where a pass decided so
+  std::string why;    // reason why a pass decided that it is not one command of the device
   bool dead = false;  // removed by a pass
 
   // Of commands, and what becomes one.
@@ -52,7 +52,7 @@ struct Node {
   device::Extent fold = {0, 0};
 
   bool adds() const { return (op == Op::kConvolution || op == Op::kPooling) && inputs.size() > 1; }
-  /// Attributes of that kind; null if it has others.
+  /// Returns the attributes of that kind, or null if the node has others.
   template <typename Kind>
   const Kind* as() const {
     return std::get_if<Kind>(&attributes);
@@ -61,7 +61,7 @@ struct Node {
   Kind* as() {
     return std::get_if<Kind>(&attributes);
   }
-  /// The attributes of a CPU layer of that type, if it is one; else null.
+  /// Returns the attributes of a CPU layer of that type, or null for other nodes.
   template <typename Layer>
   const Layer* layer() const {
     const auto* any = as<CpuLayer>();
@@ -70,12 +70,12 @@ struct Node {
   void set_layer(layers::LayerAttributes layer, std::vector<int> shape_inputs = {}) {
     attributes = CpuLayer{std::move(layer), std::move(shape_inputs)};
   }
-  /// The name of the CPU layer's type; empty if it is none.
+  /// Returns the name of the CPU layer's type; empty if the node is none.
   std::string layer_type() const {
     const auto* any = as<CpuLayer>();
     return any ? layers::type_of(any->attributes) : "";
   }
-  /// The input as the node's command counts it.
+  /// Returns the input's size as the node's command counts it.
   device::Dims input_dims(const Shape& in) const {
     if (fold.x > 0) return {fold.x, fold.y, in.c()};
     return {in.w(), in.h(), in.c()};
@@ -84,8 +84,8 @@ struct Node {
   PoolingRule pooling() const { return as<PoolingRule>() ? *as<PoolingRule>() : PoolingRule(); }
 };
 
-/// Returns whether frames can become it: one picture of one or three channels. All else comes as
-/// tensors.
+/// Returns whether frames can become this input: one picture of one or three channels. Other inputs
+/// come as tensors.
 inline bool is_picture(const Shape& shape) {
   return shape.rank == 4 && shape.n() == 1 && (shape.c() == 1 || shape.c() == 3);
 }
@@ -104,8 +104,8 @@ struct Graph {
   std::vector<std::string> output_names;
 
   int add_value(const std::string& name, const Shape& shape);
-  /// Indices of the live nodes that read `value`. Searches all nodes: for single questions. Passes
-  /// ask a Rewriter.
+  /// Returns the indices of the live nodes that read `value`. It searches all nodes, which is meant
+  /// for single queries; passes use a Rewriter.
   std::vector<int> consumers(int value) const;
   bool is_output(int value) const;
   /// Drops nodes that passes have marked dead.

@@ -7,7 +7,7 @@
 
 namespace dvnn::plan {
 
-/// What is true of an operation's nodes.
+/// Traits of an operation's nodes.
 enum OperatorTrait : unsigned {
   kNoTraits = 0,
   // Of the run that front ends make.
@@ -32,11 +32,11 @@ struct Operator {
 };
 
 const Operator& operator_of(Op op);
-/// The operation that saved graphs call so.
+/// Returns the operation with this name in saved graphs.
 Result<Op> find_operator(const std::string& name);
 
-/// The dimensions of the result, from the shapes of the node's inputs; attributes that follow from
-/// shapes are set. kUnsupported if the node does not fit them.
+/// Returns the result's dimensions from the shapes of the node's inputs, and sets attributes that
+/// follow from shapes. kUnsupported if the node does not fit them.
 Result<std::vector<int64_t>> dims_after(const Graph& graph, Node* node);
 
 }  // namespace dvnn::plan

@@ -10,11 +10,12 @@
 
 namespace dvnn::plan {
 
-/// Weights of kernels of `height` rows and `width` columns, one after the other, become those of
-/// the transposed kernels: what the device reads where its buffers are row-major.
+/// Transposes kernels of `height` rows and `width` columns, one after the other: the device reads
+/// them so if its buffers are row-major.
 void transpose_kernels(int height, int width, std::vector<float>* weights);
 
-/// Numbers the nodes (Node::saved) and writes them; null if a node is beyond what can be kept.
+/// Numbers the nodes (Node::saved) and writes them; null if a node is of a kind that cannot be
+/// saved.
 Json save_graph(Graph* graph);
 
 /// Reads a graph that may come from a hostile file: every index, name and number is checked. Shapes

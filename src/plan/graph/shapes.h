@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of all values from the input's: a graph for another size.
+// Computes the shapes of all values from the input's, for a graph of another size.
 #pragma once
 
 #include "base/cancel.h"
@@ -7,8 +7,8 @@
 
 namespace dvnn::plan {
 
-/// 1 to Shape::kMaxRank positive dimensions of at most 2^28 elements; or an error that names the
-/// dimension.
+/// Returns a shape of 1 to Shape::kMaxRank positive dimensions and at most 2^28 elements, or an
+/// error that names the dimension.
 Result<Shape> checked_shape(const std::vector<int64_t>& dims);
 std::vector<int64_t> dims_of(const Shape& shape);
 

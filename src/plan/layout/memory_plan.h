@@ -23,7 +23,7 @@ struct PlannedBuffer {
 /// by exchanging buffers, with a fixed effort, so that the result does not depend on the machine.
 uint64_t plan_memory(std::vector<PlannedBuffer>* buffers);
 
-/// Lower bound of any plan: the peak of live bytes.
+/// Returns a lower bound of any plan: the peak of live bytes.
 uint64_t least_memory(const std::vector<PlannedBuffer>& buffers);
 
 }  // namespace dvnn::plan

@@ -17,15 +17,15 @@ struct Section {
   std::vector<int> begin, step;
 };
 
-/// If `part`, made of the elements of `section` of `whole`, has each of them at the address where
-/// `whole` has it: the offset in bytes of the part's beginning in the whole. Null if an element
-/// lies elsewhere, the types differ, the section leaves the whole, or the device could not address
-/// the part (binary16 from a byte on that is no multiple of 16).
+/// Returns the offset in bytes of `part` within `whole`, if each element of `part`, which is made
+/// of the elements of `section`, has the same address in both. Null if an element lies elsewhere,
+/// the types differ, the section leaves the whole, or the device could not address the part
+/// (binary16 from a byte on that is no multiple of 16).
 std::optional<uint64_t> lies_within(const TensorDesc& whole, const Section& section,
                                     const TensorDesc& part);
 
-/// Returns whether element i of `a` and of `b`, both counted row-major in the order of their own
-/// shape, have the same address: so one is a reshape of the other that moves nothing.
+/// Returns whether element i of `a` and of `b`, both counted row-major in their own shape, have the
+/// same address for every i: then one is a reshape of the other that moves nothing.
 bool same_addresses(const TensorDesc& a, const TensorDesc& b);
 
 }  // namespace dvnn::plan

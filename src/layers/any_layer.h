@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any type of CPU layer with its attributes, by name alone: attributes.h defines it.
+// The attributes of a CPU layer of any type, declared by name alone: attributes.h defines them.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@ namespace dvnn::layers {
 
 class LayerAttributes;
 
-/// Immutable, as networks that are planned of one another share it.
+/// Immutable, because networks that are planned from one another share it.
 using LayerPtr = std::shared_ptr<const LayerAttributes>;
 
 }  // namespace dvnn::layers

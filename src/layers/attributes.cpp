@@ -9,9 +9,9 @@
 namespace dvnn::layers {
 namespace {
 
-// What a type's struct has, for who has any of them.
+// Type-erased functions of one struct of attributes.
 struct Row {
-  const char* name;  // null: the attributes say it
+  const char* name;  // null: the attributes hold the type's name
   Result<LayerAttributes> (*parse)(const Json& params);
   Json (*to_json)(const LayerAttributes& layer);
   DimsResult (*dims_after)(const LayerAttributes& layer, Span<const Shape> inputs);
@@ -101,7 +101,7 @@ Result<LayerAttributes> parse_layer(const std::string& type, const Json& params)
 }
 
 Result<LayerPtr> read_layer(const std::string& type, const Json* params) {
-  // Not a copy of what is there: one that fails halfway for want of memory ends the process.
+  // A reference, because copying JSON ends the process if memory runs out halfway.
   static const Json kNone;
   DVNN_ASSIGN(auto layer, parse_layer(type, params ? *params : kNone));
   return LayerPtr(std::make_shared<LayerAttributes>(std::move(layer)));
@@ -149,7 +149,7 @@ DimsResult CustomAttributes::dims_after(Span<const Shape>) const {
 }
 
 Cost CustomAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  return one_look(in, out);  // the library alone knows what it takes
+  return one_look(in, out);  // only the library knows the cost
 }
 
 Status expect_inputs(Span<const Shape> inputs, size_t least) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CPU layer with the memory of its tensors. Slots, constant steps, generated networks and the
-// FP32 reference all run CPU layers as these.
+// A CPU layer bound to the memory of its tensors: the form in which slots, constant steps,
+// generated networks and the FP32 reference run CPU layers.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace dvnn::layers {
 
 class BoundLayer {
  public:
-  /// Adds an input or output, in the order of the layer's. The memory stays its owner's.
+  /// Adds an input or output, in the layer's order. The caller keeps the memory.
   void add_input(const ConstTensorView& view) { inputs_.push_back(view); }
   void add_output(const TensorView& view) { outputs_.push_back(view); }
 
@@ -26,11 +26,11 @@ class BoundLayer {
     DVNN_ASSIGN(layer_, create_cpu_layer(attributes, in, out, library));
     return {};
   }
-  /// Input `i` is a constant of the network, whose contents are the same in all runs.
+  /// Marks input `i` as a constant of the network: the same contents in all runs.
   void input_will_stay(size_t i) { layer_->input_will_stay(i); }
   explicit operator bool() const { return layer_ != nullptr; }
 
-  /// Moves input or output `i` to other memory, which holds the same tensor.
+  /// Moves input or output `i` to other memory that holds the same tensor.
   void move_input(size_t i, const uint8_t* data) { inputs_[i].data = data; }
   void move_output(size_t i, uint8_t* data) { outputs_[i].data = data; }
 

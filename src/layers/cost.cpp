@@ -68,7 +68,7 @@ uint64_t last_extent(const Shape& shape) {
 }
 
 uint64_t part_bytes(Span<const TensorDesc> outputs) {
-  // As many parts as there are elements, and 1,024 at the most.
+  // Upper bound: one part per element, but at most 1,024.
   constexpr uint64_t kMost = 1024, kBytes = 256;
   return std::min(saturating_product(elements_of(outputs), sizeof(float)), kMost * kBytes);
 }

@@ -13,8 +13,8 @@
 namespace dvnn::layers {
 namespace {
 
-// Wraps every layer: memory that the layer borrows goes back when its run ends, and no exception
-// leaves it. The layers that throw are those of users' libraries, most of which are C++.
+// Wraps every layer: returns the memory that it borrowed when its run ends, and holds exceptions
+// back, which come from users' libraries, most of which are C++.
 class EnclosedLayer final : public CpuLayer {
  public:
   EnclosedLayer(std::string type, std::unique_ptr<CpuLayer> layer)
@@ -44,8 +44,8 @@ LayerResult create_enclosed(const LayerAttributes& attributes, Span<const Tensor
 LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
                              Span<const TensorDesc> outputs, const CustomLibrary* library) {
   const std::string type = type_of(attributes);
-  // Before any memory is taken. validate() has checked a model's layers together; those of
-  // generated sources come here one by one.
+  // Comes before any memory is taken. validate() has checked a model's layers together; those of
+  // generated sources are checked here one by one.
   DVNN_TRY(check_cost(cost_of(attributes, inputs, outputs), "a layer of type " + type));
   return create_enclosed(attributes, inputs, outputs, library);
 }

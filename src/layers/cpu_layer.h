@@ -18,11 +18,11 @@ class CpuLayer {
   virtual ~CpuLayer() = default;
   /// Reads the inputs, fills the outputs; their descriptions are those given to the factory.
   virtual Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) = 0;
-  /// Input `i` has the same contents in all runs, as it is a constant of the network.
+  /// Says that input `i` has the same contents in all runs: it is a constant of the network.
   virtual void input_will_stay(size_t /*i*/) {}
 };
 
-/// Every built-in layer's name.
+/// Names of all built-in layers.
 std::vector<std::string> cpu_layer_names();
 
 }  // namespace dvnn::layers

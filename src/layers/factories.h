@@ -8,20 +8,20 @@
 
 namespace dvnn::layers {
 
-/// The layer of a type as its struct makes it; create_cpu_layer() checks what it takes first, and
-/// holds exceptions back.
+/// Creates a layer by its attributes' create() alone. create_cpu_layer() also checks the cost
+/// before, and holds exceptions back.
 LayerResult create_own(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
                        Span<const TensorDesc> outputs, const CustomLibrary* library);
-/// Checks the number of inputs and outputs.
+/// Checks the numbers of inputs and outputs.
 Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max_inputs,
                     Span<const TensorDesc> outputs);
 /// Checks that two tensors hold equally many elements.
 Status expect_same_elements(const TensorDesc& a, const TensorDesc& b);
-/// Checks that the output has the dimensions that follow from the inputs, or returns why none do.
+/// Checks that the output has the dimensions `dims`, or returns their error.
 Status expect_dims(const DimsResult& dims, const TensorDesc& output);
 std::vector<Shape> shapes_of(Span<const TensorDesc> tensors);
-/// Checks that there are `count` inputs and one output, which has the dimensions that the
-/// attributes give it.
+/// Checks that there are `count` inputs and one output with the dimensions that the attributes
+/// give.
 template <typename Attributes>
 Status expect_result(const Attributes& attributes, size_t count, Span<const TensorDesc> inputs,
                      Span<const TensorDesc> outputs) {
@@ -33,8 +33,8 @@ struct AxisSplit {
   size_t outer, count, inner;
 };
 AxisSplit split_at(const Shape& shape, int axis);
-/// parse_axis() reads the parameter "axis", if it is present. axis_in() returns the axis of a shape
-/// that it means: by default the second, or the only one.
+/// parse_axis() reads the optional parameter "axis". axis_in() returns the axis that it means in a
+/// shape: by default the second, or the only one.
 std::optional<int> parse_axis(JsonReader* in);
 Result<int> axis_in(const Shape& shape, const std::optional<int>& axis);
 

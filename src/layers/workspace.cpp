@@ -19,7 +19,7 @@ float* Workspace::floats(size_t count) {
   constexpr size_t kFloatsPerLine = 16;  // pieces begin on cache lines
   count = (count + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
   if (blocks_.empty() || blocks_.back().size() - used_ < count) {
-    // Memory that has been lent out stays where it is.
+    // A new block: memory that was lent before must stay where it is.
     blocks_.emplace_back(count);
     used_ = 0;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that CPU layers need only while they run. Layers run one after the other, so a slot needs
-// as much as its greediest layer, not the sum of all: each keeping its own, a small network with a
-// large picture would take gigabytes.
+// as much as its largest layer, not the sum of all: with memory of their own, a small network's
+// layers would take gigabytes for a large picture.
 //
 // A slot owns a Workspace and lends it to its thread while it runs a layer. It grows during the
 // first run and stays: later frames allocate nothing.
@@ -17,17 +17,17 @@ namespace dvnn::layers {
 
 class Workspace {
  public:
-  /// The workspace that is lent to this thread, or else one that the thread keeps for itself.
+  /// Returns the workspace lent to this thread, or else one that belongs to the thread.
   static Workspace& current();
 
-  /// `count` floats of any value, which stay until the layer's run ends.
+  /// Returns `count` uninitialised floats, valid until the layer's run ends.
   float* floats(size_t count);
-  /// The same by size, for elements of any type.
+  /// Returns `size` uninitialised bytes, for elements of any type.
   uint8_t* bytes(size_t size) {
     return reinterpret_cast<uint8_t*>(floats((size + sizeof(float) - 1) / sizeof(float)));
   }
 
-  /// The memory that layers have made it take so far.
+  /// Returns the bytes that the workspace has allocated so far.
   size_t bytes_held() const;
 
   /// Lends a workspace to this thread while it lives.
@@ -42,7 +42,7 @@ class Workspace {
     Workspace* before_;
   };
 
-  /// One layer's run; its end returns all that the layer borrowed.
+  /// One layer's run: its end takes back all memory that the layer borrowed.
   class Run {
    public:
     Run() : workspace_(current()) {}
@@ -56,8 +56,8 @@ class Workspace {
 
  private:
   void reset() noexcept;
-  std::vector<AlignedVector<float>> blocks_;  // one, but for the first run of a greedier layer
-  size_t used_ = 0;                           // floats of the last block
+  std::vector<AlignedVector<float>> blocks_;  // one, except in the first run of a larger layer
+  size_t used_ = 0;                           // floats lent from the last block
 };
 
 }  // namespace dvnn::layers

@@ -46,7 +46,7 @@ LayerResult LrnAttributes::create(Span<const TensorDesc> inputs,
         const auto window = static_cast<size_t>(a.size);
         const size_t before = (window - 1) / 2, after = window - 1 - before;
         const kernels::LocalResponse by = {a.bias, a.alpha / static_cast<float>(a.size), a.beta};
-        // Each task some channels, for which the lines that they share stay in the cache.
+        // Channels of a task: the lines that they share stay in the cache.
         constexpr size_t kTaskChannels = 16, kLine = 1 << 10;
         const size_t channels = split.count, plane = split.inner;
         const size_t groups = (channels + kTaskChannels - 1) / kTaskChannels;

@@ -14,7 +14,7 @@ namespace {
 
 struct Product {
   int64_t m, k, n;
-  std::vector<uint32_t> first, second;  // where each pair of matrices begins
+  std::vector<uint32_t> first, second;  // offsets of each pair of matrices
 };
 
 // Returns the dimensions in front of the matrices.
@@ -25,14 +25,15 @@ Shape batch_of(const Shape& shape) {
   return batch;
 }
 
-// Products of few columns are made turned, (b a) of turned matrices: the same products and sums.
+// Products with few columns are computed transposed, (b a) of transposed matrices: the same
+// products and sums.
 constexpr int64_t kFewColumns = 8;
 
 void turn_matrix(const float* from, float* to, int64_t rows, int64_t columns) {
   kernels::transpose(from, to, static_cast<size_t>(rows), static_cast<size_t>(columns));
 }
 
-// Rows of one product, which threads share.
+// Computes rows of one product; threads share them.
 void multiply(const float* a, const float* b, float* to, int64_t m, int64_t k, int64_t n) {
   constexpr int64_t kTaskProducts = 1 << 16, kRows = 4;
   const int64_t worth = kTaskProducts / std::max<int64_t>(1, k * n) / kRows * kRows;
@@ -99,7 +100,7 @@ DimsResult MatMulAttributes::dims_after(Span<const Shape> inputs) const {
 
 Cost MatMulAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
   const uint64_t made = elements_of(out), length = in.empty() ? 1 : last_extent(in[0].shape);
-  // The matrices, where they are turned, and where each of them begins.
+  // Transposed copies of the matrices, and the offset of each matrix.
   return float_layer_cost(in, out, 0)
       .borrow_floats(saturating_sum(elements_of(in), made))
       .keep_floats(saturating_product(2, made))

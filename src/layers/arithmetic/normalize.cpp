@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kMostPixels = PixelBlocks::kMostCount;
 
-// Pixels whose channels lie `stride` apart, and what they are brought to.
+// Normalises pixels whose channels lie `stride` apart.
 struct Lengths {
   float eps;
   std::vector<float> scale;
   size_t channels;
 
-  // The squares of all channels, after the least that a length may be.
+  // Adds the squares of all channels to `eps`, which keeps lengths above 0.
   void measure(const float* in, size_t stride, size_t count, float* norm) const {
     alignas(64) float squares[kMostPixels];
     std::fill(norm, norm + count, eps);
@@ -31,7 +31,7 @@ struct Lengths {
     }
   }
 
-  // Divides by the roots of `norm`.
+  // Divides by the square roots of `norm`.
   void divide(const float* in, size_t stride, size_t count, float* norm, float* out) const {
     kernels::apply(kernels::Curve::kSqrt, 0, 0, norm, norm, count);
     kernels::apply(kernels::Curve::kReciprocal, 0, 0, norm, norm, count);
@@ -42,7 +42,7 @@ struct Lengths {
   }
 };
 
-// Each pixel by its own length.
+// Divides each pixel by its own length.
 class NormalizePixels final : public CpuLayer {
  public:
   NormalizePixels(Lengths lengths, const PixelBlocks& blocks)
@@ -62,7 +62,7 @@ class NormalizePixels final : public CpuLayer {
   PixelBlocks blocks_;
 };
 
-// In floats, which may lie where the tensors do, and of whole pictures.
+// Normalises floats, in place if the tensors are row-major, by pixels or whole pictures.
 class Normalize final : public CpuLayer {
  public:
   Normalize(bool across_spatial, Lengths lengths, const TensorDesc& input, const TensorDesc& output)
@@ -87,7 +87,7 @@ class Normalize final : public CpuLayer {
  private:
   static constexpr size_t kBlock = 512;  // pixels
 
-  // Calls f(first, count) for blocks of pixels, which threads share.
+  // Calls f(first, count) for blocks of pixels; threads share them.
   template <typename F>
   void share_pixels(F f) const {
     const size_t plane = channels_.inner;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Along one axis: the largest elements in order, and running sums.
+// Sorting and running sums along one axis.
 #include <algorithm>
 #include <numeric>
 
@@ -42,8 +42,8 @@ DimsResult TopKAttributes::dims_after(Span<const Shape> inputs) const {
 
 Cost TopKAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
   return float_layer_cost(in, out)
-      .keep_floats(saturating_sum(elements_of(in), elements_of(out)))  // where groups are
-      .keep_floats(elements_of(in));                                   // the order of one
+      .keep_floats(saturating_sum(elements_of(in), elements_of(out)))  // element offsets
+      .keep_floats(elements_of(in));  // the sorted indices of one group
 }
 
 LayerResult TopKAttributes::create(Span<const TensorDesc> inputs,
@@ -61,7 +61,7 @@ LayerResult TopKAttributes::create(Span<const TensorDesc> inputs,
           std::iota(order.begin(), order.end(), 0u);
           auto before = [&](uint32_t a, uint32_t b) {
             const float x = sign * group[from.inner[a]], y = sign * group[from.inner[b]];
-            // Not a number comes last, so that the order is one.
+            // NaN comes last, so that this is a strict weak order.
             if (x != x || y != y) return x == x || (y != y && a < b);
             return x > y || (x == y && a < b);
           };
@@ -96,7 +96,7 @@ DimsResult CumSumAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost CumSumAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  return float_layer_cost(in, out).keep_floats(elements_of(in));  // where groups are
+  return float_layer_cost(in, out).keep_floats(elements_of(in));  // offsets of elements
 }
 
 LayerResult CumSumAttributes::create(Span<const TensorDesc> inputs,

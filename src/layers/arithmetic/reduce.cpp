@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One number of each group of elements: reductions and places of extremes.
+// Reduces each group of elements to one number: reductions, and the places of extremes.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -23,7 +23,7 @@ namespace {
 
 using kernels::Fold;
 
-// A reduction: a group's elements are folded, from `start` on, and finish() makes the result.
+// A reduction: folds a group's elements from `start` on; finish() makes the result.
 struct NamedReduction {
   const char* name;
   double start;
@@ -37,7 +37,7 @@ double as_is(double sum, double) {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// In the order of Reduction. That of exponentials is added up after the largest is known.
+// In the order of Reduction. LogSumExp adds up exponentials once it knows the largest element.
 constexpr NamedReduction kReductions[] = {
     {"l1", 0, Fold::kSizes, as_is},
     {"l2", 0, Fold::kSquares, [](double sum, double) { return std::sqrt(sum); }},
@@ -63,8 +63,8 @@ double log_sum_exp(const float* group, const std::vector<uint32_t>& inner, doubl
   return most + std::log(sum);
 }
 
-// Groups of neighbouring axes: the elements of a group are `inner` apart, and groups that follow
-// one another are folded together.
+// Groups along adjacent axes: the elements of a group are `inner` apart, and groups that follow one
+// another are folded together.
 constexpr size_t kFoldedGroups = 256, kTurnedGroups = 32;
 
 std::optional<AxisSplit> split_along(const Shape& shape, std::vector<int> axes) {
@@ -76,7 +76,7 @@ std::optional<AxisSplit> split_along(const Shape& shape, std::vector<int> axes) 
   return AxisSplit{first.outer, first.count * first.inner / last.inner, last.inner};
 }
 
-// `count` groups from the one at `first` on, whose elements are side by side: some are turned.
+// Folds `count` groups from `first` on, whose elements are adjacent, by transposing parts of them.
 void fold_rows(Fold fold, const float* first, size_t length, size_t count, double* to) {
   constexpr size_t kPiece = 64;
   alignas(64) float turned[kPiece * kTurnedGroups];
@@ -88,8 +88,8 @@ void fold_rows(Fold fold, const float* first, size_t length, size_t count, doubl
   }
 }
 
-// Calls f(o, begin, count) for blocks of at most `most` groups of each of `outer`, which threads
-// share.
+// Calls f(o, begin, count) for blocks of at most `most` groups of each of `outer`; threads share
+// them.
 template <typename F>
 void share_blocks(size_t outer, size_t groups, size_t most, F f) {
   const size_t blocks = (groups + most - 1) / most;
@@ -120,7 +120,7 @@ void reduce_split(const NamedReduction& row, const AxisSplit& split, const float
   });
 }
 
-// Each pixel's channels to one, straight from chunks.
+// Reduces each pixel's channels directly from the device's chunks.
 class ReducePixels final : public CpuLayer {
  public:
   ReducePixels(const NamedReduction& row, size_t channels, const PixelBlocks& blocks)
@@ -144,7 +144,7 @@ class ReducePixels final : public CpuLayer {
   PixelBlocks blocks_;
 };
 
-// The places of the largest of each pixel's channels.
+// Finds the place of the largest channel of each pixel.
 class LargestOfPixels final : public CpuLayer {
  public:
   LargestOfPixels(size_t channels, const PixelBlocks& blocks)
@@ -168,15 +168,15 @@ class LargestOfPixels final : public CpuLayer {
   PixelBlocks blocks_;
 };
 
-// The blocks of what lies in chunks, if it is reduced along its channels: floats in rows are read
-// where they are.
+// Returns the blocks for a tensor in chunks that is reduced along its channels; none for row-major
+// tensors, which are read in place.
 std::optional<PixelBlocks> blocks_in_chunks(const TensorDesc& input, const TensorDesc& output,
                                             int axis) {
   if (input.layout == Layout::kNchw || split_at(input.shape, axis).inner == 1) return std::nullopt;
   return PixelBlocks::make(input, output, axis, 1);
 }
 
-// Calls f(i) for each group, which threads share.
+// Calls f(i) for each group; threads share them.
 template <typename F>
 void share_groups(size_t groups, size_t length, F f) {
   constexpr size_t kGroupTask = 1 << 14;
@@ -187,7 +187,7 @@ void share_groups(size_t groups, size_t length, F f) {
   });
 }
 
-// The places of the largest of groups that follow one another.
+// Finds the places of the largest elements of adjacent groups.
 void largest_of_columns(const AxisSplit& split, const float* in, float* result) {
   share_blocks(split.outer, split.inner, kFoldedGroups, [&](size_t o, size_t begin, size_t count) {
     const float* const first = in + o * split.count * split.inner + begin;
@@ -211,7 +211,7 @@ DimsResult reduced(const Shape& shape, const std::vector<int>& axes, bool keep) 
     if (!goes) dims.push_back(shape[i]);
     if (goes && keep) dims.push_back(1);
   }
-  if (dims.empty()) dims.push_back(1);  // a number
+  if (dims.empty()) dims.push_back(1);  // a scalar
   return dims;
 }
 
@@ -249,7 +249,7 @@ DimsResult ReduceAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost ReduceAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  // Where groups and their elements are.
+  // Offsets of groups and their elements.
   const uint64_t blocks = axes.size() == 1 ? PixelBlocks::borrowed(in, out, axes[0], true) : 0;
   return float_layer_cost(in, out)
       .keep_floats(saturating_sum(elements_of(in), elements_of(out)))
@@ -318,7 +318,7 @@ DimsResult ArgReduceAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost ArgReduceAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  // Where groups and their elements are.
+  // Offsets of groups and their elements.
   const uint64_t blocks = PixelBlocks::borrowed(in, out, axis, true);
   return float_layer_cost(in, out)
       .keep_floats(saturating_sum(elements_of(in), elements_of(out)))

@@ -12,7 +12,7 @@
 namespace dvnn::layers {
 namespace {
 
-// Along an axis with pixels behind it, as of channels.
+// Softmax along an axis with others behind it, such as channels.
 class SoftmaxOfPixels final : public CpuLayer {
  public:
   SoftmaxOfPixels(PixelBlocks blocks, size_t channels) : blocks_(blocks), channels_(channels) {}
@@ -29,7 +29,7 @@ class SoftmaxOfPixels final : public CpuLayer {
   size_t channels_;
 };
 
-// Along rows, or any axis of tensors whose layout has no blocks along it.
+// Softmax along rows, or along any axis of tensors whose layout has no blocks along it.
 class Softmax final : public CpuLayer {
  public:
   Softmax(int axis, const TensorDesc& input, const TensorDesc& output)
@@ -38,7 +38,7 @@ class Softmax final : public CpuLayer {
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float* in = reader_.read(inputs[0]);
     float* out = writer_.begin(outputs[0]);
-    // Each task some of the rows, or of the groups of columns.
+    // Floats of a task: rows, or groups of columns.
     constexpr size_t kTaskFloats = 1 << 14;
     const size_t group = split_.count * split_.inner;
     const size_t some = std::max<size_t>(1, kTaskFloats / group);

@@ -12,8 +12,8 @@
 
 namespace dvnn::layers {
 
-/// The place of the largest or smallest element along {axis}: {operation: max|min, keep: whether
-/// the axis stays as a dimension of 1, last: whether the last of equal ones counts, not the first}.
+/// Index of the largest or smallest element along {axis}: {operation: max|min, keep: keep the axis
+/// as a dimension of 1, last: of equal elements take the last, not the first}.
 struct ArgReduceAttributes {
   DVNN_LAYER_TYPE(ArgReduceAttributes, "ArgReduce");
   bool smallest = false;
@@ -21,26 +21,26 @@ struct ArgReduceAttributes {
   bool keep = true, last = false;
 };
 
-/// {values: [...]}, row-major; no input, so it is made once.
+/// {values: [...]}, row-major. The layer has no input, so it runs only once.
 struct ConstantAttributes {
   DVNN_LAYER_TYPE(ConstantAttributes, "Constant");
   std::vector<float> values;
-  Shape shape;  // of the values; not among the parameters: a saved graph says it beside them
+  Shape shape;  // of the values; a saved graph stores it beside the parameters
 };
 
-/// Sums along {axis} up to each element: {exclusive: without it, reverse: from the end}.
+/// Running sums along {axis}: {exclusive: without the element itself, reverse: from the end}.
 struct CumSumAttributes {
   DVNN_LAYER_TYPE(CumSumAttributes, "CumSum");
   int axis = 0;
   bool exclusive = false, reverse = false;
 };
 
-/// Functions of single elements, one after the other in one pass: {inputs: how many, constants:
-/// [[...]] a value per channel or one for all, steps: [{function: a curve (parameters a, b) or an
-/// operation, of: [...] its one or two operands}]}. Operands are numbered: the inputs, the
+/// Elementwise functions, one after the other in one pass: {inputs: their number, constants:
+/// [[...]] with a value per channel or one for all, steps: [{function: a curve (parameters a, b) or
+/// an operation, of: [...] its one or two operands}]}. Operands are numbered: the inputs, the
 /// constants, the results of earlier steps. The last step's result is the layer's. Inputs'
-/// dimensions of 1 repeat, as in NumPy; channels are the second axis, or the only one. {wide} says
-/// that results exceed binary16, so that nothing may keep them as that.
+/// dimensions of 1 repeat, as in NumPy; channels are the second axis, or the only one. {wide}:
+/// results may exceed binary16, so they must not be stored in it.
 struct ElementwiseAttributes {
   DVNN_LAYER_TYPE(ElementwiseAttributes, "Elementwise");
   static constexpr size_t kMostInputs = 8, kMostConstants = 16, kMostSteps = 16;
@@ -64,7 +64,7 @@ struct ElementwiseAttributes {
   std::vector<Step> steps;
   bool wide = false;
 
-  /// The layer that is one function of one input, or of two.
+  /// Returns a layer of a single function of one input, or of two.
   static ElementwiseAttributes of(kernels::Curve curve, float a = 0, float b = 0) {
     return {1, {}, {Step::of(curve, a, b, 0)}};
   }
@@ -73,12 +73,12 @@ struct ElementwiseAttributes {
   }
 };
 
-/// The function of that name in steps, which is ONNX's in lower case.
+/// Returns the function with that name in steps: ONNX's name in lower case.
 Result<kernels::Curve> parse_curve(const std::string& name);
 Result<kernels::Operation> parse_operation(const std::string& name);
 
-/// Each element over (bias + alpha / size * the sum of squares of {size} channels about it) ^ beta.
-/// Source: Krizhevsky et al. (2012), as Caffe and ONNX have it.
+/// Divides each element by (bias + alpha / size * the sum of squares of {size} channels around it)
+/// ^ beta. Source: Krizhevsky et al. (2012), in the form of Caffe and ONNX.
 struct LrnAttributes {
   DVNN_LAYER_TYPE(LrnAttributes, "LRN");
   int size = 5;
@@ -113,8 +113,8 @@ enum class Reduction : uint8_t {
 };
 Result<Reduction> parse_reduction(const std::string& name);
 
-/// One number of each group of elements along {axes} (none: all): {operation: l1|l2|logsum|
-/// logsumexp|max|mean|min|prod|sum|sumsquare, keep: whether the axes stay as dimensions of 1}.
+/// Reduces each group of elements along {axes} (none: all) to one number: {operation:
+/// l1|l2|logsum|logsumexp|max|mean|min|prod|sum|sumsquare, keep: keep the axes as dimensions of 1}.
 struct ReduceAttributes {
   DVNN_LAYER_TYPE(ReduceAttributes, "Reduce");
   Reduction operation = Reduction::kMean;
@@ -137,8 +137,8 @@ struct StandardizeAttributes {
   bool centre = true;
 };
 
-/// The {k} largest elements along {axis}, largest first, or the smallest: {smallest, places: their
-/// places, not their values}. Of equal ones the first comes first.
+/// The {k} largest elements along {axis}, largest first, or the smallest: {smallest, places: return
+/// their indices instead of their values}. Of equal elements the first comes first.
 struct TopKAttributes {
   DVNN_LAYER_TYPE(TopKAttributes, "TopK");
   int axis = 0, k = 1;
@@ -146,7 +146,7 @@ struct TopKAttributes {
 };
 
 /// The second input's elements where the first's are not 0, else the third's; dimensions of 1
-/// repeat. Apart from Elementwise, whose steps have no more than two operands.
+/// repeat. It is no part of Elementwise, whose steps have at most two operands.
 struct WhereAttributes {
   DVNN_LAYER_TYPE(WhereAttributes, "Where");
 };

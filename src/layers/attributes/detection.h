@@ -9,17 +9,17 @@
 namespace dvnn::layers {
 
 /// SSD post-processing: inputs loc, conf, priors {1, 2, 4P}; output {1, 1, N, 7}, rows (image_id,
-/// label, confidence, x0, y0, x1, y1), image_id -1 where unused. Parameters: parse_ssd_params.
+/// label, confidence, x0, y0, x1, y1), image_id -1 in unused rows. Parameters: parse_ssd_params.
 struct DetectionOutputAttributes {
   DVNN_LAYER_TYPE(DetectionOutputAttributes, "DetectionOutput");
   kernels::SsdParams ssd;
 };
 
-/// Default boxes: output {1, 2, 4P}, row 0 boxes, row 1 variances. See kernels/prior_box.h.
+/// Default boxes: output {1, 2, 4P}, row 0 boxes, row 1 variances. See kernels/boxes/prior_box.h.
 struct PriorBoxAttributes {
   DVNN_LAYER_TYPE(PriorBoxAttributes, "PriorBox");
   kernels::PriorBoxParams prior;
-  bool grid_of_input = false;  // the grid's size is not given: it is the first input's
+  bool grid_of_input = false;  // takes the grid's size from the first input
 };
 
 }  // namespace dvnn::layers

@@ -20,9 +20,9 @@ using LayerResult = Result<std::unique_ptr<CpuLayer>>;
 using DimsResult = Result<std::vector<int64_t>>;
 
 // parse() checks each parameter by itself; dims_after() and create() check that the parameters fit
-// the shapes. to_json() writes what parse() reads. cost() is asked before create(), of tensors that
-// may not fit. They run once for each network, so they are compiled to be small: an eighth less
-// code for all layers.
+// the shapes. to_json() writes the form that parse() reads. cost() is called before create(), with
+// tensors that may not fit. All run once per network, so they are compiled for size, which makes
+// the code of all layers an eighth smaller.
 #define DVNN_LAYER_TYPE(Attributes, name)                                                         \
   static constexpr const char* kName = name;                                                      \
   [[gnu::cold]] static Result<Attributes> parse(const Json& params);                              \

@@ -8,8 +8,8 @@
 
 namespace dvnn::layers {
 
-/// Elements by which an array grows: {before: [...], after: [...], mode: constant (value)|edge|
-/// reflect|wrap}, one number per axis; negative ones cut off.
+/// Extends an array by elements: {before: [...], after: [...], mode: constant
+/// (value)|edge|reflect|wrap}, one number per axis; negative ones cut elements off.
 enum class BorderMode : uint8_t { kConstant, kEdge, kReflect, kWrap };
 struct BorderAttributes {
   DVNN_LAYER_TYPE(BorderAttributes, "Border");
@@ -34,15 +34,15 @@ struct ConcatAttributes {
   int axis = 1;
 };
 
-/// Elements of the first input along {axis} at the places that the second holds; negative ones
-/// count from the end, those beyond are the nearest that is.
+/// Elements of the first input along {axis} at the indices in the second; negative ones count from
+/// the end, and indices beyond the axis are clamped to it.
 struct GatherAttributes {
   DVNN_LAYER_TYPE(GatherAttributes, "Gather");
   int axis = 0;
 };
 
-/// Samples the first input, (n, c, [z,] y, x), at the places that the second holds, (n, [z,] y, x,
-/// 2 or 3 coordinates, x first), -1..1 from one side to the other: {mode: nearest|linear|cubic,
+/// Samples the first input, (n, c, [z,] y, x), at the coordinates in the second, (n, [z,] y, x, 2
+/// or 3 coordinates, x first), -1..1 from one side to the other: {mode: nearest|linear|cubic,
 /// padding: zeros|border|reflection, align_corners}. Source: ONNX GridSample.
 struct GridSampleAttributes {
   DVNN_LAYER_TYPE(GridSampleAttributes, "GridSample");
@@ -51,7 +51,7 @@ struct GridSampleAttributes {
   bool align_corners = false;
 };
 
-/// Zeros around a picture: {left, right, top, bottom}.
+/// Adds zeros around a picture: {left, right, top, bottom}.
 struct PadAttributes {
   DVNN_LAYER_TYPE(PadAttributes, "Pad");
   int left = 0, right = 0, top = 0, bottom = 0;
@@ -63,9 +63,9 @@ struct PermuteAttributes {
   std::vector<int> order;
 };
 
-/// The same elements in another shape, type or layout (also called Flatten). {dims} says how the
-/// shape follows an input of another size: 0 keeps the input's dimension, -1 takes the rest.
-/// Running the layer needs only the shapes.
+/// The same elements in another shape, type or layout (also called Flatten). {dims} gives the shape
+/// for inputs of another size: 0 keeps the input's dimension, -1 takes the rest. Running the layer
+/// needs only the shapes.
 struct ReshapeAttributes {
   DVNN_LAYER_TYPE(ReshapeAttributes, "Reshape");
   std::vector<int> dims;
@@ -104,22 +104,22 @@ struct ResizeAttributes {
   std::vector<int> sizes;
 };
 
-/// The first input with rows along its first axis, at the places that the second input holds,
-/// replaced by the third's or combined with them: {operation: set|add|mul|max|min}. Negative places
-/// count from the end; rows beyond are left out.
+/// The first input with rows along its first axis replaced by the third input's rows or combined
+/// with them, at the indices in the second: {operation: set|add|mul|max|min}. Negative indices
+/// count from the end; rows beyond the axis are left out.
 struct ScatterAttributes {
   DVNN_LAYER_TYPE(ScatterAttributes, "Scatter");
   enum class Operation : uint8_t { kSet, kAdd, kMul, kMax, kMin } operation = Operation::kSet;
 };
 
-/// Elements begin[i], begin[i] + step[i], ... along each axis: {begin: [...], step: [...]}, as many
-/// as {count: [...]} says (-1: to the end), which the output's shape says, too.
+/// Elements begin[i], begin[i] + step[i], ... along each axis: {begin: [...], step: [...]}; their
+/// number is {count: [...]} (-1: to the end) and must match the output's shape.
 struct SliceAttributes {
   DVNN_LAYER_TYPE(SliceAttributes, "Slice");
   std::vector<int> begin, step, count;
 };
 
-/// The array {repeats}[i] times along axis i.
+/// Repeats the array {repeats}[i] times along axis i.
 struct TileAttributes {
   DVNN_LAYER_TYPE(TileAttributes, "Tile");
   std::vector<int> repeats;

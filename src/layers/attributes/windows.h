@@ -9,18 +9,18 @@
 
 namespace dvnn::layers {
 
-/// For kernels and dilations that the device cannot do: {kernel_w, kernel_h, stride_w, stride_h,
-/// dilation_w, dilation_h, pad_left, pad_top, groups, transposed, weights: (m, c / groups, y, x),
-/// bias: [one per output]}; convolution.h.
+/// Convolution for kernels and dilations beyond the device's limits: {kernel_w, kernel_h, stride_w,
+/// stride_h, dilation_w, dilation_h, pad_left, pad_top, groups, transposed, weights: (m, c /
+/// groups, y, x), bias: [one per output]}; convolution.h.
 struct ConvolutionAttributes {
   DVNN_LAYER_TYPE(ConvolutionAttributes, "Convolution");
   ConvolutionParams params;
   std::vector<float> weights, bias;
 };
 
-/// {method: max|average, kernel_w, kernel_h, stride_w, stride_h, pad_w, pad_h, global}: Caffe's
-/// rules: windows are clipped to the padded input, averages divide by the clipped window or, with
-/// counts_pads false, by what of it lies in the input.
+/// {method: max|average, kernel_w, kernel_h, stride_w, stride_h, pad_w, pad_h, global}. Caffe's
+/// rules: windows are clipped to the padded input; averages divide by the clipped window's size or,
+/// with counts_pads false, by the size of its part inside the input.
 struct PoolingAttributes {
   DVNN_LAYER_TYPE(PoolingAttributes, "Pooling");
   struct Axis {
@@ -32,9 +32,10 @@ struct PoolingAttributes {
   bool counts_pads = true;
 };
 
-/// Windows over all axes after the second: {operation: average|lp (p)|max|place (of the maximum, in
-/// the whole input, its axes in order or `column_major`), kernel, stride, dilation, before, after:
-/// [...] one per axis, ceil, counts_pads}. Source: ONNX AveragePool, LpPool, MaxPool.
+/// Windows over all axes after the second: {operation: average|lp (p)|max|place (the maximum's
+/// index in the whole input, its axes in order or `column_major`), kernel, stride, dilation,
+/// before, after: [...] one per axis, ceil, counts_pads}. Source: ONNX AveragePool, LpPool,
+/// MaxPool.
 struct WindowPoolAttributes {
   DVNN_LAYER_TYPE(WindowPoolAttributes, "WindowPool");
   enum class Operation : uint8_t { kAverage, kLp, kMax, kPlace } operation = Operation::kMax;

@@ -64,7 +64,7 @@ LayerResult PriorBoxAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_arity(inputs, 0, 2, outputs));
   kernels::PriorBoxParams p = prior;
   const bool picture = !inputs.empty() && inputs[0].shape.rank == 4;
-  if (picture && p.listed) {  // its grid is its input's
+  if (picture && p.listed) {  // the input's size is the grid's
     p.layer_w = inputs[0].shape.w();
     p.layer_h = inputs[0].shape.h();
   } else if (grid_of_input) {

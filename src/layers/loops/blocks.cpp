@@ -80,7 +80,7 @@ uint64_t PixelBlocks::borrowed(Span<const TensorDesc> inputs, Span<const TensorD
   return saturating_sum(shape.count(), tiles);  // with a copy of the input
 }
 
-// Pixels that lie in one order in both tensors are one row. Else blocks have both axes.
+// Cuts one long row if pixels have one order in both tensors, else blocks along both axes.
 void PixelBlocks::cut(bool turns, const TensorDesc& input) {
   const size_t channels = std::max(in_.channels, out_.channels);
   const auto pixels = [channels](size_t room, size_t least, size_t most) {
@@ -104,8 +104,8 @@ void PixelBlocks::cut(bool turns, const TensorDesc& input) {
   fast_blocks_ = (fast_ + fast_pixels_ - 1) / fast_pixels_;
 }
 
-// PixelBlocks are written while others are read, so that the output must not lie where the input
-// does, unless each of its pixels does.
+// Blocks are written while others are still read. So the input is copied if the output overlaps it,
+// unless both are the same tensor, where each pixel stays at its place.
 const uint8_t* PixelBlocks::source(const ConstTensorView& input, const TensorView& output) {
   const bool same = input.data == output.data && input.desc == output.desc;
   if (same || !is_float(input.desc.type) || !share_memory(input, output)) return read_moved(input);
@@ -168,7 +168,7 @@ void PixelBlocks::read(const uint8_t* from, const Block& block, float* lines) co
   read_as(reinterpret_cast<const float*>(from), block, lines);
 }
 
-// Results that are turned have the pixels of a block's fast axis as their rows.
+// Results with axes exchanged: the pixels along a block's fast axis are written as rows.
 template <typename T>
 void PixelBlocks::write_planes(const float* lines, const Block& block, T* to) const {
   to += block.picture * out_.channels * out_.pixels;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// For layers whose results depend on all elements along one axis, as on all channels of a pixel. A
-// tensor is read in blocks of pixels that stay in the cache, as lines of floats, one for each
-// channel, from its memory as it lies; the results are written in the same way. Nothing as large as
-// the tensor lies in between.
+// For layers whose results depend on all elements along one axis, for example all channels of a
+// pixel. A tensor is read from its memory in blocks of pixels that stay in the cache, as one line
+// of floats per channel; the results are written in the same way. No copy of a whole tensor is
+// needed.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace dvnn::layers {
 
 class PixelBlocks {
  public:
-  /// What a block is while it is computed with: the line of channel c begins at first + c * count;
-  /// the results' lines take their places.
+  /// A block during computation: the line of channel c begins at first + c * count; the results'
+  /// lines replace them.
   struct Lines {
     float* first;
     size_t count, picture;
@@ -25,20 +25,20 @@ class PixelBlocks {
   static constexpr size_t kMostCount = 1024;
 
   /// The input's channels are its elements along `axis`; the output has `results` instead, and the
-  /// same pixels. No value: the layouts have no such lines.
+  /// same pixels. Returns no value for layouts without such lines.
   static std::optional<PixelBlocks> make(const TensorDesc& input, const TensorDesc& output,
                                          int axis, size_t results);
 
-  /// The floats of the workspace that run() borrows for such tensors at the most. The axis may be
-  /// none of theirs; no input or several have no blocks.
+  /// Upper bound of the floats that run() borrows from the workspace. The axis need not exist in
+  /// the tensors; without a single input there are no blocks.
   static uint64_t borrowed(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs, int axis,
                            bool reduces);
 
-  /// Whether pixels lie in one order in both tensors. If not, turning blocks takes about as long as
-  /// copying tensors does.
+  /// Returns whether pixels have one order in both tensors. If not, exchanging the axes of blocks
+  /// takes about as long as copying the tensors.
   bool in_order() const { return !turns_; }
 
-  /// Calls compute(lines) for each block, on threads that share them.
+  /// Calls compute(lines) for each block; threads share them.
   template <typename Compute>
   void run(const ConstTensorView& input, const TensorView& output, Compute compute) const {
     const uint8_t* const from = source(input, output);
@@ -61,27 +61,27 @@ class PixelBlocks {
  private:
   static constexpr size_t kMostPieces = 16;
   static constexpr size_t kTileFloats = 1 << 13, kLeastPixels = 64, kMostPixels = 256;
-  // PixelBlocks that are turned read and write some cache lines of each row, and are larger for
-  // that.
+  // Blocks with exchanged axes read and write some cache lines of each row, so they are larger.
   static constexpr size_t kTurnedFloats = 1 << 15, kTurnedPixels = 64;
   static constexpr size_t kLeastTurned = 4, kMostTurned = kMostCount / kTurnedPixels;
   static constexpr size_t kLanes = 8;
 
-  // How a tensor's pixels lie: rows of `slow` by `fast` of them, and planes or chunks of channels.
+  // The memory order of a tensor's pixels: `slow` rows of `fast` pixels; planes or chunks of
+  // channels.
   struct Form {
     ElementType type;
     bool planes, chunks;
     size_t pictures, channels, pixels;
     size_t elements() const { return pictures * channels * pixels; }
   };
-  // Some pixels of a picture, of rows of the input's.
+  // Some pixels of a picture, by rows of the input.
   struct Block {
     size_t picture, first_slow, slow, first_fast, fast;
     size_t count() const { return slow * fast; }
   };
-  // Lines of up to kLanes channels, as they lie in a tensor.
+  // Lines of up to kLanes channels as they lie in a tensor.
   struct Lane {
-    size_t first, count, pixel;  // the first element's place, channels, elements between pixels
+    size_t first, count, pixel;  // offset of the first element, channels, elements per pixel
   };
 
   PixelBlocks(const Form& in, const Form& out) : in_(in), out_(out) {}
@@ -110,7 +110,7 @@ class PixelBlocks {
   void write_planes(const float* lines, const Block& block, T* to) const;
 
   Form in_, out_;
-  bool turns_ = false;          // the output has columns where the input has rows, or reverse
+  bool turns_ = false;          // one tensor is by columns, the other by rows
   size_t slow_ = 1, fast_ = 1;  // pixels of the input along either axis
   size_t slow_pixels_ = 1, fast_pixels_ = 1, pixels_ = 1;  // of a block
   size_t slow_blocks_ = 1, fast_blocks_ = 1;

@@ -23,7 +23,7 @@ Status FloatTensors::run(Span<const ConstTensorView> inputs, Span<const TensorVi
 Cost float_layer_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                       uint64_t taps) {
   const uint64_t made = elements_of(outputs);
-  // The result, where it must not lie where an input does.
+  // A separate result, in case it must not overlap an input.
   return one_look(inputs, outputs).borrow_floats(made).add_work(saturating_product(made, taps));
 }
 

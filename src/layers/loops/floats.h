@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// For layers whose results depend on elements at several places (spans.h serves those of single
-// elements, blocks.h those of one axis, moves.h those that only move): they compute in row-major
-// float. FloatReader and FloatWriter read and write tensors of any type and layout: in place if the
-// tensor is row-major float, else through the slot's workspace, in tiles that threads share.
-// make_float_layer() makes a layer of a function of whole tensors, and walks go over row-major
-// arrays.
+// For layers whose results depend on elements at several places (spans.h serves single elements,
+// blocks.h one axis, moves.h pure movement): they compute on row-major floats. FloatReader and
+// FloatWriter convert tensors of any type and layout: row-major floats are used in place, others go
+// through the slot's workspace, in tiles that threads share. make_float_layer() makes a layer of a
+// function of whole tensors. The walks iterate over row-major arrays.
 #pragma once
 
 #include <algorithm>
@@ -34,13 +33,13 @@ inline bool is_plain_float(const TensorDesc& desc) {
   return desc.type == ElementType::kFloat32 && desc.layout == Layout::kNchw;
 }
 
-/// How the elements of a tensor are moved and computed with: floats of either size as they are,
-/// bytes as floats.
+/// Returns the form in which a tensor's elements are moved and computed with: floats of either size
+/// as they are, bytes as floats.
 inline TensorDesc moved_form(const TensorDesc& desc) {
   return is_float(desc.type) ? desc : plain_float(desc.shape);
 }
 
-/// The tensor in that form, valid until the layer's run ends.
+/// Returns the tensor in that form, valid until the layer's run ends.
 inline const uint8_t* read_moved(const ConstTensorView& view) {
   if (is_float(view.desc.type)) return view.data;
   float* const floats = Workspace::current().floats(view.desc.shape.count());
@@ -48,7 +47,7 @@ inline const uint8_t* read_moved(const ConstTensorView& view) {
   return reinterpret_cast<const uint8_t*>(floats);
 }
 
-/// The memory for a result in that form, which finish_moved() brings to the tensor.
+/// Returns memory for a result in that form; finish_moved() converts it to the tensor.
 inline uint8_t* begin_moved(const TensorView& view) {
   if (is_float(view.desc.type)) return view.data;
   return Workspace::current().bytes(moved_form(view.desc).bytes());
@@ -58,8 +57,8 @@ inline void finish_moved(const uint8_t* made, const TensorView& view) {
   if (!is_float(view.desc.type)) write_nchw(reinterpret_cast<const float*>(made), view);
 }
 
-/// Elements at..at+count-1 of a tensor of floats, in the order of its memory: where they are, or
-/// converted in `room`.
+/// Returns elements at..at+count-1 of a tensor of floats, in memory order: in place, or converted
+/// to `room`.
 inline const float* span_of(const ConstTensorView& view, size_t at, size_t count, float* room) {
   if (view.desc.type == ElementType::kFloat32) {
     return reinterpret_cast<const float*>(view.data) + at;
@@ -68,7 +67,7 @@ inline const float* span_of(const ConstTensorView& view, size_t at, size_t count
   return room;
 }
 
-/// Writes these elements of such a tensor.
+/// Writes elements at..at+count-1 of such a tensor.
 inline void put_span(const float* floats, const TensorView& view, size_t at, size_t count) {
   if (view.desc.type == ElementType::kFloat32) {
     std::copy(floats, floats + count, reinterpret_cast<float*>(view.data) + at);
@@ -77,7 +76,7 @@ inline void put_span(const float* floats, const TensorView& view, size_t at, siz
   }
 }
 
-/// Returns whether elements at one place of the tensors' memory are those of one index.
+/// Returns whether elements at the same place in memory have the same index in both tensors.
 inline bool lie_in_step(const TensorDesc& a, const TensorDesc& b) {
   if (!is_float(a.type) || !is_float(b.type) || plain_layout(a) != plain_layout(b)) return false;
   return plain_layout(a) == Layout::kNchw || a.shape == b.shape;
@@ -91,12 +90,12 @@ class FloatReader {
     moves_.emplace(desc, plain_float(desc.shape));
     moves_->add(whole_part(desc.shape));
   }
-  /// Valid until the layer's run ends.
+  /// Returns the tensor as floats, valid until the layer's run ends.
   const float* read(const ConstTensorView& view) const {
     if (count_ == 0) return reinterpret_cast<const float*>(view.data);
     return copy(view, Workspace::current().floats(count_));
   }
-  /// Also copies what is row-major float already.
+  /// As read(), but always copies to `to`.
   const float* copy(const ConstTensorView& view, float* to) const {
     if (moves_) {
       moves_->run(view.data, reinterpret_cast<uint8_t*>(to));
@@ -125,7 +124,8 @@ class FloatWriter {
         count_ == 0 ? reinterpret_cast<float*>(view.data) : Workspace::current().floats(count_);
     return floats_;
   }
-  /// The same for a result that is made while the inputs are read, which may have its memory.
+  /// As begin(), for a result that is written while the inputs, which may share its memory, are
+  /// read.
   float* begin_apart(Span<const ConstTensorView> inputs, const TensorView& view) {
     apart_ = false;
     for (const ConstTensorView& input : inputs) {
@@ -144,13 +144,13 @@ class FloatWriter {
   }
 
  private:
-  size_t count_;        // 0: in place
-  bool apart_ = false;  // not even then
+  size_t count_;        // 0: the tensor's memory is used
+  bool apart_ = false;  // the result overlaps an input, so its memory is not used
   float* floats_ = nullptr;
   std::optional<Moves> moves_;
 };
 
-/// What such layers have in common.
+/// The common part of layers on floats.
 class FloatTensors : public CpuLayer {
  public:
   FloatTensors(Span<const TensorDesc> inputs, const TensorDesc& output);
@@ -159,7 +159,7 @@ class FloatTensors : public CpuLayer {
   void input_will_stay(size_t i) final { stays_[i] = true; }
 
  protected:
-  /// Returns whether input `i` is the same each time.
+  /// Returns whether input `i` has the same contents in all runs.
   bool input_stays(size_t i) const { return stays_[i]; }
 
  private:
@@ -183,28 +183,28 @@ class FloatLayer final : public FloatTensors {
   Compute compute_;
 };
 
-/// The layer that calls compute(in, result): in[k] is the k-th input. They share no memory.
+/// Creates a layer that calls compute(in, result): in[k] is input k. No two share memory.
 template <typename Compute>
 LayerResult make_float_layer(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                              Compute compute) {
   return std::unique_ptr<CpuLayer>(new FloatLayer<Compute>(inputs, outputs[0], std::move(compute)));
 }
 
-/// The cost of such a layer, which looks at `taps` elements for each of its results. What
-/// compute() has beside its inputs and its result is the layer's own to add.
+/// Returns the cost of such a layer, which reads `taps` elements for each result. The layer adds
+/// the memory that compute() needs besides inputs and result.
 Cost float_layer_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                       uint64_t taps = 1);
 
-/// Elements from one index of an axis to the next, per axis.
+/// Elements from one index of an axis to the next, for each axis.
 using Strides = std::array<int64_t, Shape::kMaxRank>;
 
-/// The strides of an array of that shape itself.
+/// Returns the strides of a row-major array of that shape.
 Strides strides_of(const Shape& shape);
-/// The strides of an operand whose dimensions of 1 (and those that it lacks in front) repeat to
-/// `to`.
+/// Returns the strides of an operand of shape `from` whose dimensions of 1, and missing ones in
+/// front, repeat to shape `to`.
 Strides broadcast_strides(const Shape& from, const Shape& to);
 
-/// Calls visit(index) for each row along the last axis; `index` is that of every other axis.
+/// Calls visit(index) for each row along the last axis; `index` has the indices of the other axes.
 template <typename Visit>
 void for_each_row(const Shape& shape, Visit visit) {
   const int last = shape.rank - 1;
@@ -216,8 +216,8 @@ void for_each_row(const Shape& shape, Visit visit) {
   }
 }
 
-/// Calls visit(offset) for each index of `shape` in row-major order; the offset is `first` and
-/// follows `strides`.
+/// Calls visit(offset) for each index of `shape` in row-major order; the offset begins at `first`
+/// and follows `strides`.
 template <typename Visit>
 void walk(const Shape& shape, const Strides& strides, int64_t first, Visit visit) {
   const int last = shape.rank - 1;
@@ -229,14 +229,14 @@ void walk(const Shape& shape, const Strides& strides, int64_t first, Visit visit
   });
 }
 
-/// An array taken apart along some of its axes: each of `outer` begins a group, whose elements lie
-/// at `inner` from there. Both are in row-major order.
+/// Groups of elements along some axes: a group begins at each offset in `outer`, and has its
+/// elements at the offsets `inner` from there. Both are in row-major order.
 struct Groups {
   std::vector<uint32_t> outer, inner;
 };
 Groups group_along(const Shape& shape, const std::vector<int>& axes);
 
-/// Axes that are given, each once and below `rank`, in `axes`; else all of them.
+/// Returns `axes`, checked to be distinct and below `rank`, or all axes if it is empty.
 Result<std::vector<int>> axes_or_all(const std::vector<int>& axes, int rank);
 
 }  // namespace dvnn::layers

@@ -18,8 +18,8 @@ namespace {
 constexpr int kChunkLanes = 8;
 constexpr int64_t kTurnedTile = 64;      // lines and elements of a tile that is turned
 constexpr int64_t kShortLine = 8;        // elements; some such lines are a cache line
-constexpr int64_t kMiddleTile = 16;      // short lines that go together
-constexpr int64_t kMovedTile = 1 << 13;  // elements of others
+constexpr int64_t kMiddleTile = 16;      // short lines that are moved together
+constexpr int64_t kMovedTile = 1 << 13;  // elements of other tiles
 constexpr int64_t kMovedTask = 1 << 14;
 
 using Indices = std::array<int, Shape::kMaxRank>;
@@ -34,7 +34,7 @@ int64_t offset_of(const TensorDesc& desc, const Indices& at) {
   return offset;
 }
 
-// Moves whole lines whose elements lie side by side in both tensors.
+// Moves whole lines whose elements are adjacent in both tensors.
 template <size_t kBytes>
 void copy_lines(const uint8_t* from, int64_t line_from, uint8_t* to, int64_t line_to, int64_t lines,
                 size_t bytes) {
@@ -85,8 +85,8 @@ bool share_memory(const ConstTensorView& a, const TensorView& b) {
   return before(a.data, b.data + b.desc.bytes()) && before(b.data, a.data + a.desc.bytes());
 }
 
-// The indices of an axis as arithmetic series in which both places are: where channels lie in
-// chunks, those of the same lanes of chunks of the same width.
+// Splits the indices of an axis into arithmetic series along which both offsets are linear: for
+// channels in chunks, those of the same lanes in chunks of the same width.
 std::vector<Moves::Run> Moves::runs_of(const MovedPart& part, int axis) const {
   const int count = nth(part.count, axis), follows = nth(part.follows, axis);
   const bool by_to = axis == 1 && lies_in_chunks(plain_layout(to_)),
@@ -122,7 +122,7 @@ std::vector<Moves::Run> Moves::runs_of(const MovedPart& part, int axis) const {
                                   : some;
       some = std::min(some, room);
     }
-    // It goes on with the series that it belongs to, if there is one.
+    // Extends the series that it continues, if there is one.
     bool found = false;
     for (size_t k = 0; k < runs.size() && !found; ++k) {
       Run& run = runs[k];
@@ -201,7 +201,7 @@ void Moves::finish_box(std::vector<Axis> axes, Box box) {
   boxes_.push_back(std::move(box));
 }
 
-// Two axes are one where the outer one goes on at the inner one's end, in both tensors.
+// Joins two axes into one if in both tensors the outer one continues at the end of the inner one.
 void Moves::join_axes(std::vector<Axis>* axes) {
   std::sort(axes->begin(), axes->end(), [](const Axis& a, const Axis& b) { return a.to > b.to; });
   std::vector<Axis> joined;
@@ -218,8 +218,8 @@ void Moves::join_axes(std::vector<Axis>* axes) {
   *axes = std::move(joined);
 }
 
-// A tile has the axis whose elements are nearest in the target, and of the others the one whose
-// elements are nearest in the source.
+// Chooses a tile's axes: the one whose elements are nearest in the target, and of the others the
+// one whose elements are nearest in the source.
 void Moves::choose_axes(std::vector<Axis>* axes, Box* box) {
   while (axes->size() < 2) axes->insert(axes->begin(), {1, 0, 0});
   const auto take_nearest = [axes](int64_t Axis::*step) {
@@ -243,7 +243,7 @@ void Moves::choose_axes(std::vector<Axis>* axes, Box* box) {
   box->tile_lines = std::min(box->lines.count, box->turns ? kTurnedTile : room);
 }
 
-// A third axis of a tile that is turned, if its short lines follow one another along one.
+// Chooses a third axis for a transposed tile, if its short lines are adjacent along one.
 void Moves::choose_middle(std::vector<Axis>* axes, Box* box) {
   box->middle = {1, 0, 0};
   box->tile_middle = 1;
@@ -264,8 +264,8 @@ void Moves::choose_middle(std::vector<Axis>* axes, Box* box) {
   }
 }
 
-// Tiles that are neighbours in memory follow one another: the axes with the longest ways come
-// first, those of tiles before all others, and the middle one last.
+// Orders the axes, the slowest first, so that neighbouring tiles are near in memory: the tile's two
+// axes, then the others from the longest step to the shortest, then the middle one.
 void Moves::order_tiles(std::vector<Axis> others, Box* box) {
   std::sort(others.begin(), others.end(), [](const Axis& a, const Axis& b) {
     return std::abs(a.from) + std::abs(a.to) > std::abs(b.from) + std::abs(b.to);
@@ -328,7 +328,7 @@ void Moves::run_box(const Box& box, int64_t begin, int64_t end, const uint8_t* f
 
 namespace {
 
-// Turns a tile: its lines are side by side in the source, its elements in the target.
+// Transposes a tile: its lines are adjacent in the source, its elements in the target.
 template <typename T>
 void turn(const T* from, int64_t step_from, T* to, int64_t line_to, int64_t lines, int64_t count) {
   kernels::transpose(from, step_from, to, line_to, static_cast<size_t>(lines),
@@ -345,7 +345,7 @@ void convert(const float* from, half_t* to, int64_t count) {
 
 }  // namespace
 
-// T is what is turned: words, or halves that are or become floats elsewhere.
+// T is the type that is transposed: words, or halves that are or become floats elsewhere.
 template <typename T>
 void Moves::turn_tile(const Box& box, const Tile& t) const {
   constexpr bool kHalves = sizeof(T) == sizeof(half_t);
@@ -408,7 +408,7 @@ void Moves::move_tile(const Box& box, const Tile& t) const {
     return copy_elements(reinterpret_cast<const uint32_t*>(t.from), t.line_from, t.step_from,
                          reinterpret_cast<uint32_t*>(t.to), t.line_to, t.step_to, t.lines, t.count);
   }
-  // Elements that lie side by side are converted together.
+  // Adjacent elements are converted together.
   alignas(64) half_t halves[kMovedTile];
   alignas(64) float floats[kMovedTile];
   const bool dense_to = t.step_to == 1 && (t.lines == 1 || t.line_to == t.count);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // For layers whose results are elements of their inputs, or one value. `Moves` moves the elements
-// of one tensor to another, each once and as they are: between layouts, and between binary16 and
-// floats where the types differ. What goes where is worked out when a layer is made, as boxes:
-// parts in which both places are sums of multiples of indices. Threads share them. `MoveLayer` is
-// such a layer of any inputs, and make_places_layer() one whose axes each have places of their own.
+// of one tensor to another, each once and unchanged: between layouts, and between binary16 and
+// floats if the types differ. A layer computes the movements when it is created, as boxes: parts in
+// which both offsets are sums of multiples of indices. Threads share them. `MoveLayer` is such a
+// layer with any inputs; make_places_layer() creates one with a list of indices per axis.
 #pragma once
 
 #include <array>
@@ -21,25 +21,25 @@ namespace dvnn::layers {
 /// element to[k] + i of the target's axis k, and lies at from[a] + step[k] * i of the axis
 /// a = follows[k] of the source; each axis of the source is followed by one or by none.
 struct MovedPart {
-  static constexpr int kStays = -1;  // in place of an axis: the source is the same for all of them
+  static constexpr int kStays = -1;  // instead of an axis: the source element is always the same
   using Axes = std::array<int, Shape::kMaxRank>;
   Axes count = {}, to = {}, from = {}, step = {}, follows = {};
 };
 
-/// The part that is all of `to`, whose axes follow those of a source of the same rank.
+/// Returns the part that is all of `to`, from a source of the same rank and axes.
 MovedPart whole_part(const Shape& to);
 
 class Moves {
  public:
-  /// Both types are floats.
+  /// Both tensors must be of floats.
   Moves(const TensorDesc& from, const TensorDesc& to) : from_(from), to_(to) {}
   void add(const MovedPart& part);
-  /// Nothing is allocated. The tensors share no memory.
+  /// Moves all elements, without allocation. The tensors share no memory.
   void run(const uint8_t* from, uint8_t* to) const;
 
  private:
   struct Axis {
-    int64_t count, from, to;  // elements from one to the next in either tensor
+    int64_t count, from, to;  // elements from one index to the next in either tensor
   };
   // A box is cut in tiles, of some elements along one axis or two, which are loops in themselves:
   // `inner` along a line, `lines` from line to line. Tiles follow one another along `outer`.
@@ -55,12 +55,12 @@ class Moves {
     int64_t count, step_from, step_to;  // elements of a line
     int64_t middle;
   };
-  // Short lines that follow one another along a third axis, `middle`, go to or from memory
-  // together, so that whole cache lines do.
+  // Adjacent short lines along a third axis, `middle`, are read or written together, so as whole
+  // cache lines.
   enum class Gather : uint8_t { kNone, kFrom, kTo };
   struct Box {
     int64_t from, to;  // of the first element
-    bool turns;        // lines lie across memory in the one, along it in the other
+    bool turns;        // lines lie along memory in one tensor, across it in the other
     Gather gather;
     Axis inner, lines, middle;
     int64_t tile_inner, tile_lines, tile_middle;
@@ -92,16 +92,16 @@ class Moves {
   std::vector<Task> tasks_;
 };
 
-/// Returns whether any byte belongs to both.
+/// Returns whether two tensors share a byte.
 bool share_memory(const ConstTensorView& a, const TensorView& b);
 
 class MoveLayer final : public CpuLayer {
  public:
-  /// Nothing is moved until parts are added, which together are the whole output.
+  /// Moves nothing until parts are added, which together must cover the output.
   MoveLayer(Span<const TensorDesc> inputs, const TensorDesc& output);
-  /// A part of the output that comes from the `input`-th input.
+  /// Adds a part of the output that comes from input number `input`.
   void add(size_t input, const MovedPart& part) { moves_[input].add(part); }
-  /// All of the output but the box of `count` elements at `begin` along each axis is `value`.
+  /// Sets the output outside the box of `count` elements at `begin` along each axis to `value`.
   void add_border(const MovedPart::Axes& begin, const MovedPart::Axes& count, float value);
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override;
@@ -109,23 +109,24 @@ class MoveLayer final : public CpuLayer {
  private:
   const uint8_t* source(const ConstTensorView& input, Span<const TensorView> outputs) const;
 
-  TensorDesc output_;         // in the form in which it is moved
+  TensorDesc output_;         // in the form in which elements are moved
   std::vector<Moves> moves_;  // by input
   std::vector<Moves> border_;
-  uint32_t value_ = 0;  // the border's, in the output's type
+  uint32_t value_ = 0;  // border value in the output's type
   std::vector<const uint8_t*> sources_;
 };
 
-/// The layer of one input that is moved as one part.
+/// Creates a layer that moves its one input as one part.
 LayerResult make_move_layer(const TensorDesc& input, const TensorDesc& output,
                             const MovedPart& part);
 
-/// For each index of each axis of the output, the index of the input's axis, or kOutside. Indices
-/// that are not outside follow one another.
+/// For each index of each output axis, the index of the input's axis, or kOutside. The entries of
+/// an axis that are not kOutside are adjacent.
 using AxisPlaces = std::vector<std::vector<int>>;
 constexpr int kOutside = -1;
 
-/// The layer that moves them; what is outside along any axis is `value`.
+/// Creates a layer that moves elements by `places`; an element that is outside along any axis is
+/// `value`.
 LayerResult make_places_layer(Span<const TensorDesc> inputs, const TensorDesc& output,
                               AxisPlaces places, float value);
 

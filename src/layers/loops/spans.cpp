@@ -21,7 +21,7 @@ Repeated::Repeated(const Shape& from, const Shape& to) {
     const size_t count = to.extent(i);
     const auto step = static_cast<size_t>(nth(strides, i));
     if (count == 1) continue;
-    // One axis with the one before it, where a step along that is as far as all steps along this.
+    // Joins an axis with the one before it if a step along that is as long as all steps along this.
     if (!axes_.empty() && axes_.back().step == step * count) {
       axes_.back() = {axes_.back().count * count, step};
     } else {
@@ -85,7 +85,7 @@ Spans::Spans(Span<const TensorDesc> inputs, const TensorDesc& output,
   for (size_t i = 0; i < inputs.size(); ++i) add_operand(i, inputs[i], nullptr);
   const int axis = channel_axis(shape_);
   for (const std::vector<float>& values : constants) {
-    Shape shape;  // the channels, and 1 for each dimension behind them
+    Shape shape;  // the channels, then 1 for each dimension behind them
     shape.rank = values.size() == 1 ? 1 : shape_.rank - axis;
     std::fill(shape.dims, shape.dims + shape.rank, 1);
     shape[0] = static_cast<int>(values.size());
@@ -97,12 +97,12 @@ Spans::Spans(Span<const TensorDesc> inputs, const TensorDesc& output,
   moves_->add(whole_part(output.shape));
 }
 
-// Rows are memory's order, too; what is asked is whether another one serves all tensors.
+// Returns whether an order other than rows, which may be memory's order, too, serves all tensors.
 bool Spans::walks_memory(Span<const TensorDesc> inputs, Span<const std::vector<float>> constants,
                          const TensorDesc& output) const {
   const Layout layout = plain_layout(output);
   if (layout == Layout::kNchw || !is_float(output.type)) return false;
-  // Other layouts have the same chunks where there is but one.
+  // With a single chunk, the other layouts have the same order.
   const bool in_chunks = lies_in_chunks(layout) || shape_.c() <= static_cast<int>(kChunk);
   for (const std::vector<float>& values : constants) {
     if (values.size() != 1 && !in_chunks) return false;
@@ -142,7 +142,7 @@ void Spans::make_tasks() {
 }
 
 void Spans::add_tasks(size_t begin, size_t count, size_t first_channel, size_t channels) {
-  constexpr size_t kTask = 16 * kElements;  // what is worth a thread's while
+  constexpr size_t kTask = 16 * kElements;  // least elements that are worth a thread's time
   for (size_t done = 0; done < count; done += kTask) {
     tasks_.push_back({begin + done, std::min(kTask, count - done), first_channel, channels});
   }
@@ -153,7 +153,7 @@ bool Spans::begin(Span<const ConstTensorView> inputs, const TensorView& output) 
   for (Operand& operand : operands_) {
     if (operand.reader) operand.values = operand.reader->read(inputs[operand.input]);
     if (operand.values && !operand.reader) continue;  // a constant
-    // A span may be written where the same span has been read, but no other.
+    // A span may overwrite the same span of an input, but no other.
     const ConstTensorView& input = inputs[operand.input];
     const bool same = operand.kind == Kind::kInStep && input.data == output.data &&
                       element_size(input.desc.type) == element_size(output.desc.type);
@@ -162,8 +162,8 @@ bool Spans::begin(Span<const ConstTensorView> inputs, const TensorView& output) 
   return apart;
 }
 
-// The operand's elements, in `room` unless they lie in memory as they are needed. What is the same
-// in all spans of a task is written once.
+// Returns the operand's elements: in memory if they are there in the needed form, else in `room`.
+// Elements that are the same in all spans of a task are written once.
 const float* Spans::read(const Operand& operand, const Task& task, size_t first, size_t count,
                          Span<const ConstTensorView> inputs, float* room) const {
   const float* const values = operand.values;
@@ -200,7 +200,7 @@ void Spans::write(const float* made, const TensorView& view) const {
 
 Cost spans_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) {
   Cost cost = one_look(inputs, outputs);
-  // Floats of all tensors, also of those that are, where they do not lie in one order.
+  // Floats of all tensors, even of float tensors, because their order may differ.
   cost.shared_bytes = 0;
   return cost.borrow_floats(saturating_sum(elements_of(inputs), elements_of(outputs)));
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// For layers in which a result depends on one element of each operand, whose dimensions of 1 may
-// repeat, as in NumPy. Results are made in spans of floats that fit the first-level cache, which
-// threads share. Tensors that have the same order are walked in the order of their memory, whatever
-// the layout, else in rows: then an operand in another order, or one that repeats, is floats once.
+// For layers whose result depends on one element of each operand; operands' dimensions of 1 may
+// repeat, as in NumPy. Results are computed in spans of floats that fit the first-level cache;
+// threads share them. If all tensors have the same order, spans follow their memory, whatever the
+// layout, else rows; then an operand in another order, or one that repeats, is converted to floats
+// as a whole.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace dvnn::layers {
 
-/// An operand whose dimensions of 1 repeat to a result's.
+/// An operand whose dimensions of 1 repeat to a result's shape.
 class Repeated {
  public:
   Repeated(const Shape& from, const Shape& to);
@@ -25,32 +26,32 @@ class Repeated {
 
  private:
   struct Axis {
-    size_t count, step;  // of the result; elements of the operand from one index to the next
+    size_t count, step;  // of the result; elements of the operand per index
   };
-  std::vector<Axis> axes_;  // of as few as there can be; the last one's step is 0 or 1
+  std::vector<Axis> axes_;  // as few as possible; the last one's step is 0 or 1
 };
 
 class Spans {
  public:
-  /// Operands, and what a layer makes of them on its way.
+  /// Most operands and intermediate results.
   static constexpr size_t kMostValues = 24;
-  /// Elements of a span: whole pixels of any chunk, which has 1 to 8 channels. As many values'
-  /// spans as there can be fit the first-level cache or miss it by little.
+  /// Elements of a span: a multiple of every number of channels from 1 to 8, so whole pixels of any
+  /// chunk. The spans of kMostValues values fit the first-level cache or miss it by little.
   static constexpr size_t kElements = 840;
   using Room = float[kElements];
 
-  /// Checks that inputs repeat to the output's shape, or have as many elements, which correspond in
-  /// row-major order.
+  /// Checks that each input repeats to the output's shape, or has as many elements, which then
+  /// correspond in row-major order.
   static Status check(Span<const TensorDesc> inputs, const TensorDesc& output);
 
-  /// Operands are the inputs, then `constants`, which stay the caller's: a value for each channel,
-  /// or one.
+  /// Operands are the inputs, then `constants`, which the caller keeps: one value per channel, or
+  /// one for all.
   Spans(Span<const TensorDesc> inputs, const TensorDesc& output,
         Span<const std::vector<float>> constants = {});
 
-  /// Calls compute(at, rooms, result, count) for each span; at[k] has the k-th operand's elements,
-  /// and rooms behind those of the operands are free. What is computed last goes to `result`, which
-  /// may be an at[k].
+  /// Calls compute(at, rooms, result, count) for each span. at[k] has operand k's elements; rooms
+  /// after those of the operands are free. compute() writes its result to `result`, which may be
+  /// one of at[k].
   template <typename Compute>
   void run(Span<const ConstTensorView> inputs, const TensorView& output, Compute compute) {
     const bool apart = begin(inputs, output);
@@ -76,22 +77,22 @@ class Spans {
 
  private:
   // A part of the tensor in the order of its memory. In the device's layouts its pixels have
-  // `channels` channels side by side, from `first_channel` on, where operands have one value for
-  // each; else there is one channel of all elements.
+  // `channels` adjacent channels, from `first_channel` on, if an operand has one value per channel;
+  // otherwise all elements count as one channel.
   struct Task {
     size_t begin, count, first_channel, channels;
   };
   enum class Kind {
     kInStep,    // lies in memory in the order of the walk
-    kRows,      // floats, made of what lies in another order
+    kRows,      // converted to row-major floats as a whole
     kSingle,    // one value
-    kChannels,  // a value for each channel, while pixels of the device's layouts are walked
-    kRepeated,  // dimensions of 1 repeat, while rows are walked
+    kChannels,  // a value per channel; spans follow the pixels of the device's layouts
+    kRepeated,  // dimensions of 1 repeat; spans follow rows
   };
   struct Operand {
     Kind kind;
-    size_t input;         // unless it is a constant
-    const float* values;  // of a constant; else what the run reads for kinds but kInStep
+    size_t input;         // unless the operand is a constant
+    const float* values;  // a constant's; for kinds but kInStep, what the run reads
     std::optional<FloatReader> reader;
     std::optional<Repeated> places;
   };
@@ -101,7 +102,7 @@ class Spans {
                     const TensorDesc& output) const;
   void make_tasks();
   void add_tasks(size_t begin, size_t count, size_t first_channel, size_t channels);
-  // Reads what has to be floats as a whole. Returns whether the result must be, too.
+  // Reads the operands that must be floats as a whole. Returns whether the result must be, too.
   bool begin(Span<const ConstTensorView> inputs, const TensorView& output);
   const float* read(const Operand& operand, const Task& task, size_t first, size_t count,
                     Span<const ConstTensorView> inputs, float* room) const;
@@ -109,20 +110,20 @@ class Spans {
 
   Shape shape_;
   size_t count_;
-  bool in_memory_;    // tensors are walked in the order of their memory, else in rows
-  bool out_in_step_;  // which is the result's, too
+  bool in_memory_;    // spans follow the order of memory, else rows
+  bool out_in_step_;  // the result's memory has the order of the spans
   std::vector<Operand> operands_;
   std::vector<Task> tasks_;
   std::optional<Moves> moves_;  // from row-major floats to the output
 };
 
-/// The cost of a layer that makes its result so.
+/// Returns the cost of a layer that computes by spans.
 Cost spans_cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs);
-/// The axis of channels: the second, or the only one.
+/// Returns the axis of channels: the second, or the only one.
 int channel_axis(const Shape& shape);
 /// Returns whether an operand of this shape has one element for each channel of `whole`.
 bool is_per_channel(const Shape& shape, const Shape& whole);
-/// The dimensions of results whose operands' dimensions of 1 repeat.
+/// Returns the dimensions of the result of operands whose dimensions of 1 repeat.
 DimsResult broadcast_dims(Span<const Shape> inputs);
 
 }  // namespace dvnn::layers

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kBorderModes[] = {"constant", "edge", "reflect",
                                         "wrap"};  // in the enum's order
 
-// Returns which element of an axis of `size` stands at `at`, which may lie outside.
+// Returns which element of an axis of `size` belongs at `at`, which may lie outside.
 int place_of(int64_t at, int64_t size, BorderMode mode) {
   if (at >= 0 && at < size) return static_cast<int>(at);
   switch (mode) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels of several pictures as those of one: shuffles, splits and joins that do not follow the
-// device's chunks. They are moved once, as they are.
+// Combines channels of several pictures into one: shuffles, splits and joins that do not follow the
+// device's chunks. Elements are moved once, unchanged.
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
@@ -34,7 +34,7 @@ class ChunkGather final : public CpuLayer {
   }
 
  private:
-  // A channel's first element in its tensor, and the distance of its elements.
+  // A channel's first element in its tensor, and the distance between its elements.
   struct Place {
     const uint16_t* chunk;
     size_t lane, distance;
@@ -46,7 +46,7 @@ class ChunkGather final : public CpuLayer {
     return {data + first * pixels_, c - first, std::min(kChunkChannels, counts_[input] - first)};
   }
 
-  // The chunk of channels from `first` on.
+  // Gathers the chunk of channels from `first` on.
   void gather(Span<const ConstTensorView> inputs, size_t first, uint16_t* to) const {
     const size_t count = std::min(kChunkChannels, channels_.size() - first);
     kernels::ChunkSources from = {};
@@ -71,10 +71,10 @@ class ChunkGather final : public CpuLayer {
 
   std::vector<Channel> channels_;
   size_t pixels_;
-  std::vector<size_t> counts_;  // by input: its channels
+  std::vector<size_t> counts_;  // number of channels of each input
 };
 
-// Pictures of any type and layout: channels that follow one another in an input are one part.
+// For pictures of any type and layout: adjacent channels of an input are moved as one part.
 LayerResult create_plane_gather(const std::vector<Channel>& channels, Span<const TensorDesc> inputs,
                                 const TensorDesc& output) {
   auto layer = std::make_unique<MoveLayer>(inputs, output);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements by their places, and arrays repeated.
+// Elements by their indices, and repeated arrays.
 #include <algorithm>
 
 #include "base/format.h"
@@ -55,7 +55,7 @@ LayerResult GatherAttributes::create(Span<const TensorDesc> inputs,
       const float* from = in[0] + o * split.count * split.inner;
       for (size_t p = 0; p < places; ++p, result += split.inner) {
         const float said = in[1][p] < 0 ? in[1][p] + count : in[1][p];
-        // Not a number is no place either.
+        // NaN is index 0, because it must not be converted to an integer.
         const float place = said >= 0 ? std::min(said, count - 1) : 0.0f;
         const float* element = from + static_cast<size_t>(place) * split.inner;
         std::copy(element, element + split.inner, result);
@@ -66,7 +66,7 @@ LayerResult GatherAttributes::create(Span<const TensorDesc> inputs,
 
 namespace {
 
-// Floats in rows are written in their order.
+// For row-major floats, which are written in their order.
 struct TileRows {
   Shape shape, out;
   Strides strides;

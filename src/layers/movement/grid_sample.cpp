@@ -24,7 +24,7 @@ constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
 
 constexpr int kMaxTaps = 4, kMaxAxes = 3;
 
-// Along one axis: which elements (-1: zero) weigh how much.
+// Along one axis: elements (-1: zero) and their weights.
 struct Taps {
   size_t count = 0;
   std::array<int, kMaxTaps> at;
@@ -38,7 +38,7 @@ double reflected(double x, double low, double high) {
   return low + (turn > range ? 2 * range - turn : turn);
 }
 
-// The element at `x` of an axis, by the rule for what lies outside.
+// Returns the element at `x` of an axis, by the padding rule if `x` lies outside.
 int element_at(const GridSampleAttributes& a, double x, int size) {
   if (a.padding == Padding::kReflection) {
     x = a.align_corners ? reflected(x, 0, size - 1) : reflected(x, -0.5, size - 0.5);
@@ -54,7 +54,7 @@ float cubic(float d) {
 }
 
 Taps taps_at(const GridSampleAttributes& a, float coordinate, int size) {
-  // Far beyond every picture is as far as it goes; not a number is nowhere.
+  // Coordinates are clamped to far outside every picture; NaN counts as outside.
   constexpr float kFar = 1e6f;
   const float c = coordinate == coordinate ? std::clamp(coordinate, -kFar, kFar) : kFar;
   double x = a.align_corners ? (static_cast<double>(c) + 1) / 2 * (size - 1)
@@ -86,7 +86,7 @@ Taps taps_at(const GridSampleAttributes& a, float coordinate, int size) {
   return taps;
 }
 
-// The sum over all taps of the axes from `axis` on.
+// Sums all taps of the axes from `axis` on.
 float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
   float sum = 0;
   for (size_t tap = 0; tap < taps->count; ++tap) {
@@ -103,7 +103,7 @@ float sample(const float* plane, const int* sizes, const Taps* taps, int axes) {
   return sum;
 }
 
-// The same of two axes, without a way around for each tap.
+// Sums the taps of two axes, without recursion.
 float sample_plane(const float* plane, int width, const Taps* taps) {
   float sum = 0;
   for (size_t i = 0; i < taps[0].count; ++i) {

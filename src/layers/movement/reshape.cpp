@@ -9,7 +9,7 @@
 namespace dvnn::layers {
 namespace {
 
-// Between two layouts that are both not row-major: the elements are put in order in between.
+// Between two layouts that are both not row-major: goes by way of row-major elements.
 class ReorderedReshape final : public CpuLayer {
  public:
   ReorderedReshape(const TensorDesc& input, const TensorDesc& output)
@@ -71,7 +71,7 @@ LayerResult ReshapeAttributes::create(Span<const TensorDesc> inputs,
                                       Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  // Bytes are put in order by whoever moves them.
+  // Bytes are put in order by read_moved() and finish_moved().
   const TensorDesc &in = inputs[0], &out = outputs[0];
   if (is_row_major(out)) {
     const TensorDesc target = {out.type, Layout::kNchw, in.shape};

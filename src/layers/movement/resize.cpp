@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays at other places along their axes. Each axis is a sparse matrix: what each result weighs
-// of which elements. Source of the formulas: ONNX, operator Resize, opset 19.
+// Resamples arrays along their axes. Each axis is a sparse matrix of the elements' weights in each
+// result. Source of the formulas: ONNX, operator Resize, opset 19.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -31,7 +31,7 @@ constexpr const char* kCoordinates[] = {
 constexpr const char* kRoundings[] = {"prefer_floor", "prefer_ceil", "floor", "ceil",
                                       "ceil_where_smaller"};
 
-// The rule along one axis: sizes, and the scale and part of the input that the model gives.
+// The resampling of one axis: its sizes, and the scale and part of the input that the model gives.
 struct AxisRule {
   int in, out;
   double scale;
@@ -90,7 +90,7 @@ double weight_at(const ResizeAttributes& a, double distance) {
   return std::max(0.0, 1 - std::fabs(distance));
 }
 
-// Adds the elements, and their weights, that the result at `x` of the input is made of.
+// Adds the elements and their weights for the result at `x`, in elements of the input.
 void add_taps(const ResizeAttributes& a, const AxisRule& axis, double x, AxisTaps* taps) {
   const int last = axis.in - 1;
   if (a.mode == ResizeMode::kNearest) {
@@ -100,7 +100,7 @@ void add_taps(const ResizeAttributes& a, const AxisRule& axis, double x, AxisTap
     taps->weights.push_back(1);
     return;
   }
-  // Antialiased, a filter is as wide as the elements that fall together.
+  // With antialiasing, shrinking widens the filter by the inverse of the scale.
   const double narrow = a.antialias && axis.scale < 1 ? axis.scale : 1;
   const double reach = (a.mode == ResizeMode::kCubic ? 2 : 1) / narrow;
   const bool unit_sum = a.exclude_outside || narrow < 1;
@@ -134,7 +134,7 @@ AxisTaps taps_of(const ResizeAttributes& a, const AxisRule& axis) {
   return taps;
 }
 
-// Results begin..end-1 along an axis, of `inner` elements each.
+// Computes results begin..end-1 along an axis, of `inner` elements each.
 void apply_part(const AxisTaps& axis, size_t begin, size_t end, int64_t inner, float extrapolation,
                 const float* in, float* out) {
   kernels::mix_along(axis.taps(), begin, end, 0, in, static_cast<size_t>(inner),
@@ -144,11 +144,11 @@ void apply_part(const AxisTaps& axis, size_t begin, size_t end, int64_t inner, f
   }
 }
 
-// (outer, in, inner) to (outer, out, inner).
+// Resamples (outer, in, inner) to (outer, out, inner).
 void apply(const AxisTaps& axis, int64_t outer, int64_t inner, float extrapolation, const float* in,
            float* out) {
   const size_t made = axis.results();
-  // Each task some groups of results along the axis, or some results of one group.
+  // A task has some groups of results along the axis, or some results of one group.
   constexpr int64_t kTaskFloats = 1 << 13;
   const int64_t group = axis.out * inner;
   const int64_t groups = std::max<int64_t>(1, kTaskFloats / group);
@@ -165,7 +165,7 @@ void apply(const AxisTaps& axis, int64_t outer, int64_t inner, float extrapolati
   });
 }
 
-// The most elements that the array has on its way, axis by axis.
+// Returns the largest number of elements of the array between two axes' steps.
 uint64_t between_axes(const Shape& from, const Shape& to) {
   double now = 1;
   for (int i = 0; i < from.rank; ++i) now *= from[i];
@@ -281,12 +281,12 @@ DimsResult ResizeAttributes::dims_after(Span<const Shape> inputs) const {
 }
 
 Cost ResizeAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
-  // Four taps along each axis that changes; with antialiasing, as many as fall together.
+  // Four taps along each axis that changes; with antialiasing, one per element under the filter.
   constexpr uint64_t kPerAxis = 4 * Shape::kMaxRank;
   double most = 1;
   for (float scale : scales) most = std::max(most, 1 / static_cast<double>(scale));
   const auto together = static_cast<uint64_t>(std::min(most, 1e9));
-  // The array on its way from axis to axis, twice; shapes that do not fit are refused later.
+  // Two arrays between the axes' steps; shapes that do not fit are refused later.
   const bool fits = in.size() == 1 && out.size() == 1 && in[0].shape.rank == out[0].shape.rank;
   const uint64_t between = fits ? between_axes(in[0].shape, out[0].shape) : 0;
   const uint64_t taps = antialias ? saturating_product(kPerAxis, together) : kPerAxis;

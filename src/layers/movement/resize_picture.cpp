@@ -15,11 +15,11 @@
 namespace dvnn::layers {
 namespace {
 
-constexpr size_t kLineFloats = 2048;  // of a part of a line; some such parts fit the cache
+constexpr size_t kLineFloats = 2048;  // of a part of a line; kKeptLines such parts fit the cache
 constexpr size_t kKeptLines = 4;
 constexpr size_t kResizeTask = 1 << 14;  // elements
 
-// Results begin..end-1 along a line, and which elements of the line they need.
+// Results begin..end-1 along a line, and elements first..last of the line that they need.
 struct LinePart {
   size_t begin, end;
   int32_t first, last;
@@ -27,10 +27,11 @@ struct LinePart {
   size_t elements() const { return static_cast<size_t>(last - first + 1); }
 };
 
-// The lines that were made last, by their number.
+// Keeps the lines that were computed last, by their number.
 class KeptLines {
  public:
-  // Returns line `number`, which make(to) makes unless it is there. Lines of `wanted` stay.
+  // Returns line `number`, and computes it by make(to) if it is not kept. Never drops `wanted`
+  // lines.
   template <typename Make>
   const float* line(int32_t number, Span<const int32_t> wanted, Make make) {
     size_t free = 0;
@@ -50,7 +51,8 @@ class KeptLines {
 
 class PictureResize final : public CpuLayer {
  public:
-  // `slow` is the axis of lines, `fast` the one along them; `along_first`: which is resized first.
+  // `slow` is the axis across lines, `fast` the one along them; `along_first`: resizes `fast`
+  // first.
   PictureResize(const AxisTaps& slow, const AxisTaps& fast, bool along_first,
                 std::vector<LinePart> parts, const TensorDesc& input)
       : slow_(slow), fast_(fast), along_first_(along_first), parts_(std::move(parts)) {
@@ -60,7 +62,7 @@ class PictureResize final : public CpuLayer {
     const size_t in_pixels = slow_.elements() * fast_.elements();
     const size_t out_pixels = slow_.results() * fast_.results();
     const int most = rows ? 1 : chunks ? 8 : shape.c();
-    size_t before = 0;  // channels
+    size_t before = 0;  // channels before this plane
     for (int n = 0; n < shape.n(); ++n) {
       for (int c = 0; c < shape.c(); c += most) {
         const auto inner = static_cast<size_t>(std::min(most, shape.c() - c));
@@ -91,10 +93,10 @@ class PictureResize final : public CpuLayer {
 
  private:
   struct Plane {
-    size_t in, out, inner;  // where it begins, and elements of a pixel
+    size_t in, out, inner;  // offsets of its first elements, and elements per pixel
   };
 
-  // Elements of the source that a part needs of a line.
+  // Reads the elements that a part needs of a line of the source.
   void read(const Plane& plane, const LinePart& part, int32_t line, const ConstTensorView& in,
             float* to) const {
     const size_t at = plane.in + grid_index(part.first, line, fast_.in) * plane.inner;
@@ -106,7 +108,7 @@ class PictureResize final : public CpuLayer {
     }
   }
 
-  // Along a line, or as it is.
+  // Resizes along a line, or copies it if that axis does not change.
   void mix_along(const LinePart& part, const float* line, size_t inner, float* to) const {
     if (fast_.changes) {
       kernels::mix_along(fast_.taps(), part.begin, part.end, part.first, line, inner, to);
@@ -154,10 +156,10 @@ class PictureResize final : public CpuLayer {
   bool along_first_;
   std::vector<LinePart> parts_;
   std::vector<Plane> planes_;
-  size_t lines_;  // of a task
+  size_t lines_;  // lines per task
 };
 
-// Puts the picture in the result's layout first.
+// Converts the picture to the result's layout first.
 class MovedResize final : public CpuLayer {
  public:
   MovedResize(const TensorDesc& input, const TensorDesc& moved, std::unique_ptr<CpuLayer> resize)
@@ -177,8 +179,8 @@ class MovedResize final : public CpuLayer {
   std::unique_ptr<CpuLayer> resize_;
 };
 
-// Parts whose elements, and those that they need, fit the lines that are kept; none if there are no
-// such parts.
+// Cuts lines into parts whose results and needed elements fit the kept lines; returns none if there
+// are no such parts.
 std::vector<LinePart> cut_line(const AxisTaps& fast, size_t inner) {
   const size_t most = kLineFloats / inner;
   std::vector<LinePart> parts;
@@ -215,7 +217,7 @@ void AxisTaps::end_result() {
   const size_t begin = first.back(), end = from.size();
   first.push_back(static_cast<uint32_t>(end));
   const bool pairs = pair_from[0].size() + 2 == first.size() && end > begin && end - begin <= 2;
-  if (!pairs) return;  // from here on there are fewer of them than results
+  if (!pairs) return;  // not 1 or 2 taps: pair_from stays too short and is not used
   pair_from[0].push_back(from[begin]);
   pair_from[1].push_back(from[end - 1]);
   pair_weights[0].push_back(weights[begin]);

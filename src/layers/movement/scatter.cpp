@@ -81,7 +81,7 @@ LayerResult ScatterAttributes::create(Span<const TensorDesc> inputs,
         std::copy(in[0], in[0] + all, result);
         for (size_t p = 0; p < places; ++p) {
           const float place = in[1][p] < 0 ? in[1][p] + rows : in[1][p];
-          if (!(place >= 0 && place < rows)) continue;  // not a number is no place either
+          if (!(place >= 0 && place < rows)) continue;  // NaN is no index either
           combine(operation, in[2] + p * inner, inner, result + static_cast<size_t>(place) * inner);
         }
       });

@@ -20,9 +20,9 @@ using CellFunction = RecurrentAttributes::Function;
 constexpr const char* kKinds[] = {"rnn", "gru", "lstm"};  // in the enums' orders
 constexpr const char* kCellFunctions[] = {"sigmoid", "tanh", "relu", "hardsigmoid", "identity"};
 constexpr size_t kInputs = 7;
-constexpr size_t kStepBlock = 32;  // steps whose inputs are multiplied together
+constexpr size_t kStepBlock = 32;  // steps whose inputs are multiplied at once
 
-// What computes each function, in the enum's order; the identity is none.
+// The curve that computes each function, in the enum's order; the identity has none.
 struct CellCurve {
   kernels::Curve curve;
   float a, b;
@@ -32,7 +32,7 @@ constexpr CellCurve kCellCurves[] = {{kernels::Curve::kSigmoid, 0, 0},
                                      {kernels::Curve::kRelu, 0, 0},
                                      {kernels::Curve::kHardSigmoid, 0.2f, 0.5f}};  // ONNX' defaults
 
-// The function of `count` floats, in place.
+// Applies the function to `count` floats in place.
 void apply(CellFunction function, float* x, size_t count) {
   if (function == CellFunction::kIdentity) return;
   const CellCurve& by = nth(kCellCurves, function);
@@ -48,13 +48,12 @@ struct Operands {
   const float *weights, *state_weights, *bias, *state, *cell, *peepholes;
 };
 
-// A matrix with its rows as columns, in panels of kPanel of these, which are read one after the
-// other.
+// A transposed matrix, in panels of kPanel columns each, which are read one after the other.
 class Turned {
  public:
   Turned(size_t rows, size_t columns) : rows_(rows), columns_(columns), turned_(rows * columns) {}
 
-  // `stays`: it is the same matrix each time.
+  // `stays`: the matrix is the same at each call.
   void turn(const float* matrix, bool stays) {
     if (stays && is_turned_) return;
     for (size_t first = 0; first < rows_; first += kPanel) {
@@ -64,7 +63,7 @@ class Turned {
     is_turned_ = true;
   }
 
-  // Writes the products of `count` rows of `a` with all rows of the matrix.
+  // Writes the products of `count` rows of `a` with all rows of the original matrix.
   void multiply(const float* a, size_t count, float* to) const {
     for (size_t first = 0; first < rows_; first += kPanel) {
       kernels::multiply_panel(a, &turned_[first * columns_], to + first, count, columns_,
@@ -75,12 +74,12 @@ class Turned {
  private:
   static constexpr size_t kPanel = 128;
 
-  size_t rows_, columns_;  // of the matrix that is turned
+  size_t rows_, columns_;  // of the original matrix
   std::vector<float> turned_;
   bool is_turned_ = false;
 };
 
-// One row of the batch: the state goes in and the next one comes out.
+// One row of the batch: computes the next state from the state.
 class Cell {
  public:
   Cell(const RecurrentAttributes& layer, const Sizes& sizes)
@@ -93,8 +92,8 @@ class Cell {
         from_input_(sizes.gates * sizes.hidden),
         from_state_(sizes.gates * sizes.hidden) {}
 
-  // Turns the matrices, so that vectors hold neighbouring rows of the result. `stay`: they are the
-  // same each time, as constants are.
+  // Transposes the matrices, so that vectors hold adjacent rows of the result. `stay`: they are the
+  // same at each call, because they are constants.
   void begin(const Operands& with, const float* inputs, bool stay) {
     const size_t hidden = sizes_.hidden;
     weights_.turn(with.weights, stay);
@@ -106,7 +105,7 @@ class Cell {
     block_ = SIZE_MAX;
   }
 
-  // `at` is the number of the step's row among the inputs.
+  // `at` is the index of the step's row among the inputs.
   void step(const Operands& with, size_t at, float* state, float* cell) {
     const size_t hidden = sizes_.hidden, rows = sizes_.gates * hidden;
     if (at / kStepBlock != block_) make_block(at / kStepBlock);
@@ -131,7 +130,7 @@ class Cell {
   }
 
  private:
-  // What the inputs of a block of steps give.
+  // Multiplies the inputs of a block of steps.
   void make_block(size_t block) {
     constexpr size_t kTaskRows = 8;
     const size_t rows = sizes_.gates * sizes_.hidden, begin = block * kStepBlock;
@@ -144,7 +143,7 @@ class Cell {
     block_ = block;
   }
 
-  // The clipped sums of `gates` gates become what their function makes of them.
+  // Clips the sums of `gates` gates and applies their function.
   void activate(size_t which, float* sums, size_t gates) const {
     const size_t count = gates * sizes_.hidden;
     const float clip = layer_.clip;
@@ -324,7 +323,7 @@ Cost RecurrentAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc>
   const uint64_t columns = saturating_sum(last_extent(in[1].shape), hidden);
   const uint64_t products = saturating_product(static_cast<uint64_t>(gates()), columns);
   return float_layer_cost(in, out, 0)
-      .keep_floats(saturating_product(2, elements_of(in)))  // turned matrices, and the state
+      .keep_floats(saturating_product(2, elements_of(in)))  // transposed matrices, and the state
       .keep_floats(saturating_product(kStepBlock + 2, rows))
       .add_macs(saturating_product(elements_of(out), products));
 }

@@ -14,14 +14,14 @@
 namespace dvnn::layers {
 namespace {
 
-// Rows or columns that all results together read.
+// Returns the number of rows or columns that all results together read.
 int64_t reach(int results, int stride, int kernel, int dilation) {
   return int64_t{results - 1} * stride + int64_t{kernel - 1} * dilation + 1;
 }
 
-// The input as the taps read it: with its pads, with zeros between its pixels if it is stretched,
-// and with columns that are `stride_x` apart side by side, so that neighbouring results read
-// neighbouring floats.
+// The input in the form that the taps read: with pads, with zeros between its pixels if the
+// convolution is transposed, and with columns that are `stride_x` apart put side by side, so that
+// adjacent results read adjacent floats.
 class PaddedSource {
  public:
   PaddedSource(const ConvolutionParams& p, const float* in, const Shape& from, const Shape& to) {
@@ -52,24 +52,25 @@ class PaddedSource {
     }
   }
 
-  /// Returns the offset of what the first result of row 0 reads at that place; other results read
-  /// as far from it as they are from the first.
+  /// Returns the offset of the element that the first result of row 0 reads at that place; any
+  /// other result's element is as far from it as the results are from each other.
   int64_t offset(int channel, int64_t row, int64_t column) const {
     return ((channel * rows_ + row) * step_x_ + column % step_x_) * phase_ + column / step_x_;
   }
   const float* row(int y) const { return data_ + int64_t{y} * step_y_ * step_x_ * phase_; }
-  /// Returns whether what a row of `width` results reads begins where that of the row before ends.
+  /// Returns whether the source of each row of `width` results begins at the end of the row before.
   bool rows_adjoin(int width) const { return step_x_ == 1 && step_y_ == 1 && phase_ == width; }
 
  private:
   int step_x_, step_y_;
-  int64_t rows_, phase_;  // rows of a channel, floats of a phase of a row
+  int64_t rows_, phase_;  // rows per channel, floats of one phase of a row
   float* data_;
 };
 
 constexpr int kBlock = static_cast<int>(kernels::kConvolveChannels);
 
-// A group's channels are computed kBlock at a time. A block's biases and weights lie together.
+// Packed weights: a group's channels are computed kBlock at a time, with a block's biases before
+// its weights.
 struct Blocks {
   Blocks(const ConvolutionParams& params, const Shape& in_shape, const Shape& out_shape)
       : groups(params.groups),
@@ -82,8 +83,8 @@ struct Blocks {
   size_t floats() const { return (taps + 1) * kBlock; }  // of a block
   size_t begin(int block) const { return static_cast<size_t>(block) * floats(); }
 
-  int groups, outputs, of_group;  // channels, blocks of a group
-  size_t taps;                    // of a channel
+  int groups, outputs, of_group;  // output channels and blocks, per group
+  size_t taps;                    // per output channel
 };
 
 class Convolution final : public CpuLayer {
@@ -130,12 +131,12 @@ std::vector<float> pack_convolution(const ConvolutionParams& params, const float
 
 void convolve(const ConvolutionParams& params, const float* packed, const float* in,
               const Shape& in_shape, const Shape& out_shape, float* out) {
-  constexpr int kLongRow = 256;  // results that a thread takes at once where rows adjoin
+  constexpr int kLongRow = 256;  // results that a thread computes at once if rows adjoin
   const PaddedSource source(params, in, in_shape, out_shape);
   const Blocks blocks(params, in_shape, out_shape);
   const int channels = in_shape.c() / params.groups, area = params.kernel_x * params.kernel_y;
   const int plane = out_shape.h() * out_shape.w();
-  // The offsets of a group's taps from its first channel. The workspace's memory suits any number.
+  // Offsets of a group's taps from its first channel, in floats of the workspace.
   auto* const offsets = reinterpret_cast<int64_t*>(Workspace::current().floats(2 * blocks.taps));
   int64_t* next = offsets;
   for (int c = 0; c < channels; ++c) {
@@ -200,7 +201,7 @@ Json ConvolutionAttributes::to_json() const {
           {"bias", packed_numbers(bias)}};
 }
 
-// Planning makes these of the device's convolutions once all sizes are known.
+// Planning creates this layer from the device's convolutions once all sizes are known.
 DimsResult ConvolutionAttributes::dims_after(Span<const Shape>) const {
   return Error{ErrorCode::kUnsupported,
                "a convolution on the CPU does not say how its size follows the input's"};
@@ -214,7 +215,7 @@ Cost ConvolutionAttributes::cost(Span<const TensorDesc> in, Span<const TensorDes
   const uint64_t channels = std::max<uint64_t>(whole(from.c()) / whole(params.groups), 1);
   const uint64_t area = saturating_product(whole(params.kernel_x), whole(params.kernel_y));
   const uint64_t taps = saturating_product(channels, area);
-  // Weights and biases, of each group for up to a block of channels more.
+  // Weights and biases, for each group rounded up to whole blocks of channels.
   const uint64_t packed =
       saturating_sum(whole(to.c()), saturating_product(kBlock, whole(params.groups)));
   // The input with its pads and with the zeros between its pixels.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution in FP32, for what the device cannot do and for references.
+// FP32 convolution, for cases that the device cannot do and for references.
 #pragma once
 
 #include <vector>
@@ -15,12 +15,12 @@ struct ConvolutionParams {
   bool transposed = false;  // stride - 1 zeros between the pixels, then a convolution of stride 1
 };
 
-/// The weights and biases as convolve() takes them. `weights` are (outputs, channels / groups, y,
-/// x), `bias` one per output. Groups divide both channel counts.
+/// Packs weights and biases for convolve(). `weights` are (outputs, channels / groups, y, x),
+/// `bias` one per output. `groups` divides both channel counts.
 std::vector<float> pack_convolution(const ConvolutionParams& params, const float* weights,
                                     const float* bias, const Shape& in_shape,
                                     const Shape& out_shape);
-/// `in` and `out` are pictures {1, C, H, W}, row-major.
+/// Convolves pictures {1, C, H, W}, row-major, from `in` to `out`.
 void convolve(const ConvolutionParams& params, const float* packed, const float* in,
               const Shape& in_shape, const Shape& out_shape, float* out);
 

@@ -5,8 +5,8 @@
 
 namespace dvnn::layers {
 
-/// Counts windows along an axis. With `ceil`, a partial last window counts if it starts inside the
-/// padded input's data.
+/// Returns the number of windows along an axis. With `ceil`, a partial last window counts if it
+/// starts inside the input or its leading pad.
 inline int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_t kernel,
                              int64_t stride, bool ceil) {
   const int64_t room = size + before + after - kernel;

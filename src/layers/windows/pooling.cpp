@@ -20,7 +20,7 @@ using Axis = PoolingAttributes::Axis;
 
 struct Window {
   int begin, end;  // clipped to the input
-  int padded;      // length clipped to the padded input: what Caffe's average divides by
+  int padded;      // length clipped to the padded input, by which Caffe's average divides
   size_t length() const { return static_cast<size_t>(end - begin); }
 };
 
@@ -32,8 +32,8 @@ Window window_at(const Axis& axis, int index, int size) {
 
 constexpr int kLanes = 8;  // channels of a chunk
 
-// Pools the floats of a chunk, whose channels a vector holds, line by line. Lines are the rows of
-// a picture that lies by rows, else its columns.
+// Pools a chunk of floats, whose channels fit a vector, line by line. Lines are the rows of a
+// picture stored by rows, else its columns.
 class LinePooling {
  public:
   LinePooling(const PoolingAttributes& rule, bool by_rows, Axis x, Axis y, const Shape& in,
@@ -50,10 +50,10 @@ class LinePooling {
     for (const Window& window : by_rows ? columns : rows) add_to_line(window);
   }
 
-  // The lines of the input that make a line of the result.
+  // Returns the lines of the input that result line `i` covers.
   const Window& line(int i) const { return nth(lines_, i); }
 
-  // Line `i` of the result, from the first of its lines; they are `stride` floats apart.
+  // Computes result line `i` from its input lines, which begin at `from`, `stride` floats apart.
   void pool(int i, const float* from, size_t stride, int channels, float* to) const {
     const Window& along = line(i);
     const auto lanes = static_cast<size_t>(channels);
@@ -84,7 +84,7 @@ class LinePooling {
   }
 
  private:
-  // Windows of the same size across lines, `step` pixels apart.
+  // Windows of the same size along a line, `step` pixels apart.
   struct Run {
     Window first;
     size_t count, step;
@@ -110,7 +110,7 @@ class LinePooling {
   std::vector<Run> runs_;
 };
 
-// Works on floats in chunks of channels.
+// Pools floats in chunks of channels.
 class Pooling final : public CpuLayer {
  public:
   Pooling(LinePooling pooling, const TensorDesc& input, const TensorDesc& output)
@@ -153,8 +153,8 @@ class Pooling final : public CpuLayer {
   Moves to_chunks_, from_chunks_;
 };
 
-// Pictures in the device's chunks of binary16, both in the same layout: bands of lines (rows in
-// kHwc8, columns in kWhc8) of a chunk are floats only while a thread works on them.
+// Pools pictures in the device's chunks of binary16, both in the same layout: bands of lines (rows
+// in kHwc8, columns in kWhc8) of a chunk are floats only while a thread works on them.
 class HalfPooling final : public CpuLayer {
  public:
   HalfPooling(LinePooling pooling, bool by_rows, const TensorDesc& input, const TensorDesc& output)
@@ -189,7 +189,7 @@ class HalfPooling final : public CpuLayer {
     int begin, end, reads, reads_end;  // lines of the output, and of the input
   };
 
-  // As many as a thread's cache asks for, unless they read most lines twice.
+  // Returns as many bands as a thread's cache asks for, unless they would read most lines twice.
   int count_bands() const {
     int widest = 1;
     for (int i = 0; i < lines(out_); ++i) {
@@ -213,7 +213,7 @@ class HalfPooling final : public CpuLayer {
   }
 
   void run_band(const Band& b, int lanes, const half_t* from, half_t* to) const {
-    // The thread's own, which its cache keeps from band to band.
+    // The thread's own memory, which its cache keeps from band to band.
     const Workspace::Run scratch;
     float* const floats = Workspace::current().floats(2 * most_);
     const int64_t in_line = int64_t{line(in_)} * lanes, out_line = int64_t{line(out_)} * lanes;
@@ -276,7 +276,7 @@ Json PoolingAttributes::to_json() const {
   return out;
 }
 
-// Planning makes these of the device's poolings once all sizes are known.
+// Planning creates this layer from the device's poolings once all sizes are known.
 DimsResult PoolingAttributes::dims_after(Span<const Shape>) const {
   return Error{ErrorCode::kUnsupported,
                "a pooling on the CPU does not say how its size follows the input's"};
@@ -289,7 +289,7 @@ Cost PoolingAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> o
   const int columns = global ? width : std::min(x.kernel, width);
   const int rows = global ? height : std::min(y.kernel, height);
   const auto taps = static_cast<uint64_t>(int64_t{std::max(columns, 1)} * std::max(rows, 1));
-  // Both pictures in chunks of floats.
+  // Both pictures as chunks of floats.
   return cost.borrow_floats(saturating_sum(elements_of(in), elements_of(out)))
       .add_work(saturating_product(elements_of(out), taps));
 }

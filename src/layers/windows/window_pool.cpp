@@ -22,7 +22,7 @@ using PoolOperation = WindowPoolAttributes::Operation;
 
 constexpr const char* kPoolOperations[] = {"average", "lp", "max", "place"};  // in the enum's order
 
-// Returns how many elements a window reaches over.
+// Returns the number of elements from a window's first to its last.
 int64_t reach_of(const WindowPoolAttributes& a, size_t axis) {
   return (int64_t{a.kernel[axis]} - 1) * a.dilation[axis] + 1;
 }
@@ -32,7 +32,7 @@ struct PoolWindow {
   double sum = 0;  // of values, or of their powers
   float best = -std::numeric_limits<float>::infinity();
   int64_t place = 0;
-  int64_t inside = 0, padded = 0;  // taps in the input; and in the input with its pads
+  int64_t inside = 0, padded = 0;  // taps inside the input, and inside the padded input
 };
 
 class Pool {
@@ -63,10 +63,10 @@ class Pool {
   }
 
  private:
-  // The taps of axes from `axis` on. `inside`: all axes before are inside the input.
+  // Adds the taps of the axes from `axis` on. `inside`: the position lies inside the input so far.
   void add(int axis, const int* at, const float* plane, int64_t offset, int64_t column, bool inside,
            PoolWindow* window) const {
-    // The second bound is for compilers, which unroll this to ranks that there are not.
+    // Compilers need the second bound: they unroll this beyond the ranks that exist.
     if (axis >= in_.rank || axis >= Shape::kMaxRank) {
       ++window->padded;
       if (inside) add_tap(plane[offset], a_.column_major ? column : offset, window);

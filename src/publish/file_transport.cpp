@@ -71,6 +71,7 @@ class FileTransport final : public Transport {
   void close() override {
     file_ = File();
     rest_.clear();
+    rest_token_ = 0;
   }
 
  private:

@@ -25,8 +25,8 @@ inline bool operator==(const Point& a, const Point& b) {
 constexpr double kUnits = 1024;
 /// Largest coordinate in pixels. Products of differences of coordinates fit into 62 bits.
 constexpr int64_t kFarthest = 1 << 19;
-/// Returns the nearest place to (x, y) in pixels. Coordinates are clamped to +-kFarthest; NaN counts
-/// as 0.
+/// Returns the nearest place to (x, y) in pixels. Coordinates are clamped to +-kFarthest; NaN
+/// counts as 0.
 Point place(double x, double y);
 
 /// Returns a cross product: above 0 if c is right of the path from a to b, with y downwards.

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+
+#include "base/file.h"
 #include "check_suite.h"
 #include "publish/publisher.h"
 #include "temporary_folder.h"
@@ -112,6 +115,41 @@ START_TEST(a_pipe_may_be_read_late_and_slowly) {
 }
 END_TEST
 
+// Records what a transport says, on the test's own thread.
+class Heard : public publish::Listener {
+ public:
+  void ready(const std::string&) override {}
+  void lost(const std::string&) override { ++losses; }
+  void acknowledged(uint64_t token) override { acknowledged_.push_back(token); }
+  void rejected(uint64_t, const std::string&) override {}
+  int losses = 0;
+  std::vector<uint64_t> acknowledged_;
+};
+
+START_TEST(a_line_that_a_pipe_lost_is_not_acknowledged_later) {
+  std::signal(SIGPIPE, SIG_IGN);
+  TemporaryFolder folder;
+  const std::string path = folder.file("pipe");
+  ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
+  const auto read_end = [&] { return File(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)); };
+  File reader = read_end();
+  Heard heard;
+  const auto address = publish::parse_address("file:" + path);
+  auto transport = publish::create_transport(address.value(), {}, {"s", "0", ""}, &heard);
+  ck_assert(transport.ok());
+  transport.value()->connect();
+  constexpr size_t kMoreThanAPipe = size_t{1} << 21;
+  ck_assert(transport.value()->send(1, {"", "s", std::string(kMoreThanAPipe, 'x')}));
+  reader = File();
+  ck_assert(!transport.value()->send(2, {"", "s", "2"}));
+  ck_assert_int_eq(heard.losses, 1);
+  reader = read_end();
+  transport.value()->connect();
+  ck_assert(transport.value()->send(3, {"", "s", "3"}));
+  ck_assert(heard.acknowledged_ == std::vector<uint64_t>{3});
+}
+END_TEST
+
 START_TEST(a_folder_that_is_not_there_is_told_and_waited_for) {
   TemporaryFolder folder;
   PublisherSettings settings;
@@ -193,6 +231,7 @@ END_TEST
 
 DVNN_SUITE(publish_files, lines_are_appended_in_order, files_rotate_and_the_oldest_go,
            a_torn_line_stays_alone, a_pipe_may_be_read_late_and_slowly,
+           a_line_that_a_pipe_lost_is_not_acknowledged_later,
            a_folder_that_is_not_there_is_told_and_waited_for,
            options_and_addresses_are_refused_by_name, an_url_is_taken_apart)
 

@@ -84,7 +84,11 @@ std::vector<Series> series_of(const std::vector<int>& places) {
     if (from == kOutside) continue;
     const int step = k < size && nth(places, k) != kOutside ? nth(places, k) - from : 1;
     if (std::abs(step) <= 1) series.step = step;
-    for (; k < size && nth(places, k) == from + series.step * series.count; ++k) ++series.count;
+    for (; k < size && nth(places, k) != kOutside &&
+           nth(places, k) == from + series.step * series.count;
+         ++k) {
+      ++series.count;
+    }
     all.push_back(series);
   }
   return all;

@@ -49,8 +49,8 @@ Result<PipelinePtr> launch(const std::string& description);
 /// Times the elements called `name` from their sink to their source pad; ignores other names.
 void watch_element(GstElement* pipeline, const char* name, Stopwatch* watch);
 
-/// Runs a pipeline to its end; returns the seconds from PLAYING to EOS. `progress`, if given, counts the
-/// buffers of the element called "frames". kInternal with the pipeline's error.
+/// Runs a pipeline to its end; returns the seconds from PLAYING to EOS. `progress`, if given,
+/// counts the buffers of the element called "frames". kInternal with the pipeline's error.
 Result<double> run_pipeline(GstElement* pipeline, Progress* progress);
 
 /// "videotestsrc name=frames … ! caps ! " and "dvinfer …" as the options say.

@@ -112,7 +112,9 @@ inline void try_rounds(const char* scheme, RandomServer::Answer answer,
     // Applications may print the server's words, which the text contains.
     ck_assert_int_lt(static_cast<int>(why.size()), 1000);
   });
-  start_at(&publisher, std::string(scheme) + "://127.0.0.1:" + std::to_string(server.port()) + "/x",
+  start_at(&publisher,
+           std::string(scheme) + "://127.0.0.1:" + std::to_string(server.port()) +
+               (std::string(scheme) == "http" ? "/x" : ""),
            options);
   for (int i = 0; i < kMessages; ++i) publisher.publish({"topic", "key", std::to_string(i)});
   server.wait_for(connections);

@@ -38,9 +38,9 @@ def check_answer(args, status, *words):
 
 
 def check_mistakes():
-    for name in ("a.pt", "a.tflite", "a.pb", "a.txt", "a.prototxt", "a.caffemodel", "a.dvn", "a.onnx"):
+    for name in ("a.pt", "a.pb", "a.txt", "a.prototxt", "a.caffemodel", "a.dvn", "a.onnx"):
         open(name, "w").write("hello\n")
-    for name, kind in (("a.pt", "PyTorch"), ("a.tflite", "TensorFlow Lite"), ("a.pb", "TensorFlow"), ("a.txt", "text")):
+    for name, kind in (("a.pt", "PyTorch"), ("a.pb", "TensorFlow"), ("a.txt", "text")):
         check_answer(["convert", name, "-o", "o.dvn"], 2, name, kind)
     check_answer(["convert", "a.prototxt", "-o", "o.dvn"], 2, "caffemodel")
     check_answer(["convert", "a.caffemodel", "-o", "o.dvn"], 2, "prototxt")
@@ -86,7 +86,7 @@ def check_what_is_asked_seldom():
     check(done.returncode == 0 and "dvdevice: device 'auto' is " in done.stderr and "dvnetwork: network 'codes'" in done.stderr,
           "run -v: %r" % done)
     check("dvdevice" not in run("run", NETWORK, "p.ppm").stderr, "run says nothing of devices by itself")
-    check_answer(["convert", NETWORK, "-o", "o.dvn", "--from", "tflite"], 2, "caffe, keras, onnx and dvn are")
+    check_answer(["convert", NETWORK, "-o", "o.dvn", "--from", "coreml"], 2, "and dvn are")
     for text in ("x", "=1", "x=", "x=1y", "x=nan", "x=inf", "x=1e999"):
         check_answer(["convert", "a.onnx", "-o", "o.dvn", "--set", text], 1, "--set '%s' is not NAME=NUMBER" % text)
     check_answer(["convert", "a.onnx", "-o", "o.dvn", "--set", "x=none.npy"], 1, "none.npy")

@@ -407,7 +407,8 @@ def start(given):
 
 def one(number):
     net = generate(options.seed, number)
-    layout = 'hwc' if number % 4 == 3 else 'none'
+    # The data is about as large as the numbers that pixels become so; without, ranges are those of 0..255.
+    layout = 'mean=127.5,scale=0.02' + (',hwc' if number % 4 == 3 else '')
     kind, text = judge(net, device, layout)
     if kind != 'right':
         net = minimise(net, device, layout, kind)

@@ -33,8 +33,8 @@ class FileTransport final : public Transport {
 
   void connect() override {
     close();
-    // A pipe that nobody reads yet is as a broker that is away. What has been opened for us is used
-    // as it is: it may be a socket, or a file whose place others share.
+    // A pipe without a reader is treated like a broker that is away. Standard output and error are
+    // used as they are: each may be a socket, or a file whose offset others share.
     const bool opened = path_ == "/dev/stdout" || path_ == "/dev/stderr";
     if (opened) {
       file_ =
@@ -61,7 +61,8 @@ class FileTransport final : public Transport {
     rest_token_ = token;
     const uint64_t before = bytes_;
     const bool whole = finish_rest();
-    // A pipe has it, or will have the rest; of a file that has no room, nothing stays.
+    // A pipe has taken the line, or will get the rest; of a file without room, the part that was
+    // written is cut off again.
     if (!file_ && regular_) bytes_ = before;
     return whole || static_cast<bool>(file_);
   }
@@ -114,16 +115,16 @@ class FileTransport final : public Transport {
            std::chrono::steady_clock::now() - opened_ >= std::chrono::seconds(rotate_seconds_);
   }
 
-  // PATH becomes PATH.1, PATH.1 becomes PATH.2; what was PATH.keep goes.
+  // Renames PATH to PATH.1, PATH.1 to PATH.2 and so on; the file PATH.keep is replaced.
   bool rotate() {
     const auto numbered = [this](int i) { return path_ + format(".%d", i); };
-    int there = 0;  // a rotation costs what there is, not what may be kept
+    int there = 0;  // counts existing files only, so that a large `keep` costs nothing
     while (there + 1 < keep_ && access(numbered(there + 1).c_str(), F_OK) == 0) ++there;
     for (int i = there; i >= 1; --i) {
       std::rename(numbered(i).c_str(), numbered(i + 1).c_str());
     }
     if (std::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) {
-      // Rather a file that is too large than none.
+      // A file that is too large is better than none.
       opened_ = std::chrono::steady_clock::now();
       return true;
     }
@@ -162,7 +163,7 @@ TransportResult create_file_transport(const TransportRequest& request) {
   const int64_t seconds = in.integer("rotate-seconds", 0, kMostSeconds, 0);
   const int64_t keep = in.integer("keep", 1, kMostFiles, kUsualFiles);
   DVNN_TRY(in.status());
-  // What is not there yet is waited for, as a broker is; a folder never becomes a file.
+  // A missing file is waited for, as a broker is; a folder never becomes a file.
   struct stat facts {};
   if (stat(request.address.path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
     return Error{ErrorCode::kInvalidArgument, "'" + request.address.path + "' is a folder"};

@@ -23,8 +23,9 @@ namespace {
 
 constexpr const char *kPlace = "place", *kNewPlace = "place.new", *kLock = "lock";
 constexpr uint64_t kLargestSegment = uint64_t{8} << 20, kSmallestSegment = 4096;
-constexpr uint64_t kParts = 16;                // segments that a full spool has at least
-constexpr uint64_t kAcknowledgedAtOnce = 256;  // so many may come twice after a crash
+constexpr uint64_t kParts = 16;  // segments that a full spool has at least
+constexpr uint64_t kAcknowledgedAtOnce =
+    256;  // at most this many messages come twice after a crash
 constexpr mode_t kFolderMode = 0750;
 
 unsigned long long number(uint64_t value) {
@@ -116,7 +117,8 @@ Status Spool::lock() {
                    "' is in use: each dvpublish needs a folder, or a stream's name, of its own"};
 }
 
-// Renames what has a name that we use and is not ours. False if it is still there.
+// Renames an entry that has a name of ours but is no file of ours. Returns false if it is still
+// there.
 bool Spool::set_aside(const std::string& name) {
   return renameat(folder_.fd(), name.c_str(), folder_.fd(), (name + ".bad").c_str()) == 0;
 }
@@ -158,7 +160,7 @@ Status Spool::scan() {
   };
   auto place = read_place();
   DVNN_TRY(scan_all(place.value_or(Remembered())));
-  // What is delivered cannot be newer than all that is there.
+  // The last acknowledged message cannot be newer than the last one on disk.
   if (place && !segments_.empty() && place->acknowledged > last_) {
     place.reset();
     DVNN_TRY(scan_all({}));
@@ -323,7 +325,7 @@ void Spool::close_reading() {
   reading_segment_ = 0;
 }
 
-// What is left of a segment in which no record is found any more is lost.
+// Counts the rest of a segment as lost, because no further record is found in it.
 void Spool::skip_damage(Segment* segment) {
   const uint64_t lost = segment->records - segment->read;
   DVNN_LOG(kSpool, kWarning, "'%s': segment %llu is damaged, %llu messages are lost", path_.c_str(),
@@ -342,7 +344,8 @@ std::optional<Spool::Entry> Spool::read() {
       reader.go_on_after(next_.number, next_.end);
       while (auto record = reader.next()) {
         next_ = {record->number, segment.first, record->end};
-        if (!record->message) continue;  // counted once the segment's end shows what is missing
+        if (!record->message)
+          continue;  // counted when the segment's end shows how many are missing
         ++segment.read;
         --unread_;
         ++unacknowledged_;
@@ -375,7 +378,7 @@ void Spool::rewind() {
     unread_ += again;
     unacknowledged_ -= std::min(unacknowledged_, again);
   }
-  // All that is left belonged to segments that are gone.
+  // The remaining ones belonged to segments that are gone.
   dropped_ += std::exchange(unacknowledged_, 0);
   next_ = acknowledged_;
 }

@@ -31,7 +31,7 @@ struct Block {
   bool lives_with(const Block& o) const { return birth <= o.death && o.birth <= death; }
 };
 
-// Follows the bytes through the steps: which step reads what which one wrote.
+// Follows the bytes through the steps: which step reads the bytes that which one wrote.
 class Memory {
  public:
   explicit Memory(const ModelNetwork& network, const std::vector<Act>& acts)
@@ -48,15 +48,15 @@ class Memory {
     known_ = known_ && are_apart();
   }
 
-  // Says whether every byte that is read is one that a step wrote, each tensor in one step.
+  // Returns whether a step wrote every byte that is read, each tensor being written by one step.
   bool known() const { return known_; }
-  // What a step wrote to exactly this tensor; null if there is nothing.
+  // Returns the value that a step wrote to exactly this tensor; null if there is none.
   Value* value_of(int tensor) {
     const auto& place = nth(values_of_, tensor);
     return place ? &values_[*place] : nullptr;
   }
-  // Places all tensors anew: those values do not exist whose `read` is empty and that are
-  // `dropped`. Returns the size of the buffer.
+  // Places all tensors anew, without the values that are `dropped` and have an empty `read`.
+  // Returns the size of the buffer.
   uint64_t place(const std::vector<bool>& dropped, std::vector<uint64_t>* offsets);
 
  private:
@@ -220,10 +220,10 @@ class Fusion {
   const Model& model_;
   SlotPlan plan_;
   Memory memory_;
-  std::vector<bool> dropped_;  // tensors that nobody reads any more
+  std::vector<bool> dropped_;  // tensors without readers
 };
 
-// The device has the functions that are computed in vectors.
+// Returns whether the device has the layer's functions: those that are computed in vectors.
 bool can_follow(const layers::LayerAttributes& layer) {
   const auto* const chain = layer.as<ElementwiseAttributes>();
   return chain && std::all_of(chain->steps.begin(), chain->steps.end(), [](const auto& step) {
@@ -239,8 +239,8 @@ bool Fusion::is_operand(int tensor, const TensorDesc& result) const {
   return info.desc.shape.elements() == 1 || layers::is_per_channel(info.desc.shape, result.shape);
 }
 
-// The act whose command writes the operand that is there last; nothing if that is another step's,
-// or if the layer cannot follow a command at all.
+// Returns the act with the command that writes the operand which exists last; nothing if another
+// kind of step writes it, or if the layer cannot follow a command at all.
 std::optional<size_t> Fusion::command_of(const Step& layer) {
   const TensorDesc& result = desc(layer.outputs[0]);
   if (result.type != ElementType::kFloat16 || result.shape.rank != 4) return std::nullopt;

@@ -18,7 +18,7 @@ struct Act {
 };
 
 struct SlotPlan {
-  std::vector<Act> acts;          // in their order, but for steps whose result is constant
+  std::vector<Act> acts;          // in order, without the steps of constant results
   std::vector<uint64_t> offsets;  // of each tensor of the model, in its storage
   uint64_t io_bytes = 0;          // size of the slot's I/O buffer
   ByteRange range(const Model& model, int tensor) const;
@@ -27,20 +27,20 @@ struct SlotPlan {
 /// What an act reads and writes in the I/O buffer.
 MemoryUse memory_use(const Model& model, const SlotPlan& plan, const Act& act);
 
-/// The same of all stages: commands in a row are one.
+/// Returns the uses of all stages; consecutive commands form one stage.
 StageUses memory_uses(const Model& model, const SlotPlan& plan);
 
-/// Where the outputs lie that are not constant.
+/// Returns where the outputs lie that are not constant.
 std::vector<ByteRange> results(const Model& model, const SlotPlan& plan);
 
-/// Every step by itself, and tensors where the model has them: what a board runs.
+/// Plans every step by itself, with tensors where the model has them, as on a board.
 SlotPlan plan_step_by_step(const ModelNetwork& network);
 
-/// For devices that follow() commands: an Elementwise layer runs with the last command that one of
-/// its operands comes from, if all its operands are there by then. Tensors move, as a layer's
+/// Plans for devices that follow() commands: an Elementwise layer runs with the last command that
+/// makes one of its operands, if all its operands exist by then. Tensors move, because a layer's
 /// result then exists earlier than the model planned, and the command's own may not exist at all.
-/// What plan_step_by_step() returns where no layer can, where bytes are read that no step writes,
-/// and for networks of many thousands of steps.
+/// Returns plan_step_by_step() if no layer can follow, if bytes are read that no step writes, or if
+/// the network has many thousands of steps.
 SlotPlan plan_fused(const ModelNetwork& network);
 
 }  // namespace dvnn::network

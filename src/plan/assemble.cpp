@@ -59,7 +59,7 @@ class Assembler {
   }
 
  private:
-  // A tensor of the model and the value whose memory it is in.
+  // A tensor of the model, and the value that owns its memory.
   struct View {
     int value;
     TensorDesc desc;
@@ -173,7 +173,7 @@ class Assembler {
   }
 
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {
-    // Which bytes they become is not yet known, and does not matter to how many there are.
+    // The bytes of the weights are not known yet, and do not affect their number.
     PackedGeometry geometry = device::run_geometry(*run, channels);
     DVNN_TRY(check_weights(node, geometry));
     // The strips of one convolution share its weights.
@@ -245,7 +245,7 @@ class Assembler {
     if (report_) report_->steps.push_back({where, why, node.layers});
   }
 
-  // How a command came about that is not simply the layer's.
+  // Returns why a command is not simply the layer's own.
   static std::string why_device(const Node& node) {
     if (const auto* branches = node.as<Branches>()) {
       return format("one command of %zu runs", branches->parts.size());
@@ -295,8 +295,8 @@ class Assembler {
     }
     for (const auto& output : model_.outputs) touch(output.tensor, last, true);
 
-    // What CPU layers alone use lies apart: memory that a command writes next would have to be
-    // cleaned from their caches first.
+    // Values that only CPU layers use lie apart: memory that a command writes next would have to be
+    // cleaned from the caches first.
     uint64_t sum = 0;
     for (const bool of_device : {true, false}) {
       std::vector<PlannedBuffer> buffers;

@@ -37,7 +37,7 @@ Json params_to_json(const Node& node) {
   return out;
 }
 
-// Sizes that no input says, beside the parameters.
+// Writes the sizes that follow from no input, beside the parameters.
 Json shape_to_json(const Node& node) {
   if (const auto* connection = node.as<FullConnection>()) {
     return std::vector<int64_t>{connection->inputs};

@@ -81,7 +81,7 @@ std::optional<uint64_t> lies_within(const TensorDesc& whole, const Section& sect
     return address_of(whole, from);
   };
   const int64_t begin = in_whole({});
-  // What decides one of two layouts need not decide the other, so both are asked.
+  // The elements that decide one of two layouts need not decide the other, so both are checked.
   const auto lies = [&](const Index& at) { return in_whole(at) == begin + address_of(part, at); };
   const TensorDesc by_channel = {part.type, whole.layout, part.shape};
   if (!for_each_deciding(part, lies) || !for_each_deciding(by_channel, lies)) return std::nullopt;

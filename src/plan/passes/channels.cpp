@@ -326,7 +326,7 @@ class ChannelMover {
     return sources;
   }
 
-  // The value that is all the sources of planes side by side, if there is one.
+  // Returns the value that consists of all sources of the planes side by side, if there is one.
   std::optional<int> join_of(const Planes& planes) const {
     const std::vector<int> sources = sources_of(planes);
     if (sources.size() == 1) return sources[0];

@@ -8,7 +8,7 @@
 namespace dvnn::plan {
 namespace {
 
-// Where each element of a 4-D tensor lies, in the order of its shape.
+// Returns the address of each element of a 4-D tensor, in the order of its shape.
 std::vector<size_t> places_of(const Shape& shape, Layout layout) {
   std::vector<size_t> places;
   for (int n = 0; n < shape.n(); ++n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exceeds the device's limits: pixels are counted in another width and height where their
-// order does not matter; windows work strip by strip; the CPU does the rest.
+// Fits nodes to the device's limits: pixels are counted in another width and height if their order
+// does not matter; windows work strip by strip; the CPU does the rest.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -76,8 +76,8 @@ bool may_be_cut(const Node& node, int channels, const Limits& limits) {
          (!node.pooling().ceil && pad.left + pad.right + pad.top + pad.bottom == 0);
 }
 
-// Which limit a node exceeds. Poolings are split into windows of the device's later, so only what
-// they read and make is looked at.
+// Returns which limit a node exceeds. Poolings are split into the device's windows later, so only
+// their inputs and results are checked.
 std::string misfit_of(const Node& node, const Shape& in, const Shape& out, const Limits& limits) {
   if (node.op == Op::kConvolution)
     return device::misfit(node.run, {in.w(), in.h(), in.c()}, limits);

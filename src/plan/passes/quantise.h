@@ -19,8 +19,8 @@ struct QuantisedWeights {
 /// not promise. The result depends on the weights alone.
 QuantisedWeights quantise(const std::vector<float>& weights);
 
-/// Whether the weights are so many, and of so few values, that as bytes they are shorter and the
-/// same: those of models that were quantised before are.
+/// Returns whether the weights take so few different values, and are so many, that bytes store them
+/// exactly and in less space. This holds for models that were quantised before.
 bool are_bytes(const std::vector<half_t>& weights);
 
 }  // namespace dvnn::plan

@@ -86,8 +86,8 @@ std::vector<const caffe::LayerParameter*> deployed_layers(const caffe::NetParame
   return layers;
 }
 
-// Drops what the wanted blobs do not need. Blobs that several layers write, in place, are what the
-// last of them makes.
+// Drops the layers that the wanted blobs do not need. The value of a blob that several layers write
+// in place is that of the last one.
 Status cut(const ImportOptions& options, std::vector<const caffe::LayerParameter*>* layers,
            std::set<std::string>* needed) {
   std::vector<std::string> made;
@@ -131,8 +131,8 @@ Status import_inputs(const caffe::NetParameter& net, const std::set<std::string>
   return {};
 }
 
-// What is asked for, or else the blobs that no layer reads, as Caffe has it: nodes say less, as two
-// layers may have become one.
+// Sets the graph's outputs: the requested blobs, or else those that no layer reads, as Caffe does.
+// The graph's nodes are no guide, because two layers may have become one.
 void set_outputs(const std::vector<const caffe::LayerParameter*>& layers, CaffeImporter* importer) {
   Graph& graph = importer->builder.graph;
   for (const std::string& name : importer->options.outputs) {
@@ -199,7 +199,7 @@ Status CaffeImporter::add_input(const std::string& name, std::vector<int64_t> di
     return ask_for_values(input_names);
   }
   if (dims.size() == 4 && options.width > 0) dims[2] = options.height, dims[3] = options.width;
-  if (dims.size() == 4) dims[0] = 1;  // files say the batch size of training
+  if (dims.size() == 4) dims[0] = 1;  // files give the batch size of training
   DVNN_ASSIGN(blobs_by_name[name], builder.input(name, dims));
   return {};
 }
@@ -215,7 +215,7 @@ Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParam
                  format("%d layers, the limit is %d", net.layer_size(), kMaxLayers)};
   }
   std::vector<const caffe::LayerParameter*> layers = deployed_layers(net);
-  std::set<std::string> needed;  // empty: all is
+  std::set<std::string> needed;  // empty: all are needed
   if (!options.outputs.empty()) DVNN_TRY(cut(options, &layers, &needed));
   DVNN_TRY(import_inputs(net, needed, &importer));
   for (const caffe::LayerParameter* layer : layers) DVNN_TRY(import_layer(&importer, *layer));

@@ -104,7 +104,7 @@ Status import_batch_norm(CaffeImporter* importer, const caffe::LayerParameter& l
   DVNN_ASSIGN(const size_t channels, channels_of(*importer, in));
   DVNN_ASSIGN(const auto mean, importer->blobs.get(layer.name(), 0, channels));
   DVNN_ASSIGN(const auto variance, importer->blobs.get(layer.name(), 1, channels));
-  // The third blob is what the running sums were scaled by.
+  // The third blob is the divisor of the running sums.
   float factor = 1;
   if (importer->blobs.count(layer.name()) > 2) {
     DVNN_ASSIGN(const auto sums, importer->blobs.get(layer.name(), 2, 1));

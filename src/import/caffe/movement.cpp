@@ -10,7 +10,7 @@
 namespace dvnn::import {
 namespace {
 
-// An axis that may count from the end.
+// Resolves an axis that may count from the end.
 Result<int> axis_of(const Shape& shape, int axis) {
   const int from_start = axis < 0 ? axis + shape.rank : axis;
   if (from_start >= 0 && from_start < shape.rank) return from_start;
@@ -18,7 +18,7 @@ Result<int> axis_of(const Shape& shape, int axis) {
                format("axis %d does not exist in %s", axis, shape.to_string().c_str())};
 }
 
-// A CPU layer in the place of this one.
+// Adds a CPU layer for this one.
 Status add_cpu(CaffeImporter* importer, const caffe::LayerParameter& layer,
                layers::LayerAttributes attributes, std::vector<int> inputs,
                std::vector<int> shape_inputs = {}) {
@@ -46,7 +46,8 @@ Status import_input(CaffeImporter* importer, const caffe::LayerParameter& layer)
   return importer->add_input(layer.top(0), std::vector<int64_t>(dim.begin(), dim.end()));
 }
 
-// A training file's source of pictures. Its size is that of its crop, if anything says it.
+// Imports a training file's source of pictures. Their size is that of the crop, if the file gives
+// one.
 Status import_data(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   const int64_t crop = layer.transform_param().crop_size();
   if (layer.top_size() < 1 || (crop == 0 && importer->options.width == 0)) {
@@ -219,7 +220,7 @@ Status import_prior_box(CaffeImporter* importer, const caffe::LayerParameter& la
                        {"step_h", p.has_step() ? p.step() : p.step_h()},
                        {"offset", p.offset()}};
   DVNN_ASSIGN(auto attributes, layers::PriorBoxAttributes::parse(params));
-  // Boxes depend on the parameters and on nothing else of the inputs than their sizes.
+  // Boxes depend on the parameters and on the sizes of the inputs alone.
   std::vector<int> sizes = {grid};
   if (img_w == 0) sizes.push_back(image);
   return add_cpu(importer, layer, std::move(attributes), {}, std::move(sizes));

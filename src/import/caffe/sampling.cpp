@@ -10,7 +10,7 @@ namespace {
 
 using kernels::Operation;
 
-// The size of an interpolated side. Source: the Interp layer of DeepLab and PSPNet.
+// Returns the size of an interpolated side. Source: the Interp layer of DeepLab and PSPNet.
 int64_t interpolated(int64_t size, int64_t wanted, const caffe::InterpParameter& p) {
   if (wanted > 0) return wanted;
   if (p.shrink_factor() > 1) size = (size - 1) / p.shrink_factor() + 1;
@@ -24,7 +24,7 @@ Status import_abs(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   return importer->done(layer, importer->builder.unary(layer.name(), kernels::Curve::kAbs, in));
 }
 
-// The first input, a number per channel, times the second, plus the third.
+// Multiplies the second input by the first, a number per channel, and adds the third.
 Status import_axpy(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   GraphBuilder& b = importer->builder;
   DVNN_ASSIGN(int scale, importer->bottom(layer, 0));

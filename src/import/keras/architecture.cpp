@@ -89,7 +89,7 @@ void for_each_reference(Config* config, bool ends, F f) {
   }
 }
 
-// What the first call of each nested model is called, in calls and in the outputs.
+// The number of each nested model's first call, as used in calls and in the outputs.
 struct FirstCall {
   int in_calls = 0, in_outputs = 0;
 };

@@ -82,8 +82,8 @@ class Walk {
   };
   using Made = std::map<std::string, std::vector<KerasTensor>>;  // by "layer/node"
 
-  // What a reference names: [layer, node, tensor], which may be followed by more. Empty: it is no
-  // reference.
+  // Returns the key of a reference's call: a reference is [layer, node, tensor], and may have more
+  // members. Empty: it is no reference.
   static std::string key_of(const Json& reference) {
     const bool known = reference.is_array() && reference.size() >= 3 &&
                        reference.at(0).is_string() && reference.at(1).is_number_integer() &&
@@ -177,7 +177,7 @@ class Walk {
     return keras_name_of(*call.entry) + "/" + std::to_string(call.node);
   }
 
-  // Why calls wait for ever: of what does not exist if there is such a thing, else of each other.
+  // Returns why calls wait for ever: for something that does not exist, or else for each other.
   static Error never_made(const std::map<std::string, std::vector<Call>>& waiting) {
     std::set<std::string> later;
     for (const auto& [missing, calls] : waiting) {
@@ -193,7 +193,7 @@ class Walk {
                                        "' is read, and does not exist or reads itself"};
   }
 
-  // The first of a node's inputs that is not there yet; empty if there is none.
+  // Returns the first of a node's inputs that was not made yet, or nothing.
   static std::string missing_input(const Made& made, const Json& node) {
     for (const Json& reference : node) {
       const std::string key = key_of(reference);
@@ -316,7 +316,7 @@ Result<KerasTensor> import_declared(KerasImporter* importer, const KerasLayer& l
   return KerasTensor{out, false, row};
 }
 
-// Options of the wrong kind would be as if they were not there.
+// Checks kinds of options: one of the wrong kind would be treated as absent.
 Status check_kinds(const Json& config) {
   for (const char* name : {"center", "keepdims", "use_bias", "bias"}) {
     const Json& value = keras_option(config, {name});

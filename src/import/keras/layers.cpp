@@ -41,7 +41,8 @@ std::vector<float> turned(const std::vector<float>& weights, const Hdf5Array& ar
   return result;
 }
 
-// What the architecture says of weights is what they are: else one of the two is another model's.
+// Checks a number in the architecture against the weights: if they differ, one of the two belongs
+// to another model.
 Status check_said(const KerasLayer& layer, const char* name, int64_t has) {
   const Json& said = keras_option(layer.config, {name});
   if (said.is_null() || said == has) return {};
@@ -132,7 +133,7 @@ Result<KerasTensor> import_conv2d(KerasImporter* importer, const KerasLayer& lay
 
 namespace {
 
-// (y, x, channels, multiplier): output channel * multiplier + k.
+// The weights are (y, x, channels, multiplier), and output channel c * multiplier + k.
 Result<int> depthwise(KerasImporter* importer, const KerasLayer& layer, const std::string& name,
                       int in, std::vector<float> bias) {
   const Shape shape = importer->builder.shape_of(in);
@@ -205,7 +206,7 @@ Result<std::vector<int64_t>> transposed_sides(const KerasLayer& layer, const Sha
     if (given.is_array() && given.size() == 4 && given.at(i + 1).is_number_integer()) {
       side = given.at(i + 1).get<int64_t>();
     }
-    // The convolution that it is the gradient of makes as many pixels as the input has.
+    // The convolution of which this is the gradient makes as many pixels as the input has.
     const int64_t first = same ? least : least - 1 + window;
     if (side < first || side >= first + strides[i]) {
       return Error{ErrorCode::kMalformed,

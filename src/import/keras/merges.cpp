@@ -41,7 +41,7 @@ Result<int> spread(KerasImporter* importer, const std::string& name, const Keras
   return b.reshape(name + "_spread", value, dims);
 }
 
-// Keras gives what has fewer dimensions some of size 1 behind the batch.
+// Gives inputs with fewer dimensions some of size 1 behind the batch, as Keras does.
 Status align_ranks(KerasImporter* importer, const KerasLayer& layer,
                    std::vector<KerasTensor>* inputs) {
   GraphBuilder& b = importer->builder;

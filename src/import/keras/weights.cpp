@@ -49,7 +49,8 @@ bool is_numbered(const std::string& scope, const std::string& layer) {
          scope.find_first_not_of("0123456789", layer.size() + 1) == std::string::npos;
 }
 
-// The layer that an array's path before its own name is of: what of its end is the longest name.
+// Returns the layer that owns an array, given the path before the array's own name: the longest end
+// of it that is a layer's name.
 std::string layer_of(const std::string& path, const std::set<std::string>& layers) {
   for (size_t start = 0;;) {
     const std::string end = path.substr(start);

@@ -80,7 +80,7 @@ class Search {
   }
 
   PlainScalings find() {
-    // What falls out may take the other operand of its products with it.
+    // Removing one scaling may make the other operand's scaling of its products unfit, too.
     for (bool changed = true; changed;) {
       changed = false;
       for (auto it = scalings_.begin(); it != scalings_.end();) {
@@ -128,7 +128,7 @@ class Search {
            (has_scales(*product, 0, 1) || has_scales(*product, 1, 0));
   }
 
-  // Whether the factor's operands are the scales of the product's, in this order.
+  // Returns whether the factor's operands are the scales of the product's operands, in this order.
   bool has_scales(const Product& product, int first, int second) const {
     const auto fits = [&](int operand, int input) {
       const onnx::NodeProto* scaling = product.operands[operand];
@@ -138,7 +138,7 @@ class Search {
     return fits(first, 0) && fits(second, 1);
   }
 
-  // Whether all that is made of the scaling goes into products of plain ones.
+  // Returns whether all results of the scaling are only read by products of plain scalings.
   bool is_plain(const onnx::NodeProto& scaling) const {
     const auto& readers = uses_.readers(scaling.output(0));
     if (readers.empty()) return false;

@@ -21,7 +21,7 @@ bool is_side(int64_t size) {
   return size < 0 || size >= kLeastPicture;  // -1: open
 }
 
-// A picture whose channels are last.
+// Returns whether the dimensions are a picture's with channels last.
 bool is_nhwc(const std::vector<int64_t>& dims) {
   return dims.size() == 4 && is_channels(dims[3]) && !is_channels(dims[1]) && is_side(dims[1]) &&
          is_side(dims[2]);
@@ -103,8 +103,8 @@ constexpr const char* kNoStates =
     "not "
     "done, each frame begins anew";
 
-// Whether an input beside the first is given back as an output, of the same dimensions as far as
-// they are known: what recurrent networks of sound do.
+// Returns whether an input beside the first is also an output, with the same dimensions as far as
+// they are known, as in recurrent networks for sound.
 bool has_state(const onnx::GraphProto& proto) {
   const auto alike = [](const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
     constexpr size_t kLeast = 2;
@@ -218,7 +218,7 @@ Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
     const Error asked = ask_for_values(open);
     return has_state(proto) ? Error{asked.code, asked.message + kNoStates} : asked;
   }
-  // If the results depend on no input, the first node that reads what nobody makes says why.
+  // If the results depend on no input, the first node that reads a missing name is the reason.
   if (!picture) picture = idle;
   if (!picture) return Error{ErrorCode::kMalformed, "has no input"};
   return import_input(*picture, importer);

@@ -116,7 +116,7 @@ bool reads_any(const onnx::NodeProto& node, const std::set<std::string>& names) 
 }  // namespace
 
 std::vector<std::string> results_before(const OnnxRefusal& refusal, const OnnxImporter& importer) {
-  // Results that cannot be had, those that follow from the input, and those to stop at.
+  // Results that cannot be computed, those that follow from the input, and those to stop at.
   std::set<std::string> lost, computed, ends;
   const Graph& graph = importer.builder.graph;
   if (graph.input >= 0) computed.insert(nth(graph.values, graph.input).name);
@@ -157,7 +157,7 @@ Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImport
                                                "the network takes one picture: export it for one",
                                                static_cast<long long>(importer.batch))};
   }
-  // What is missing, or unknown, is so in every size.
+  // A missing input, or an unknown name, is so for every size.
   if (error.code == ErrorCode::kNotFound) return error;
   const onnx::NodeProto& node = refusal.proto.node(refusal.node);
   const std::string size =
@@ -167,7 +167,7 @@ Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImport
   const std::vector<std::string> results = results_before(refusal, importer);
   std::string list;
   for (const std::string& name : results) list += (list.empty() ? "" : ",") + name;
-  // A name with a comma cannot be said; a long list helps nobody.
+  // A name with a comma cannot be given on the command line; a long list is of no use.
   constexpr size_t kMostNames = 16;
   const auto commas = static_cast<size_t>(std::count(list.begin(), list.end(), ','));
   if (results.empty()) return error;

@@ -214,7 +214,7 @@ Status import_onnx_unary(const OnnxNode& node) {
 Status import_onnx_cast(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   GraphBuilder& b = node.builder();
-  // What another value is, of which is known whether it holds whole numbers.
+  // Of CastLike's second input it is only known whether it holds whole numbers.
   const bool like = node.type() == "CastLike";
   const int64_t to = like ? kOnnxFloat : node.integer("to", kOnnxFloat);
   const bool whole = like ? node.is_integral(1) : is_onnx_integer(to);

@@ -73,7 +73,7 @@ Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
       open = static_cast<ptrdiff_t>(i);
       continue;
     }
-    // More elements than there are: no need to count on.
+    // More elements than the tensor has: counting further is pointless.
     if (dims[i] > elements || known > elements) {
       known = elements + 1;
       break;
@@ -385,7 +385,7 @@ Status import_onnx_pad(const OnnxNode& node) {
   if (pads == std::vector<int64_t>(2 * rank, 0)) return node.done(in);
   const std::string mode = node.text("mode", "constant");
   if (mode != "constant") {
-    // What is cut off is not repeated.
+    // Cut first, because elements that are cut off are not repeated.
     DVNN_ASSIGN(in, cropped(node, in, &pads));
     if (pads == std::vector<int64_t>(2 * rank, 0)) return node.done(in);
   }

@@ -223,7 +223,7 @@ Status import_onnx_lp_norm(const OnnxNode& node) {
   DVNN_ASSIGN(const int64_t axis, onnx_axis(node.integer("axis", -1), rank));
   const Reduction norm = node.integer("p", 2) == 1 ? Reduction::kL1 : Reduction::kL2;
   DVNN_ASSIGN(const int length, reduced(node, "_length", in, norm, {static_cast<int>(axis)}));
-  // What has no length stays so, as ONNX Runtime has it, and does not become NaN.
+  // A vector of length 0 stays 0, as in ONNX Runtime, instead of becoming NaN.
   constexpr float kLeast = 1e-30f;
   DVNN_ASSIGN(const int divisor, b.unary(node.name() + "_norm", kernels::Curve::kClip, length,
                                          kLeast, std::numeric_limits<float>::max()));

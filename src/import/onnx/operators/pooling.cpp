@@ -12,7 +12,7 @@ namespace {
 
 using Pool = layers::WindowPoolAttributes;
 
-// auto_pad=SAME_*: as many outputs as the input has strides.
+// auto_pad=SAME_*: as many outputs as strides fit into the input, rounded up.
 void same_pads(int64_t size, int64_t reach, int64_t stride, bool upper, int64_t* before,
                int64_t* after) {
   const int64_t outputs = (size + stride - 1) / stride;

@@ -156,7 +156,7 @@ Status import_onnx_recurrent(const OnnxNode& node) {
     const int places[] = {1, 2, 3, 5, 6, 7};
     const char* const names[] = {"weights", "recurrence", "bias", "state", "cell", "peepholes"};
     for (size_t i = 0; i < dims.size(); ++i) {
-      // With layout 1, (batch, directions, hidden).
+      // Layout 1 has states of (batch, directions, hidden).
       const bool moved = batch_first && (places[i] == 5 || places[i] == 6) && node.has(places[i]);
       if (moved && sequence.directions > 1) {
         return Error{ErrorCode::kUnsupported, "layout 1 with states of two directions"};

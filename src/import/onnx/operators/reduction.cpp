@@ -28,7 +28,7 @@ Result<Reduction> reduction_of(const std::string& type) {
   return layers::parse_reduction(lower_case(type.substr(std::string("Reduce").size())));
 }
 
-// What an element becomes whose group is itself.
+// Reduces each element by itself, as a group of one.
 Result<int> reduced_alone(const OnnxNode& node, Reduction operation, int in) {
   GraphBuilder& b = node.builder();
   switch (operation) {
@@ -44,7 +44,7 @@ Result<int> reduced_alone(const OnnxNode& node, Reduction operation, int in) {
   }
 }
 
-// Returns whether whole numbers become others, whose fractions the result's type drops.
+// Returns whether whole numbers may give fractions, which the result's type drops.
 bool makes_fractions(Reduction operation) {
   return operation == Reduction::kMean || operation == Reduction::kL2 ||
          operation == Reduction::kLogSum || operation == Reduction::kLogSumExp;

@@ -45,7 +45,8 @@ class Dominators {
     }
   }
 
-  // The node that makes the name of what the picture shows; kRoot, or kUnknown.
+  // Returns the node that makes the value of this name, if it depends on the picture; else kRoot or
+  // kUnknown.
   int maker(const std::string& name) const {
     const auto it = makers_.find(name);
     return it == makers_.end() ? kUnknown : it->second;

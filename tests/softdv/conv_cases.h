@@ -42,7 +42,7 @@ class Randomness {
   std::mt19937 engine_;
 };
 
-/// A run with the values of its weights, and what they are packed from.
+/// A run with its weights' values, and the table and indices that they are packed from.
 struct RunCase {
   device::ConvRun run;
   std::vector<float> weights, bias, slopes;  // weights: (m, c or 1, ky, kx)
@@ -50,8 +50,8 @@ struct RunCase {
   std::vector<uint8_t> indices;
 };
 
-// Turns a run into a dilated one as the device allows it: odd kernels, stride 1, pads that keep the
-// size, no pooling or PReLU.
+// Changes a run to a dilated one within the device's limits: odd kernels, stride 1, pads that keep
+// the size, no pooling or PReLU.
 inline void dilate(Randomness* r, device::ConvRun* run) {
   run->dilation = {r->between(1, 3), r->between(1, 3)};
   run->kernel = {run->kernel.x | 1, run->kernel.y | 1};

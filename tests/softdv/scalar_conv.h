@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, poolings, sums and activations, one number after the other, in doubles: the
-// reference for the software device's runs.
+// Convolutions, poolings, sums and activations, one number at a time, in doubles: the reference for
+// the software device's runs.
 //
 // Tolerance: the device rounds each result once to binary16, so it may differ from the reference by
 // half a unit in the last place of 11 bits, 2^-11 relative (2^-25 absolute below 2^-14), plus the
@@ -15,7 +15,7 @@
 
 namespace dvnn::test {
 
-// A result, and how far a right answer may be from it.
+// A result, and the largest error of a correct answer.
 struct Expected {
   double value = 0, slack = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeded random commands that random chains follow, against the scalar reference (scalar_conv.h) of
-// both in doubles: there is one rounding, after all.
+// Seeded random commands with random chains, against a scalar reference (scalar_conv.h) for both in
+// doubles: the device rounds only once, at the end.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -40,8 +40,8 @@ dvnn_soft_step operation(Operation function, int x, int y) {
   return {1, static_cast<int32_t>(function), 0, 0, x, y};
 }
 
-// What networks have behind their convolutions, of one operand, the sums; others are added by
-// add_operands().
+// Returns a chain that is common after convolutions, on one operand, the sums; add_operands() adds
+// others.
 std::vector<dvnn_soft_step> common_steps(int kind) {
   switch (kind) {
     case 0:  // SiLU, as frameworks export it
@@ -50,19 +50,19 @@ std::vector<dvnn_soft_step> common_steps(int kind) {
       return {curve(Curve::kSwish, 0, 1.702f)};
     case 2:
       return {curve(Curve::kHardSwish, 0)};
-    case 3:  // the same, written out
+    case 3:  // hard-swish, written out
       return {curve(Curve::kLine, 0, 1, 3), curve(Curve::kClip, 1, 0, 6),
               operation(Operation::kMul, 0, 2), curve(Curve::kLine, 3, 1.0f / 6, 0)};
-    case 9:  // and so
+    case 9:  // hard-swish, with the factor after the clip
       return {curve(Curve::kLine, 0, 1, 3), curve(Curve::kClip, 1, 0, 6),
               curve(Curve::kLine, 2, 1.0f / 6, 0), operation(Operation::kMul, 3, 0)};
-    case 10:  // as that, but turned about
+    case 10:  // with a negative factor: no gate
       return {curve(Curve::kLine, 0, 1, 3), curve(Curve::kClip, 1, 0, 6),
               operation(Operation::kMul, 0, 2), curve(Curve::kLine, 3, -1.0f / 6, 0)};
     case 11:
       return {curve(Curve::kLine, 0, 0.5f, 1), curve(Curve::kClip, 1, -1, 1.5f),
               operation(Operation::kMul, 2, 0)};
-    case 12:  // of another value
+    case 12:  // a product without the operand: no gate
       return {curve(Curve::kLine, 0, 1, 3), curve(Curve::kClip, 1, 0, 6),
               operation(Operation::kMul, 1, 2)};
     case 4:
@@ -126,7 +126,7 @@ double value_of(const dvnn_soft_step& step, double x, double y) {
   }
 }
 
-// The chain of one sum, in doubles: element `i` of the result, of channel `channel`.
+// Computes the chain on one sum, in doubles: element `i` of the result, of channel `channel`.
 double chain_of(const ChainCase& c, double sum, size_t i, size_t channel) {
   std::vector<double> values;
   for (size_t k = 0; k < c.operands.size(); ++k) {
@@ -143,7 +143,7 @@ double chain_of(const ChainCase& c, double sum, size_t i, size_t channel) {
   return values.back();
 }
 
-// One rounding to binary16, what FP32 loses on its way, and what the sum may be off.
+// Returns the tolerance: one rounding to binary16, the errors of FP32 steps, and the sum's error.
 double slack_of(const ChainCase& c, const Expected& sum, double want, size_t i, size_t channel) {
   const double ends = std::fabs(chain_of(c, sum.value + sum.slack, i, channel) - want) +
                       std::fabs(chain_of(c, sum.value - sum.slack, i, channel) - want);
@@ -166,7 +166,7 @@ T taken(Result<T> result) {
   return std::move(result.value());
 }
 
-// Memory of one tensor after the other.
+// Hands out memory for one tensor after the other.
 class Places {
  public:
   explicit Places(Device* device) : memory_(taken(device->allocate(size_t{4} << 20))) {}
@@ -183,7 +183,7 @@ class Places {
   size_t next_ = 64;
 };
 
-// Operations with a tensor, a value for each channel and one for all, behind some of the chains.
+// Adds operations with a tensor, a value per channel and one value for all to some chains.
 void add_operands(Randomness* r, const Dims& out, const TensorDesc& desc, Places* places,
                   ChainCase* c) {
   auto add = [&](const dvnn_soft_operand& operand, std::vector<float> numbers) {
@@ -213,7 +213,7 @@ void add_operands(Randomness* r, const Dims& out, const TensorDesc& desc, Places
   for (size_t i = 0; i < c->operands.size(); ++i) c->operands[i].values = c->numbers[i].data();
   const int more = static_cast<int>(c->operands.size()) - 1;
   c->steps = common_steps(r->between(0, 12));
-  // Steps count from the operands on, which were one.
+  // Steps are numbered after the operands; before, there was one operand.
   for (dvnn_soft_step& step : c->steps) {
     if (step.x > 0) step.x += more;
     if (step.y > 0) step.y += more;
@@ -322,7 +322,8 @@ bool check_case(Device* device, Randomness* r, const RunCase& c, Dims in, int nu
   }
   if (s.keeps) check_own(sums, own, number);
   for (size_t i = 0; i < (s.keeps ? 0 : out_desc.bytes()); ++i) {
-    ck_assert_uint_eq(io.data()[own_at + i], 0x5a);  // nothing is stored that nobody reads
+    ck_assert_uint_eq(io.data()[own_at + i],
+                      0x5a);  // results that no one asked for are not stored
   }
   for (size_t i = 1; i <= 64; ++i) {
     ck_assert_uint_eq(io.data()[own_at - i], 0x5a);
@@ -368,7 +369,7 @@ START_TEST(chains_of_tensors_that_threads_share_match_the_scalar_reference) {
 }
 END_TEST
 
-// A 1x1 convolution of 8 to 8 channels over 4x4 pixels; its chain is what a test changes.
+// A 1x1 convolution of 8 to 8 channels over 4x4 pixels; tests change its chain.
 struct Small {
   std::shared_ptr<Device> device = Device::open("soft").value();
   Memory io = taken(device->allocate(8192)), weights = taken(device->allocate(1024));
@@ -451,7 +452,7 @@ START_TEST(a_tensor_may_not_lie_where_results_do) {
     small.step = operation(Operation::kAdd, 0, 1);
     ck_assert(!small.takes());
     small.operands[1].tensor = small.at(1280);
-    ck_assert(small.takes());  // what was refused before left the list as it was
+    ck_assert(small.takes());  // earlier refusals left the list unchanged
   }
 }
 END_TEST

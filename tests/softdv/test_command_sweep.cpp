@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeded random commands of more than one run and of a batch, which must give the bytes that single
-// runs give (those are held against the scalar reference in test_conv_sweep.cpp); LRN and fully
-// connected commands against plain formulas.
+// Seeded random commands of several runs and of a batch, which must give the same bytes as single
+// runs (test_conv_sweep.cpp compares those with the scalar reference); LRN and fully connected
+// commands against plain formulas.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ Memory allocate(Device* device, size_t bytes) {
   return std::move(memory.value());
 }
 
-// False if the device refuses the command.
+// Runs a command; false if the device refuses it.
 bool run(Device* device, const ConvCommand& command, BufferRef in, BufferRef out,
          const Memory& weights) {
   auto list = device->create_command_list();
@@ -61,7 +61,7 @@ size_t bytes_of(Dims d) {
          sizeof(half_t);
 }
 
-// False if no run was found that makes something of what the runs before it leave.
+// Makes the runs; false if none was found that can use the results of the runs before it.
 bool make_branches(Randomness* r, Branches* b) {
   ConvCommand& command = b->command;
   const Dims input = {r->edgy(1, 20), r->edgy(1, 20), r->channels()};
@@ -156,7 +156,7 @@ dmp_dv_cmdraw_conv_v0 conv_command(Dims in) {
 
 // Runs `work`, which returns a value, in a process of its own with an environment variable set: the
 // device's threads live as long as the process and read their settings once. Tests that use it come
-// first: a fork has none of the threads that the device already has.
+// first: a forked process has none of the device's threads.
 template <typename Work>
 uint64_t in_process(const char* variable, const std::string& value, Work work) {
   int ends[2];
@@ -177,7 +177,7 @@ uint64_t in_process(const char* variable, const std::string& value, Work work) {
   return result;
 }
 
-// FNV-1a of what random commands write.
+// Returns the FNV-1a hash of the results of random commands.
 uint64_t results_digest() {
   const auto device = soft();
   Randomness random(dvnn_seed(9));
@@ -204,7 +204,7 @@ uint64_t results_digest() {
   return hash;
 }
 
-// Microseconds that a command took by the device's own account.
+// Returns the microseconds that a command took by the device's own clock.
 uint64_t paced_run() {
   Bench bench;
   auto cmd = conv_command({64, 32, 8});

@@ -116,7 +116,7 @@ START_TEST(random_commands_match_the_scalar_reference) {
 END_TEST
 
 START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
-  // Large enough to be done in several bands of rows, by as many threads as there are.
+  // Large enough for several bands of rows, on all threads.
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(4));
@@ -130,8 +130,7 @@ START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
 }
 END_TEST
 
-// What needs no window: sums, activations alone, channels that are scaled, pixels that are
-// repeated.
+// Operations without a window: sums, activations alone, scaled channels, repeated pixels.
 START_TEST(what_is_done_to_single_pixels_matches_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -177,7 +176,7 @@ START_TEST(windows_may_lie_in_the_padding) {
 }
 END_TEST
 
-// So many weights over so few rows that threads share the channels instead of the rows.
+// Many weights over few rows, so that threads share the channels instead of the rows.
 START_TEST(channels_that_threads_share_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -232,7 +231,7 @@ START_TEST(kernels_of_3x3_match_the_scalar_reference) {
 }
 END_TEST
 
-// Those whose poolings are done while results are in registers, and others beside them: with pads,
+// Poolings that are computed while results are in registers, and others beside them: with pads,
 // with rows and columns left over, with additions.
 START_TEST(depthwise_results_that_are_pooled_match_the_scalar_reference) {
   auto device = Device::open("soft");
@@ -262,8 +261,8 @@ START_TEST(depthwise_results_that_are_pooled_match_the_scalar_reference) {
 }
 END_TEST
 
-// Those with zeros between the source's pixels, and depthwise ones of any kernel and dilation,
-// large enough for several bands and with channels that are no whole chunks.
+// Transposed convolutions, and depthwise ones of any kernel and dilation, large enough for several
+// bands and with channels that do not fill chunks.
 START_TEST(rare_convolutions_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -294,7 +293,7 @@ START_TEST(rare_convolutions_match_the_scalar_reference) {
 }
 END_TEST
 
-// Rows of a few pixels, and columns of a few, which are not worth a vector each.
+// Images with rows or columns of a few pixels, too few for a vector each.
 START_TEST(narrow_images_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -323,8 +322,8 @@ START_TEST(narrow_images_match_the_scalar_reference) {
 }
 END_TEST
 
-// Those whose results are finished while they are in registers, over more rows than are made at a
-// time: what is added to them, in a quarter of the cases, goes on from row to row as they do.
+// Results that are finished while they are in registers, over more rows than are computed at once:
+// the addend, in a quarter of the cases, must advance from row to row with the results.
 START_TEST(depthwise_results_of_many_rows_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());

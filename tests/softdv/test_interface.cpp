@@ -39,7 +39,7 @@ int open_files() {
   return count;
 }
 
-// How often the calling thread has gone to sleep.
+// Returns how often the calling thread has gone to sleep.
 int64_t own_sleeps() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
@@ -80,7 +80,7 @@ struct Fixture {
   int add(dmp_dv_cmdraw_conv_v0 cmd) { return fn().cmdlist_add_raw(list, &cmd.header); }
 };
 
-// The input and the weights of small_command(), all alike.
+// Sets all of small_command()'s input and all of its weights to one value each.
 void set_values(uint8_t* data, float input, float weight) {
   const PackedGeometry g = {8, 8, 1, 1, false, false, false};
   const std::vector<half_t> weights(64, float_to_half(weight));

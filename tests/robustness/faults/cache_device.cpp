@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // libdmpdv-caches.so: the software device behind caches that are not coherent with it, as on most
-// boards, and that do the worst they may. Each memory exists twice: as the device sees it, and as
-// the CPU's cache has it. What the CPU has written and not handed over (dirty lines) reaches the
-// device's memory at random, or never. What the device has written is garbage for the CPU until it
-// is handed back. A line that both write in between ends the process: on a board, the one that is
-// written back last would win.
+// boards, in their worst behaviour. Each memory exists twice: the device's view and the CPU cache's
+// view. Lines that the CPU has written and not handed over (dirty lines) reach the device's memory
+// at random, or never. Data that the device has written are garbage for the CPU until they are
+// handed back. A line that both write in between ends the process: on a board, the last write-back
+// would win.
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -27,7 +27,7 @@ constexpr size_t kPage = 4096;  // of what is mapped
 
 using dvnn::test::real;
 
-// A memory while it is mapped.
+// A memory during one mapping.
 class Mapping {
  public:
   Mapping(uint8_t* memory, size_t size)
@@ -85,7 +85,7 @@ class Mapping {
   bool is_dirty(size_t at) const {
     return std::memcmp(cached_.get() + at, &in_step_[at], kLine) != 0;
   }
-  // The CPU may go on writing: what is written back is what is in step from now on.
+  // The CPU may go on writing, so the written-back bytes become the new state in step.
   void write_back(size_t at) {
     std::memcpy(&in_step_[at], cached_.get() + at, kLine);
     std::memcpy(memory_ + at, &in_step_[at], kLine);
@@ -131,7 +131,7 @@ class Caches {
     if (Mapping* mapping = find(mem)) mapping->invalidate(offset, offset + size);
   }
 
-  // The memories that a command names are those whose handles are among its words.
+  // Notes the memories that a command names: those whose handles are among its words.
   void note(dmp_dv_cmdlist list, const dmp_dv_cmdraw* command) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (size_t at = 0; at + sizeof(dmp_dv_mem) <= command->size; at += sizeof(dmp_dv_mem)) {
@@ -146,7 +146,7 @@ class Caches {
     lists_.erase(list);
   }
 
-  // One run at a time, so that what changed in a memory was this one.
+  // Runs lists one at a time, so that a changed memory was changed by this run.
   int64_t run(dmp_dv_cmdlist list) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (dmp_dv_mem mem : lists_[list]) {
@@ -187,7 +187,7 @@ class Caches {
   std::map<dmp_dv_mem, size_t> sizes_;
   std::map<dmp_dv_mem, std::unique_ptr<Mapping>> mappings_;
   std::map<dmp_dv_cmdlist, std::set<dmp_dv_mem>> lists_;
-  std::map<int64_t, int> results_;  // of runs that nobody has waited for yet
+  std::map<int64_t, int> results_;  // of runs that no thread has waited for yet
 };
 
 // Never destroyed: other threads may run when the process ends.

@@ -6,7 +6,7 @@
 
 namespace dvnn::test {
 
-/// Makes one allocation fail, in whatever thread, after `after` others; a negative number: none.
+/// Makes one allocation fail, in any thread, after `after` others; a negative number: none.
 void fail_allocation(long after);
 /// Returns whether an allocation has failed.
 bool has_failed_allocation();

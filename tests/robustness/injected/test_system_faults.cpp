@@ -154,13 +154,13 @@ void expect_clear(const std::string& where, const Outcome& outcome) {
       ck_assert_msg(dvnn::is_printable(text) && text.size() < 600, "%s", all.c_str());
     }
   }
-  // An element that loses a document says so.
+  // An element that loses a document must report it.
   if (outcome.ended && outcome.documents < kFrames) {
     ck_assert_msg(!outcome.warnings.empty() || !outcome.errors.empty(), "%s", all.c_str());
   }
 }
 
-// By how much the heap in use grows in a run.
+// Returns by how many bytes a run increases the heap in use.
 template <typename Run>
 double growth(int runs, Run&& run) {
   const size_t before = mallinfo2().uordblks;
@@ -168,13 +168,13 @@ double growth(int runs, Run&& run) {
   return (static_cast<double>(mallinfo2().uordblks) - static_cast<double>(before)) / runs;
 }
 
-// GLib keeps some threads of its pool for later, how many is chance: without them.
+// Counts the process's threads without GLib's pool, which keeps a varying number for later.
 int threads_in_use() {
   g_thread_pool_stop_unused_threads();
   return entries_of("/proc/self/task");
 }
 
-// Threads of libraries end a moment after they are joined by nobody.
+// Detached threads of libraries end a moment later.
 bool settles(const char* folder, int most) {
   for (int tries = 0; tries < 200; ++tries) {
     g_thread_pool_stop_unused_threads();
@@ -195,7 +195,7 @@ START_TEST(every_system_call_may_fail) {
   const size_t heap = mallinfo2().uordblks;
   int error = 0;
   for (int index = 0; const char* name = calls().name(index, &error); ++index) {
-    // Some calls are only made the first time.
+    // Some calls are only made in the first run.
     calls().plan("", 0, 0);
     play();
     const int count = calls().count(name);
@@ -228,13 +228,13 @@ START_TEST(every_system_call_may_fail) {
       "%d kinds of calls, %d faults; heap in use grew by %.0f bytes for each, by %.0f in a run "
       "without\n",
       kinds, all, each, usual);
-  constexpr double kNoise = 1000;  // GLib's pools, and what the tracer of leaks notes
+  constexpr double kNoise = 1000;  // GLib's pools and the tracer's notes of leaks
   ck_assert_double_lt(each - usual, kNoise);
 }
 END_TEST
 
-// What stands before an element may have started already, and push: an element that is slow to take
-// it loses it. So all that takes long is done on the way to READY.
+// Elements upstream may have started already, and push: an element that is slow to reach PAUSED
+// loses the buffer. So everything slow belongs to the way to READY.
 START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
   const Folder folder;
   const std::string zones = folder.path() + "/zones", labels = folder.path() + "/labels";
@@ -269,7 +269,7 @@ START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
                     device.count("any"));
       int error = 0;
       for (int index = 0; const char* name = calls().name(index, &error); ++index) {
-        // A publisher's thread goes about its own business meanwhile.
+        // A publisher's thread makes calls of its own meanwhile.
         ck_assert_msg(calls().own_count(name) == 0, "%s: %d of %s", line.c_str(),
                       calls().own_count(name), name);
       }
@@ -282,7 +282,7 @@ START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
 END_TEST
 
 static int run_in_one_arena(const char* name, const std::vector<const TTest*>& tests) {
-  mallopt(M_ARENA_MAX, 1);  // mallinfo2() knows one of them
+  mallopt(M_ARENA_MAX, 1);  // mallinfo2() reports one arena only
   return run_gst_suite(name, tests);
 }
 

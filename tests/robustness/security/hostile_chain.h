@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line of elements that gets frames which no honest element makes. Each frame must come out, or
-// cause one error, in printable words, within seconds.
+// cause one error in printable text, within seconds.
 #pragma once
 
 #include <utility>

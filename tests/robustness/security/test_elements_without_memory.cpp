@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements without memory report an error, in whichever function and thread it is wanted: an
-// exception that left one of ours would end the process.
+// Elements report an error when memory runs out, in any function and thread: an exception that
+// leaves one of our functions would end the process.
 #include <sys/resource.h>
 
 #include <climits>
@@ -15,7 +15,8 @@ namespace dvnn::test::elements_without_memory_tests {
 
 namespace {
 
-// The pipeline from NULL to its end, with one allocation failing. True if that was reached.
+// Plays the pipeline from NULL to its end with one allocation failing. Returns whether it got
+// there.
 bool plays_to_an_end(const std::string& description, long after) {
   GstElement* pipeline = gst_parse_launch(description.c_str(), nullptr);
   ck_assert_ptr_nonnull(pipeline);
@@ -42,10 +43,9 @@ bool plays_to_an_end(const std::string& description, long after) {
   return reached;
 }
 
-// One allocation after the other, more of the first than of the last.
+// Fails one allocation after the other, more of the first ones than of the last ones.
 void fail_each(const std::string& description) {
-  plays_to_an_end(description, -1);  // what the process keeps for ever is there from now on
-  // By hand: really each of them.
+  plays_to_an_end(description, -1);  // allocates all that the process keeps for ever
   const long sparse = std::getenv("DVNN_EVERY_ALLOCATION") ? LONG_MAX : 200;
   long tried = 0;
   for (long after = 0; plays_to_an_end(description, after); after += 1 + after / sparse) ++tried;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// To load a network may take long: who no longer wants it does not wait for it.
+// Loading a network may take long: a caller that no longer wants it does not wait for it.
 #include <memory>
 #include <thread>
 
@@ -21,17 +21,17 @@ const NetworkFile& slow_network() {
   return file;
 }
 
-constexpr gulong kUnderWay = 300 * 1000;  // microseconds: in the middle of it
+constexpr gulong kUnderWay = 300 * 1000;  // microseconds: in the middle of the load
 
-// Seconds of the processor, because other tests run beside this one: half of what the whole load
-// computes.
+// Processor time, because other tests run beside this one: half of what the whole load takes, in
+// seconds.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kAtOnce = 20;
 #else
 constexpr double kAtOnce = 2;
 #endif
 
-// Waits for a fifth of a second in which the process does next to nothing.
+// Waits for a fifth of a second in which the process uses almost no processor time.
 void wait_for_rest() {
   while (processor_seconds_of([] { g_usleep(G_USEC_PER_SEC / 5); }) > 0.01) continue;
 }
@@ -66,7 +66,7 @@ END_TEST
 START_TEST(another_network_ends_the_load_of_the_one_before) {
   LoadingChain chain;
   GstElement* infer = chain.infer();
-  // Back to the one in use: nothing is to be loaded.
+  // Back to the network in use: nothing needs to be loaded.
   g_object_set(infer, "input-size", "", "network", network_path().c_str(), nullptr);
   const double spent = processor_seconds_of(wait_for_rest);
   ck_assert_msg(spent < kAtOnce, "something was under way for %.2f s", spent);

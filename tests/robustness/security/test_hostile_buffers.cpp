@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels, caps, times and events that other elements may send: nothing of it is believed. The
-// metas on frames are test_hostile_metas.cpp's. Warnings of GLib end the test.
+// Pixels, caps, times and events that other elements may send: none of them is trusted.
+// test_hostile_metas.cpp tests the metas on frames. GLib's warnings end the test.
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "hostile_line.h"
 
@@ -8,7 +8,7 @@ namespace dvnn::test::hostile_buffers_tests {
 
 namespace {
 
-// Every element, each in a line of its own where it is the one that reads the pixels.
+// Returns every element in a line of its own, in which it is the one that reads the pixels.
 std::vector<std::string> readers_of_pixels() {
   return {infer_grid(), "dvconvert ! " + infer_grid(),
           "dvconvert ! capsfilter caps=\"other/tensors,dimensions=(string)3:64:64:1\"",
@@ -85,7 +85,7 @@ START_TEST(planes_may_overlap_and_be_short_of_nothing) {
 }
 END_TEST
 
-// dvpublish needs no pixels but for pictures: it lets the frame pass, and warns.
+// dvpublish needs pixels only for pictures: it lets the frame pass, and warns.
 START_TEST(pictures_are_made_of_no_frame_that_lies) {
   const struct {
     const char *format, *words;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metas that other elements and applications may write on frames: regions of interest, objects,
-// tensors, and the names and labels of networks. Nothing of it is believed, and nothing stays.
+// tensors, and networks' names and labels. None of them is trusted, and none stays.
 #include <cstring>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -75,7 +75,7 @@ START_TEST(many_objects_cost_what_they_are) {
   for (int i = 0; i < kMany; ++i) {
     GstDvObject* object =
         gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, i, "x", 0.5f);
-    // Of every second one nothing is to be seen.
+    // Every second region lies outside the frame.
     const double at = i % 2 ? 10 : -20;
     gst_dv_object_set_box(object, at, at, at + 10, at + 10);
     object->parent = std::exchange(last, object->id);
@@ -107,7 +107,8 @@ END_TEST
 
 namespace {
 
-// A detection of class `class_id` in the middle of the frame, by a network of that name and labels.
+// Adds a detection of class `class_id` in the middle of the frame, from a network of that name and
+// with these labels.
 void add_outputs(GstBuffer* frame, GstDvNetworkInfo* network, const std::vector<int>& classes) {
   std::vector<OutputRow> rows;
   for (int c : classes)

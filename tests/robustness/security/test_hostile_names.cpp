@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of a network on its way into C++ sources: names that would become code, and what escapes.
+// A network's text on its way into C++ sources: names that would become code, and their escapes.
 #include <sstream>
 
 #include "../../layers/named_layer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network files made to break the reader, the planner or the machine: all refused in one line that
-// says what is wrong, or done within seconds.
+// Network files made to break the reader, the planner or the machine: each is refused in one line
+// that says why, or handled within seconds.
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -153,7 +153,7 @@ START_TEST(deep_nesting_is_refused_wherever_it_stands) {
                               "/tensors/0/offset", "/graph/nodes/0/params", "/labels"}) {
     refused(description, pointer);
   }
-  // A bracket in a text is none.
+  // A bracket inside a string opens no list.
   description["labels"] = {deep};
   expect_refusal(valid(description), "label 0");
 }
@@ -168,7 +168,7 @@ START_TEST(a_network_costs_no_more_than_its_budgets) {
   setenv("DVNN_MAX_IO_BYTES", "1200000000", 1);
   ck_assert(valid(description).ok());
   unsetenv("DVNN_MAX_IO_BYTES");
-  // What exceeds several of them is told at once
+  // Limits that are exceeded together are reported together
   description["constant_bytes"] = uint64_t{1} << 30;
   expect_refusal(valid(description), "DVNN_MAX_IO_BYTES");
   expect_refusal(valid(description), "DVNN_MAX_CONSTANT_BYTES");
@@ -217,7 +217,7 @@ END_TEST
 
 START_TEST(multiply_adds_of_the_device_are_bounded) {
   Model model = grid_network();
-  // One command again and again: 65,536 of them are allowed, not all that they would cost.
+  // One command many times: 65,536 commands are allowed, but not their total cost.
   const network::Step step = model.steps[0];
   const uint64_t work = network::step_work(model, step);
   ck_assert_uint_gt(work, 0);
@@ -293,7 +293,7 @@ START_TEST(planning_takes_a_time_that_follows_the_graph) {
     ck_assert_msg(spent < kSeconds, "%.1f s for a chain that begins with %s", spent,
                   json_text(chain[0]["op"]).c_str());
   }
-  // Poolings of which each becomes two.
+  // Poolings that each become two.
   json pooling = {{"op", "pooling"}, {"run", {{"m", 3}, {"pool", window("max", 5)}}}};
   pooling["run"]["pool"]["pad"] = {2, 2, 2, 2};
   const double spent = seconds_of([&] {
@@ -363,7 +363,7 @@ END_TEST
 
 namespace {
 
-// Loads of a file that wait at the gate: the first, and those who want the same network.
+// Loads of a file that wait at the gate: the first one, and others for the same network.
 Result<std::shared_ptr<Network>> load_at_gate(const std::string& path,
                                               const Cancellation* cancellation) {
   NetworkSource source;
@@ -393,7 +393,7 @@ START_TEST(who_waits_for_a_load_may_lose_patience_and_the_other_may_not) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     impatient.cancel();
   });
-  // The gate opens only after it.
+  // The gate opens only after this load.
   const Result<std::shared_ptr<Network>> second = load_at_gate(file.path, &impatient);
   canceller.join();
   {
@@ -427,7 +427,7 @@ START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
   source.path = file.path;
   source.width = source.height = 16;
   source.replan = plan::replan;
-  // The time of the processor counts, because other tests run beside this one.
+  // Measures processor time, because other tests run beside this one.
   double whole = 0;
   const double work = processor_seconds_of(
       [&] { whole = seconds_of([&] { ck_assert(Network::load(source, "soft").ok()); }); });
@@ -441,7 +441,7 @@ START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
       cancellation.cancel();
       loader.join();
     });
-    // The memory there is has to be freed.
+    // The allocated memory has to be freed.
     ck_assert_msg(spent < 0.5 + work / 2, "%.2f s of %.2f s, at %d of %d", spent, work, place,
                   kPlaces);
   }

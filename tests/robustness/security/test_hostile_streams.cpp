@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caps and headers of streams of tensors may say anything: nothing of it is believed. Warnings of
-// GLib end the test.
+// Caps and headers of streams of tensors may contain anything: none of it is trusted. GLib's
+// warnings end the test.
 #include "hostile_chain.h"
 #include "nnstreamer_rules.h"
 
@@ -36,7 +36,7 @@ namespace {
 
 const char* const kFlexible = "other/tensors,format=(string)flexible,framerate=(fraction)25/1";
 
-// Returns what is said of a buffer of these memories; empty if a buffer comes out.
+// Returns the error for a buffer of these memories; empty if a buffer comes out.
 std::string told_of(const std::vector<Bytes>& memories) {
   HostileChain chain(infer_grid(), kFlexible);
   return chain.push(buffer_of(memories));

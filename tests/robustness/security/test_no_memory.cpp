@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interfaces that do not throw, where there is no memory: the device's C functions and the runtime
-// of generated networks. One allocation after the other fails.
+// Interfaces that do not throw, when memory runs out: the device's C functions and the runtime of
+// generated networks. Each allocation fails in turn.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -26,8 +26,8 @@ Function* find(const char* name, Function*) {
 }
 #define DVNN_FUNCTION(name) auto* const name = find(#name, static_cast<decltype(&::name)>(nullptr))
 
-// Calls `work` with each of its allocations failing; it returns whether it succeeded. How often it
-// failed.
+// Calls `work`, which returns whether it succeeded, with each of its allocations failing in turn.
+// Returns how often it failed.
 int fail_each(const std::function<bool()>& work) {
   ck_assert(work());
   int failures = 0;
@@ -129,7 +129,7 @@ START_TEST(every_function_of_the_device_ends_its_exceptions) {
   });
   ck_assert_int_ge(failures, 3);
   dmp_dv_context_release(context);
-  // A buffer that is too short for the packed weights: they are made elsewhere first.
+  // A buffer too short for the packed weights: they are packed in memory of their own first.
   alignas(16) uint8_t packed[16];
   const std::vector<uint16_t> weights(8 * 8 * 9), bias(8);
   fail_each([&] {
@@ -144,8 +144,8 @@ END_TEST
 
 START_TEST(methods_of_generated_networks_do_not_throw) {
   setenv("DVNN_DEVICE", "soft", 1);
-  // A network of CPU layers needs none. So short a text allocates nothing, outside of what is
-  // tested.
+  // A network of CPU layers has no weights, so the file is empty. A path this short needs no
+  // allocation as a std::string.
   char weights[] = "/tmp/wXXXXXX";
   const int file = mkstemp(weights);
   ck_assert_int_ge(file, 0);
@@ -155,7 +155,7 @@ START_TEST(methods_of_generated_networks_do_not_throw) {
     try {
       network = std::make_unique<CSoftmax>();
     } catch (const std::bad_alloc&) {
-      return false;  // a constructor has no other way
+      return false;  // a constructor cannot report failure otherwise
     }
     const bool good = network->Initialize() && network->LoadWeights(weights) && network->Commit() &&
                       network->RunNetwork();
@@ -166,7 +166,7 @@ START_TEST(methods_of_generated_networks_do_not_throw) {
   });
   unlink(weights);
   ck_assert_int_ge(failures, 10);
-  // Nor for what is too large.
+  // They do not throw either if a size is too large.
   limit_allocations(1 << 20);
   struct : CDMP_Network {
     bool Initialize() override {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four streams that live through everything that users do to them, for as long as one likes
-// (tests/soak).
+// Four streams under everything that users do to them, for a given time (tests/soak).
 //   soak SECONDS SAMPLES.csv WEBHOOK_PORT FOLDER [SEED]
 //
 // Each stream has a thread that plays random topologies (tests/gst/fixtures/topologies.h) and
-// lively lines: those are paused, stopped and played again, sought, get other networks, other sizes
-// of frames and other regions, and publish to files and to a webhook that dies. Now and then all
-// streams are taken down: what is sampled then is what growth is judged by.
+// lively lines: these are paused, stopped and played again, seek, change network, frame size and
+// regions, and publish to files and to a webhook that dies. Now and then all streams are taken
+// down; growth is judged by the samples taken then.
 #include <dirent.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -44,7 +43,7 @@ int entries_of(const char* folder) {
   DIR* dir = opendir(folder);
   while (dir && readdir(dir)) ++count;
   if (dir) closedir(dir);
-  return count - 3;  // the folder, the one above, and what reads it
+  return count - 3;  // the folder, its parent, and the handle that reads it
 }
 
 double resident_mb() {
@@ -123,7 +122,7 @@ class Stream {
     std::fflush(stdout);
   }
 
-  // A machine that is busy for hours may forget this process for a while.
+  // Raises timeouts: a machine that is busy for hours may not run this process for a while.
   static std::string patient(std::string launch) {
     const std::string element = "! dvinfer ";
     for (size_t at = 0; (at = launch.find(element, at)) != std::string::npos;) {
@@ -162,8 +161,8 @@ class Stream {
   void play_line() {
     const std::string out = folder_ + "/" + name_ + ".txt";
     unlink(out.c_str());
-    // A filter whose caps are set while upstream asks for them says that there are none, unless it
-    // takes the ones before as well.
+    // A filter whose caps are set during upstream's caps query answers that there are none, unless
+    // it still accepts the old caps, too.
     Pipeline pipeline(
         painted_source(1000000) + "identity sleep-time=2000 ! videoscale ! " +
         "capsfilter name=caps caps-change-mode=delayed ! " + "dvconvert name=convert ! " +
@@ -252,10 +251,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "soak SECONDS SAMPLES.csv WEBHOOK_PORT FOLDER [SEED]\n");
     return 2;
   }
-  mallopt(M_ARENA_MAX, 1);  // mallinfo2() knows one of them
+  mallopt(M_ARENA_MAX, 1);  // mallinfo2() reports one arena only
   gst_init(nullptr, nullptr);
   const FaultPlan device("");
-  // Files are written once, before streams ask for them side by side.
+  // Writes the files once, before several streams use them.
   for (Looks looks : {Looks::kRed, Looks::kBlue, Looks::kUpperRed}) {
     for (int cells : {4, 8}) grid_path(looks, cells);
   }
@@ -279,7 +278,7 @@ int main(int argc, char** argv) {
     sample(file, seconds(), false, device);
     if (Clock::now() < quiet_at) continue;
     rest.while_all_rest([&] {
-      // Threads that GStreamer and libraries keep for a moment go.
+      // Lets threads that GStreamer and libraries keep for a moment end.
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
       sample(file, seconds(), true, device);
     });

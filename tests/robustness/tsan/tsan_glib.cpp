@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ThreadSanitizer must know of GLib's and GStreamer's threads.
+// Tells ThreadSanitizer how GLib and GStreamer synchronise threads.
 //
 // GLib is not built with the sanitizer, and its mutexes and conditions are futexes of its own, so
-// the sanitizer does not see who waits for whom and takes every frame for a race. This library is
-// loaded before GLib: its mutexes and conditions are pthreads', which the sanitizer knows, and
-// references that are let go order what was done before behind them, as their counters do.
+// the sanitizer does not see which thread waits for which and takes every frame for a race. This
+// library is loaded before GLib: its mutexes and conditions are pthreads', which the sanitizer
+// knows, and releasing a reference orders all earlier accesses before later ones, as its counter
+// does.
 //
-// Calls within GLib itself go to GLib's own functions. That is no harm: no mutex is locked from
-// both sides but in g_cond_wait(), which nobody calls within GLib with a mutex of ours.
+// Calls within GLib go to GLib's own functions. That does no harm: no mutex is locked by both
+// implementations but in g_cond_wait(), which GLib never calls itself with a mutex of ours.
 #include <dlfcn.h>
 #include <gst/gst.h>
 #include <pthread.h>
@@ -19,8 +20,8 @@
 
 namespace {
 
-// GLib's own memory goes from thread to thread without the sanitizer knowing, so what lies in it is
-// read and written behind its back.
+// The sanitizer does not see GLib's own memory go from thread to thread, so functions that access
+// it are not instrumented.
 #define DVNN_UNSEEN __attribute__((no_sanitize("thread")))
 
 // The pthread object behind a GLib one, which is all zeros at first.
@@ -60,7 +61,7 @@ pthread_mutex_t* mutex_of(GMutex* mutex) {
                                  [](pthread_mutex_t* m) { return pthread_mutex_init(m, nullptr); });
 }
 
-// Deadlines are of the monotonic clock, as GLib's.
+// Deadlines use the monotonic clock, as GLib's do.
 pthread_cond_t* cond_of(GCond* cond) {
   return behind<pthread_cond_t>(&cond->p, [](pthread_cond_t* c) {
     pthread_condattr_t attributes;
@@ -72,7 +73,7 @@ pthread_cond_t* cond_of(GCond* cond) {
   });
 }
 
-// Whoever takes a mutex down does so when all others have let go of it.
+// A thread destroys a mutex only after all others have released it.
 DVNN_UNSEEN void clear(gpointer* place) {
   auto* mutex = static_cast<pthread_mutex_t*>(*place);
   if (!mutex) return;
@@ -87,7 +88,7 @@ Function* real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-// Stands for GLib's queues of work for pools of threads.
+// Represents GLib's queues of work for thread pools.
 char pool_queue;
 
 struct AsyncCall {
@@ -108,14 +109,14 @@ void end_call(gpointer async) {
   delete self;
 }
 
-// What any holder did comes before what the last one frees.
+// Orders what any holder did before what the last holder does when it frees the object.
 void ordered(gpointer object) {
   __tsan_acquire(object);
   __tsan_release(object);
 }
 
-// What goes with the object, let go of within GStreamer: the pool's buffer of which this one is a
-// copy, the buffer of a sample, as sinks keep of their last one.
+// Returns the object that is released together with this one inside GStreamer: the pool's buffer
+// that this one is a copy of, or the buffer of a sample, as in sinks' last sample.
 GstBuffer* carried(GstMiniObject* object) {
   if (GST_MINI_OBJECT_TYPE(object) == GST_TYPE_SAMPLE) {
     return gst_sample_get_buffer(GST_SAMPLE(object));
@@ -125,8 +126,8 @@ GstBuffer* carried(GstMiniObject* object) {
   return parent ? parent->buffer : nullptr;
 }
 
-// Whether this was not the last reference; it is let go of then, and what was done comes before
-// what the last holder does.
+// Returns whether this was not the last reference. It is then released, and earlier accesses are
+// ordered before those of the last holder.
 DVNN_UNSEEN bool let_go_beside_others(GstMiniObject* object) {
   __tsan_release(object);
   gint count = __atomic_load_n(&object->refcount, __ATOMIC_ACQUIRE);
@@ -141,8 +142,8 @@ DVNN_UNSEEN bool let_go_beside_others(GstMiniObject* object) {
   return false;
 }
 
-// To map shared memory for writing is to copy it and to let go of it within GStreamer: what was
-// read of it comes before what its pool's next holder writes.
+// Mapping shared memory for writing copies it and releases it inside GStreamer: earlier reads are
+// ordered before writes by its pool's next holder.
 template <typename Map>
 gboolean map_and_order(GstBuffer* buffer, Map map) {
   constexpr guint kMost = 16;  // memories of a buffer, by GStreamer's own limit
@@ -232,7 +233,7 @@ void g_cond_broadcast(GCond* cond) {
   pthread_cond_broadcast(cond_of(cond));
 }
 
-// A harness hands frames over in such a queue.
+// Harnesses hand frames over through such a queue.
 void g_async_queue_push(GAsyncQueue* queue, gpointer data) {
   static auto* const push = real<void(GAsyncQueue*, gpointer)>("g_async_queue_push");
   __tsan_release(queue);
@@ -288,7 +289,7 @@ void gst_mini_object_unref(GstMiniObject* object) {
   if (with) gst_mini_object_unref(GST_MINI_OBJECT_CAST(with));
 }
 
-// As GStreamer's own, which lets go of the old one by a call that stays within it.
+// Copy of GStreamer's function, whose release of the old object is a call inside GStreamer.
 gboolean gst_mini_object_replace(GstMiniObject** place, GstMiniObject* object) {
   if (object) gst_mini_object_ref(object);
   GstMiniObject* old = __atomic_exchange_n(place, object, __ATOMIC_ACQ_REL);
@@ -304,7 +305,7 @@ void gst_sample_set_buffer(GstSample* sample, GstBuffer* buffer) {
   if (old) gst_mini_object_unref(GST_MINI_OBJECT_CAST(old));
 }
 
-// A buffer that comes back from a pool is free of whoever had it before.
+// Orders the accesses of a pooled buffer's earlier holders before those of its next one.
 GstFlowReturn gst_buffer_pool_acquire_buffer(GstBufferPool* pool, GstBuffer** buffer,
                                              GstBufferPoolAcquireParams* params) {
   static auto* const acquire =
@@ -331,7 +332,7 @@ gboolean gst_buffer_map_range(GstBuffer* buffer, guint first, gint length, GstMa
   return map_and_order(buffer, [=] { return map(buffer, first, length, info, flags); });
 }
 
-// As GStreamer's own, which lets go of the original by a call that stays within it.
+// Copy of GStreamer's function, whose release of the original is a call inside GStreamer.
 GstMiniObject* gst_mini_object_make_writable(GstMiniObject* object) {
   if (gst_mini_object_is_writable(object)) {
     ordered(object);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests/judge/judge_keras.py found: each test is what a model of its says, held against the
+// Faults that tests/judge/judge_keras.py found: each test is one of its models, compared with the
 // formulas of Keras' documentation.
 #include <algorithm>
 #include <cmath>
@@ -80,7 +80,7 @@ Values picture(const std::function<double(double value, size_t y, size_t x, size
   return values;
 }
 
-// The same of a sequence, (channels, length) in the graph.
+// A sequence of rising numbers, (channels, length) in the graph, of which each element is changed.
 Values sequence(const std::function<double(double value, size_t at, size_t c)>& change) {
   Values values = rising(kLength * kChannels);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -159,7 +159,7 @@ START_TEST(nested_models_have_several_inputs_and_results) {
 }
 END_TEST
 
-// "block/c" is a layer's name as well as a path that ends with the layer "c".
+// "block/c" is both a layer's name and a path that ends with the layer "c".
 START_TEST(weights_of_nested_models_are_found_by_whole_names) {
   const json one = {{"use_bias", true}, {"kernel_size", {1, 1}}};
   json b = one, c = one;

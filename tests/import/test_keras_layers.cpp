@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every layer of Keras that convolutions are not, against its formula in Keras' documentation, and
-// the biases of those that are.
+// Every layer of Keras that is not a convolution, against its formula in Keras' documentation, and
+// the biases of convolutions.
 #include <functional>
 
 #include "base/json.h"
@@ -48,7 +48,7 @@ Shape expect(const char* what, const KerasModel& keras, const Values& want,
   return shape;
 }
 
-// The picture after a function of a value and its channel.
+// Returns the picture after a function of a value and its channel.
 Values each(const std::function<double(double value, size_t channel)>& function) {
   Values values = picture();
   for (size_t i = 0; i < values.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known faults of the dv-sdk converter: where it is silently wrong, this one is right, or says no
+// Known faults of the dv-sdk converter: where it is silently wrong, this one is right, or refuses
 // by name. Each test is named after what that tool does.
 #include "base/format.h"
 

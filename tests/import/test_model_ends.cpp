@@ -62,7 +62,7 @@ START_TEST(inputs_get_values) {
 }
 END_TEST
 
-// An input that only a dropped result needs asks for nothing; nor do operators that nobody knows.
+// An input that only a dropped result needs is not required; neither are unknown operators.
 START_TEST(models_end_where_they_are_told_to) {
   OnnxModel m({1, 3, 2, 2});
   m.input("unused", {1, 5});

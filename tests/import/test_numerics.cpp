@@ -72,7 +72,7 @@ START_TEST(activations_and_poolings_agree) {
 }
 END_TEST
 
-// Kernels and dilations that the device does not have are the CPU's, and said to be.
+// Kernels and dilations beyond the device's limits run on the CPU, and a message says so.
 START_TEST(convolutions_beyond_the_device_agree) {
   compare("large kernel",
           network_text(3, 31, 35,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectors as people export them: what the file says of itself, suppression at the end, 8 bits.
+// Detectors in the form of usual exports: metadata in the file, suppression at the end, 8 bits.
 #include <algorithm>
 #include <cmath>
 
@@ -160,7 +160,7 @@ START_TEST(suppression_at_the_end_is_left_to_the_decoder) {
   dvnn_assert_text(made.outputs[0].name, "cells");
   dvnn_assert_text(made.outputs[1].name, "r8");
   dvnn_assert_text(made.decoder.params["box"].get<std::string>(), "corners");
-  // Who says where to stop is believed.
+  // A network end that the user gives is used.
   convert::ConvertOptions options;
   options.import.outputs = {"boxes", "scores"};
   ck_assert_uint_eq(made_of(m, options).outputs.size(), 2);

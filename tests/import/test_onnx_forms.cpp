@@ -125,7 +125,7 @@ START_TEST(data_of_other_files_is_bounded_before_it_is_read) {
     tensor->add_dims(150000000);
     lies_in(tensor, name_of(data.path), "0");
   }
-  // A pipe would be waited for, so nothing is opened before all is known to fit.
+  // Opening a pipe would wait, so no file is opened before all data are known to fit.
   replace_by_pipe(data.path);
   expect_refused(convert_model(m), {"the constants' numbers: 300 million", "268.4 million",
                                     "DVNN_MAX_IMPORT_NUMBERS"});
@@ -186,7 +186,7 @@ START_TEST(constants_of_all_types_divide) {
 }
 END_TEST
 
-// A list of 32 bits says what a tensor of 8 cannot hold.
+// A list of 32-bit numbers may have values that an 8-bit tensor cannot hold.
 START_TEST(numbers_that_a_type_does_not_have_are_refused) {
   constexpr int kUint8 = 2, kInt8 = 3, kInt16 = 5, kUint32 = 12;
   const struct {
@@ -284,7 +284,7 @@ START_TEST(functions_of_the_model_are_expanded) {
   import->set_version(99);
   expect_refused(convert_model(m), {"opset 99 is not supported"});
   import->set_version(15);
-  // One that calls itself has no end.
+  // A function that calls itself has no end.
   function->mutable_node(0)->set_op_type("Twice");
   function->mutable_node(0)->set_domain("mine");
   expect_refused(convert_model(m), {"deep"});

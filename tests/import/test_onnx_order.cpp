@@ -85,7 +85,7 @@ START_TEST(circles_and_what_nobody_makes_are_named) {
 }
 END_TEST
 
-// Which of the two was meant, nobody knows.
+// It cannot be known which of the two nodes was meant.
 START_TEST(a_name_that_two_nodes_make_is_refused) {
   OnnxModel m({1, 3, 4, 4});
   m.node("Relu", {"x"}, {"y"}).node("Neg", {"x"}, {"y"}).output("y");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of CPU layers as a user writes it: Spread repeats a picture's channels, each time times
-// `amount` as often as `sizes` says. Broken refuses to be made, Failing to run.
+// A library of CPU layers as a user writes it: Spread repeats a picture's channels as often as
+// `sizes` says, each time multiplied by `amount`. Broken fails to be created, Failing to run.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -49,7 +49,7 @@ std::vector<Forms> forms(const Shape& in, const Shape& out) {
   return pairs;
 }
 
-// Whole numbers, which every type holds; some are none, where the type can say so.
+// Whole numbers that every type holds; with `odd`, some are NaN.
 Values numbers(const Shape& shape, bool odd) {
   std::mt19937 random(7);
   Values values(static_cast<size_t>(shape.elements()));
@@ -124,7 +124,7 @@ void check(const Named& layer, bool reduces, const Meaning& meaning) {
   }
 }
 
-// One number for the channels of each pixel.
+// Reduces each pixel's channels to one number.
 template <typename Fold>
 Values folded(const Values& values, const Shape& shape, Fold fold) {
   const AxisSplit split = split_at(shape, 1);

@@ -50,7 +50,7 @@ START_TEST(layers_that_do_not_fit_are_refused) {
 END_TEST
 
 START_TEST(a_workspace_grows_once) {
-  // What the first run asks for piece by piece is one block from then on, whatever the run.
+  // The first run's pieces become one block for all later runs.
   Workspace workspace;
   const Workspace::Loan loan(&workspace);
   const float* places[3];
@@ -71,8 +71,8 @@ START_TEST(costs_count_what_is_multiplied) {
     ck_assert_msg(parsed.ok(), "%s", parsed.ok() ? "" : parsed.error().message.c_str());
     return cost_of(parsed.value(), inputs, {&output, 1}).work;
   };
-  // Each bound is the products, or the elements of all windows; nothing takes twice that and a look
-  // at each tensor.
+  // Each bound is the number of products, or of elements in all windows. No layer costs more than
+  // twice that, plus one look at each tensor.
   const uint64_t products = 30 * 40 * 50;
   const uint64_t matmul =
       work("MatMul", json::object(), {plain({30, 40}), plain({40, 50})}, plain({30, 50}));

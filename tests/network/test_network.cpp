@@ -28,7 +28,7 @@ std::shared_ptr<Network> grid() {
   return network.value();
 }
 
-// A slot whose outputs are infinite or not, as its run says.
+// A slot with outputs that are infinite or not, by its run's settings.
 class ToldSlot : public Slot {
  public:
   ToldSlot(std::shared_ptr<Network> network, bool is_finite, std::function<void()> during = {})
@@ -39,7 +39,7 @@ class ToldSlot : public Slot {
     if (during_) std::exchange(during_, {})();
     return {};
   }
-  // The search overwrites what the run left, as steps share memory.
+  // The search overwrites the run's results, because steps share memory.
   Result<std::string> first_not_finite() override {
     has_results_ = false;
     return std::string("where");
@@ -179,7 +179,7 @@ START_TEST(users_of_one_file_share_a_network) {
   auto first = Network::load({path, ""}, "soft"), second = Network::load({path, ""}, "soft");
   ck_assert(first.ok() && second.ok());
   ck_assert_ptr_eq(first.value().get(), second.value().get());
-  // A file that was written anew is another network.
+  // A file that was rewritten is another network.
   ck_assert(write_dvn(test::grid_network(), path).ok());
   auto third = Network::load({path, ""}, "soft");
   ck_assert_ptr_ne(first.value().get(), third.value().get());
@@ -210,7 +210,7 @@ START_TEST(a_step_that_a_layer_refuses_is_named) {
 }
 END_TEST
 
-// A second run ends while the first is under way: who tells, and whether it says where.
+// A second run ends while the first is under way: which of them reports, and with the layer or not.
 START_TEST(what_is_not_finite_is_told_by_who_knows_where) {
   const std::shared_ptr<Network> network = grid();
   for (const bool first_is_finite : {false, true}) {
@@ -222,7 +222,7 @@ START_TEST(what_is_not_finite_is_told_by_who_knows_where) {
     ck_assert(watch.run(&first, nullptr, &of_first).ok());
     ck_assert(watch.run(&third, nullptr, &of_third).ok());
     ck_assert(of_second.empty());
-    // Also after a search for the layer the frame gets its results.
+    // The frame gets its results even after a search for the layer.
     ck_assert(first.has_results());
     ck_assert(of_first.find("not finite") == 0);
     const bool says_where = of_first.find("first at layer 'where'") != std::string::npos;

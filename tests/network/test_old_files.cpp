@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that earlier versions wrote (old_files/README.md) are read as what they were written from,
-// or refused by their version. A file is kept for each change of what is written; none of them is
-// ever written anew.
+// Files of earlier versions (old_files/README.md) are read as the models that they were written
+// from, or refused by their version. Each change of the format has a file, and no file is ever
+// rewritten.
 #include <filesystem>
 
 #include "check_suite.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kCells = 16;
 
-// Both outputs for red in one cell after the other.
+// Returns both outputs for red in one cell after the other.
 std::vector<float> results_of(Model model) {
   auto device = device::Device::open("soft");
   ck_assert(device.ok());

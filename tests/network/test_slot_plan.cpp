@@ -54,7 +54,7 @@ class RandomNetwork {
   }
   int now() const { return static_cast<int>(model_.steps.size()) + 1; }
 
-  // In a region of its own, or at byte `within` of another.
+  // Adds a tensor in a region of its own, or at byte `within` of another region.
   int add_tensor(const std::string& name, int channels, int region, uint64_t within) {
     const TensorDesc desc = {ElementType::kFloat16, Layout::kWhc8, {1, channels, kHeight, kWidth}};
     const int index = static_cast<int>(model_.tensors.size());
@@ -77,7 +77,7 @@ class RandomNetwork {
   }
   int channels(int tensor) const { return model_.tensor(tensor).desc.shape.c(); }
 
-  // One of the newest of that many channels, or of any.
+  // Chooses one of the newest tensors of that many channels, or of any number.
   int choose(int wanted) {
     for (int tries = 0; tries < 20; ++tries) {
       const int last = static_cast<int>(tensors_.size()) - 1;
@@ -139,7 +139,7 @@ class RandomNetwork {
     model_.steps.push_back(step);
   }
 
-  // A result of its own, or two that the next steps read as one.
+  // Adds a step with a result of its own, or two results that later steps read as one.
   void add_step() {
     const std::string name = "t" + std::to_string(now());
     const bool pair = between(0, 4) == 0;
@@ -246,7 +246,7 @@ std::vector<float> results_of(Slot* slot, unsigned seed, RunTimes* times = nullp
   return all;
 }
 
-// How many CPU layers took no time of their own.
+// Returns how many CPU layers took no time of their own.
 int count_followers(Slot* slot) {
   const Model& model = slot->network()->model();
   std::vector<int64_t> ns(model.steps.size(), 0);
@@ -263,8 +263,8 @@ int count_followers(Slot* slot) {
 
 }  // namespace
 
-// Each step's rounding is within 2^-11 of a value of at most about 16, and no step makes a
-// difference more than four times as large: what differs by more is another tensor's.
+// Each step's rounding is within 2^-11 of a value of at most about 16, and no step enlarges a
+// difference more than four times: larger differences mean another tensor's values.
 START_TEST(results_are_those_of_single_steps_but_for_roundings) {
   const int rounds = dvnn_rounds(300);
   int followers = 0;

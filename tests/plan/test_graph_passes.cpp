@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every pass by itself, on graphs made for it and on random ones: what it leaves must compute the
-// same in FP32.
+// Every pass by itself, on graphs made for it and on random ones: its result must compute the same
+// in FP32.
 #include "check_suite.h"
 #include "graph_maker.h"
 #include "pass_check.h"
@@ -378,7 +378,7 @@ END_TEST
 
 namespace {
 
-// A random network of all that the passes look for.
+// Returns a random network with everything that the passes look for.
 Graph random_graph() {
   Maker m(12 + static_cast<int>(source() % 5), 12 + static_cast<int>(source() % 5));
   std::vector<int> values = {m.conv(m.graph.input, 16)};

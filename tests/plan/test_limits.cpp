@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures beyond the device's limits: small limits stand for large pictures. What a plan makes of
-// them computes what the graph does, and no command exceeds a limit.
+// Pictures beyond the device's limits: small limits stand for large pictures. A plan computes the
+// same as its graph, and no command exceeds a limit.
 #include "../import/run_model.h"
 #include "check_suite.h"
 #include "graph_maker.h"

@@ -53,8 +53,8 @@ START_TEST(orders_are_exchanged_where_that_helps) {
 }
 END_TEST
 
-// More buffers than are searched: pairs, and then one in the place of both, whichever of them has
-// the lower place.
+// More buffers than the search covers: pairs, and then one buffer in the place of both, whichever
+// of them has the lower place.
 START_TEST(free_places_side_by_side_become_one) {
   std::vector<PlannedBuffer> buffers;
   for (int step = 0; step < 4000; step += 4) {

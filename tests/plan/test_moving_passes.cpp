@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes that join functions of single elements, and that take channels from where they are.
+// The passes that join elementwise functions, and that read channels where they lie.
 #include "check_suite.h"
 #include "graph_maker.h"
 #include "pass_check.h"
@@ -221,7 +221,7 @@ START_TEST(steps_over_channels_are_a_slice) {
   const Graph moved = after("moved steps", sliced, with_limits(move_channels));
   ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 1);
 
-  // Larger windows compute something, and other permutations leave something turned.
+  // Larger windows compute something, and other permutations do not cancel out.
   MovingMaker other;
   const int in = other.conv(other.graph.input, 24);
   const int larger = other.stepped(in, {0, 2, 3, 1}, {0, 3, 1, 2}, 2, 2, 1);

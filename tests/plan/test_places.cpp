@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of places against brute force: each element of each section of small tensors in each
-// layout, and networks that cut, flip and join what the device made.
+// The rule for places against brute force: each element of each section of small tensors in each
+// layout, and networks that cut, flip and join the device's results.
 #include "../import/run_model.h"
 #include "check_suite.h"
 #include "graph_maker.h"
@@ -106,7 +106,7 @@ START_TEST(sections_lie_where_their_elements_do) {
     for (int i = 0; i < 4; ++i) flipped += nth(section.step, i) < 0 && part[i] > 1;
     elsewhere += !want.has_value();
   }
-  // The sweep has what it is for.
+  // The sweep contains enough of such cases.
   ck_assert_int_gt(inside, 1000 / std::max(1, 60000 / dvnn_rounds(60000)));
   ck_assert_int_gt(flipped, 0);
   ck_assert_int_gt(elsewhere, 0);

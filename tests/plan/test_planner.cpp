@@ -112,8 +112,8 @@ START_TEST(lane_detection_takes_no_more) {
 }
 END_TEST
 
-// Groups of eight channels lie one after the other in the device's memory: some of them are read
-// where they are, and parts are made where the whole will be.
+// Groups of eight channels lie one after the other in the device's memory: slices of whole groups
+// are read in place, and joined parts are written to their final place.
 START_TEST(channels_are_cut_and_joined_where_they_lie) {
   for (const auto& [first, count] : {std::pair(0, 8), std::pair(8, 16), std::pair(24, 16)}) {
     Network n(16, 16);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that meet in a comparison have been rounded alike: peaks of heat maps, whose values are
-// compared with the maxima about them.
+// Values that are compared must be rounded alike: peaks of heat maps, whose values are compared
+// with the maxima around them.
 #include "../import/run_model.h"
 #include "check_suite.h"
 #include "graph_maker.h"
@@ -32,7 +32,7 @@ struct Heat : Maker {
   int equal(int a, int b) { return sure(binary(name(), Operation::kEqual, a, b)); }
 };
 
-// How many results of the network are the reference's, of all.
+// Returns the share of the network's results that equal the reference's.
 double agreement(const Graph& graph, const std::vector<float>& input) {
   auto model = dvnn::plan::plan(graph, PlanOptions(), InputSpec(), nullptr);
   ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
@@ -48,8 +48,8 @@ double agreement(const Graph& graph, const std::vector<float>& input) {
   return static_cast<double>(same) / static_cast<double>(want.size());
 }
 
-// The network's results are the reference's in this share at least, and so many of its poolings are
-// the CPU's.
+// Checks that at least this share of results equals the reference's, and that this number of
+// poolings run on the CPU.
 void expect_peaks(const Graph& graph, double share, int poolings) {
   const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);
   ck_assert_double_ge(agreement(graph, input), share);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random graphs of all that front ends build, planned with all passes together and run on the
-// software device, against the graph as it was imported, in FP32. Passes that are right alone can
-// be wrong together; the judge (tests/judge) asks an engine from outside, this sweep asks more
-// often.
+// Random graphs of everything that front ends build, planned with all passes together and run on
+// the software device, against the imported graph in FP32. Passes that are right alone can be wrong
+// together; the judge (tests/judge) compares with another engine, this sweep runs more often.
 #include <cmath>
 #include <numeric>
 
@@ -73,7 +72,7 @@ class Wanderer : public Maker {
   void add(const Result<int>& made) {
     if (made.ok() && shape_of(made.value()).elements() <= 40000) values_.push_back(made.value());
   }
-  // Another value of this shape, or one made of `like` for the purpose.
+  // Returns another value of this shape, or a new one made of `like`.
   int partner(int like) {
     for (int i = 0; i < 4; ++i) {
       const int other = any();
@@ -356,8 +355,8 @@ float rounded(float value) {
   return half_to_float(float_to_half(value));
 }
 
-// The graph with every value and every weight rounded to binary16: what it computes says how far
-// rounding may carry a result.
+// The graph with every value and every weight rounded to binary16: its results show how far
+// rounding may change a result.
 Graph in_half(const Graph& graph) {
   Graph half = graph;
   half.nodes.clear();
@@ -382,8 +381,8 @@ Graph in_half(const Graph& graph) {
   return half;
 }
 
-// One rounding of each value is one draw of what rounding can do, so some times as much may happen;
-// and where that draw comes out small by chance, a hundredth of the largest result.
+// Rounding each value once is one sample of rounding's effect, so a result may be off by some times
+// as much, or by a hundredth of the largest result if that sample is small by chance.
 constexpr float kTimes = 8, kChance = 0.01f;
 
 float largest_of(const std::vector<float>& values) {
@@ -457,7 +456,7 @@ Status check(unsigned seed, int steps, Graph* graph) {
   const auto input = numbers(graph->shape_of(graph->input).count(), -1, 1);
   DVNN_ASSIGN(const auto want, computed(*graph, input));
   DVNN_ASSIGN(const auto noisy, computed(in_half(*graph), input));
-  // What went into the picture's mean and scale is not the network's to do.
+  // The picture's mean and scale have taken some of the graph's steps, which this applies here.
   std::vector<float> folded = input;
   const network::InputInfo& info = model.input;
   for (size_t i = 0; !info.folded_scale.empty() && i < folded.size(); ++i) {
@@ -485,7 +484,7 @@ START_TEST(random_graphs_compute_what_they_say) {
     const int most = 3 + static_cast<int>(seed % 14);
     Graph graph;
     if (check(seed, most, &graph).ok()) continue;
-    // The same steps, as few as show it.
+    // The fewest of the same steps that show the fault.
     for (int steps = 1; steps <= most; ++steps) {
       const Status status = check(seed, steps, &graph);
       if (!status.ok()) std::fputs(written(graph).c_str(), stderr);

@@ -12,7 +12,7 @@ using device::Activation;
 
 namespace {
 
-// What follows a detector's head: a row of channels for each pixel.
+// The usual end of a detector's head: a row of channels for each pixel.
 int rows_of(Maker* m, int in) {
   const Shape s = m->shape_of(in);
   const int turned = sure(m->permute(m->name(), in, {0, 2, 3, 1}));

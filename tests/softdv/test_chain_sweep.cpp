@@ -322,8 +322,7 @@ bool check_case(Device* device, Randomness* r, const RunCase& c, Dims in, int nu
   }
   if (s.keeps) check_own(sums, own, number);
   for (size_t i = 0; i < (s.keeps ? 0 : out_desc.bytes()); ++i) {
-    ck_assert_uint_eq(io.data()[own_at + i],
-                      0x5a);  // results that no one asked for are not stored
+    ck_assert_uint_eq(io.data()[own_at + i], 0x5a);  // not stored, as no one reads it
   }
   for (size_t i = 1; i <= 64; ++i) {
     ck_assert_uint_eq(io.data()[own_at - i], 0x5a);

@@ -55,7 +55,7 @@ START_TEST(where_chooses_between_two) {
 }
 END_TEST
 
-// The place in an operand of shape `from` for element `at` of a result of shape `to`.
+// Returns the index in an operand of shape `from` for element `at` of a result of shape `to`.
 static size_t place_of(size_t at, const Shape& from, const Shape& to) {
   size_t place = 0, step = 1;
   for (int i = 1; i <= to.rank; ++i) {
@@ -70,7 +70,7 @@ static size_t place_of(size_t at, const Shape& from, const Shape& to) {
   return place;
 }
 
-// Every choice of axes along which an operand repeats, and results of several spans.
+// Every choice of axes along which an operand repeats, and results longer than a span.
 START_TEST(operands_repeat_along_any_axes) {
   const Shape out = {2, 3, 5, 301};
   for (int axes = 0; axes < 16; ++axes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of functions of single elements, and gathered channels, against plain sums of what each
-// step means, in every layout and on any number of threads.
+// Chains of elementwise functions, and gathered channels, against each step computed plainly, in
+// every layout and on any number of threads.
 #include <cmath>
 #include <functional>
 #include <random>
@@ -174,8 +174,8 @@ START_TEST(malformed_chains_are_refused) {
 }
 END_TEST
 
-// Who makes chains goes by the struct's limits: what is within them runs, and what is beyond them
-// no file may ask for.
+// Passes that make chains rely on the struct's limits: chains within them run, and files with
+// longer ones are refused.
 START_TEST(chains_may_be_as_long_as_they_say) {
   using Limits = ElementwiseAttributes;
   const size_t constants = Limits::kMostValues - Limits::kMostInputs - Limits::kMostSteps;

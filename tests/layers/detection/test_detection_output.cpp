@@ -8,7 +8,7 @@ using namespace dvnn::layers;
 using json = dvnn::Json;
 
 START_TEST(rows_of_boxes_come_best_first) {
-  // Two priors, a background and one class; deltas of 0 leave boxes as the priors are.
+  // Two priors, a background and one class; deltas of 0 leave boxes equal to their priors.
   const Tensor loc = {plain({1, 8}), std::vector<float>(8)};
   const Tensor conf = {plain({1, 4}), {0.4f, 0.6f, 0.1f, 0.9f}};
   const Tensor priors = {plain({1, 2, 8}),
@@ -22,7 +22,7 @@ START_TEST(rows_of_boxes_come_best_first) {
 END_TEST
 
 START_TEST(boxes_that_overlap_by_more_than_the_threshold_go) {
-  // Of the larger box the smaller one is `share`: that is their overlap, too.
+  // The smaller box is `share` of the larger one, which is also their overlap.
   auto kept = [](float share, json params) {
     const Tensor loc = {plain({1, 8}), std::vector<float>(8)};
     const Tensor conf = {plain({1, 4}), {0.1f, 0.9f, 0.2f, 0.8f}};

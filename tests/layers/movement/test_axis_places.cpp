@@ -13,7 +13,7 @@ using json = dvnn::Json;
 
 namespace {
 
-// Returns which element of an axis of `size` stands at `at`, or -1.
+// Returns which element of an axis of `size` belongs at `at`, or -1.
 using Place = std::function<int(int axis, int at, int size)>;
 
 std::vector<float> taken(const std::vector<float>& values, const Shape& shape, const Shape& out,
@@ -109,7 +109,7 @@ START_TEST(borders_of_any_layout_are_made_of_what_is_inside) {
   check_borders({2, 11, 5, 3}, {1, 3, 4, -1}, {0, 6, 0, 7});
   check_borders({1, 8, 1, 5}, {0, 8, 2, 11}, {0, 1, 1, 0});
   check_borders({3, 4, 5}, {2, 0, 1}, {1, 3, -2});
-  // More parts than are made: each element by itself.
+  // Too many parts: each element is moved by itself.
   check_borders({2, 3, 2, 2}, {20, 9, 20, 20}, {1, 0, 0, 2});
   // Nothing of the input is left.
   check_borders({1, 3, 4}, {0, 0, 5}, {0, 0, -4});

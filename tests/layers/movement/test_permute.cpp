@@ -13,7 +13,7 @@ START_TEST(permute_reorders_axes) {
 }
 END_TEST
 
-// Moved element by element, what is written first would be read again.
+// Moving element by element in place would read elements that are already overwritten.
 START_TEST(a_result_may_lie_where_its_input_lay) {
   std::vector<float> numbers = counting(12);
   const TensorDesc in = plain({1, 1, 3, 4}), out = plain({1, 1, 4, 3});

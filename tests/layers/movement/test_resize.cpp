@@ -55,7 +55,7 @@ static std::vector<float> as_array(json params, const std::vector<float>& values
   return made;
 }
 
-// Whether a layer makes of these values, in the tensors' layouts, the bytes that are wanted.
+// Returns whether a layer turns these values into the wanted bytes, in the tensors' layouts.
 static bool gives(const json& params, const TensorDesc& in, const std::vector<float>& values,
                   const TensorDesc& out, const std::vector<float>& wanted) {
   std::vector<uint8_t> source(static_cast<size_t>(in.bytes()));

@@ -130,7 +130,7 @@ START_TEST(cells_follow_the_formulas) {
 }
 END_TEST
 
-// What a layer makes of weights may be kept for the next run only if they are constants.
+// A layer may keep transposed weights for the next run only if they are constants.
 START_TEST(weights_may_change_from_run_to_run) {
   constexpr int kCells = 5, kRows = 4 * kCells;
   std::vector<std::vector<float>> memory = {

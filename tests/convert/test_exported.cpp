@@ -50,7 +50,7 @@ std::string found(const Outputs& outputs, const convert::Exported& exported, dou
   return found(outputs, &exported, side);
 }
 
-// Every stride's outputs of so many numbers, the largest grid first.
+// Returns the outputs of each stride with these numbers of channels, the largest grid first.
 Outputs heads(std::initializer_list<int> numbers) {
   Outputs list;
   for (int side : {80, 40, 20}) {
@@ -107,7 +107,7 @@ START_TEST(whole_heads_follow_from_the_task) {
   dvnn_assert_text(found({{"p", {1, 32, 160, 160}}, {"o", {1, 39, 8400}}}, model("segment", 3)),
                    "yolov8-seg \"center\" [\"boxes+scores+masks\"] 3");
   dvnn_assert_text(found({{"o", {1, 10}}}, model("classify", 10), 224), "yolov8-cls - - -");
-  // What does not fit the file's own words has no decoder.
+  // Outputs that contradict the file's metadata have no decoder.
   dvnn_assert_text(found(whole(85), model("detect", 80)), "none");
 }
 END_TEST

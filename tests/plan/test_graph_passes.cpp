@@ -60,7 +60,7 @@ START_TEST(zeros_around_a_picture_become_pads) {
   const device::Pad& pad = folded.nodes[0].run.conv_pad;
   ck_assert(pad.left == 2 && pad.right == 3 && pad.top == 4 && pad.bottom == 1);
 
-  Maker shared;  // whoever else reads the padded picture still needs it
+  Maker shared;  // another node reads the padded picture, too
   const int twice = sure(shared.pad("zeros", shared.graph.input, 1, 1, 1, 1));
   const Graph kept = shared.done({shared.conv(twice, 8), shared.conv(twice, 4)});
   ck_assert_uint_eq(after("shared pads", kept, fold_pads).nodes.size(), 3);

@@ -130,7 +130,7 @@ START_TEST(a_slot_returns_to_the_pool_when_the_last_view_is_freed) {
 }
 END_TEST
 
-// What is held is the slot itself, as long as there are more.
+// Downstream holds the slot itself, without a copy, as long as there are more slots.
 START_TEST(outputs_are_no_copies_while_slots_are_plenty) {
   GstHarness* h =
       chain("dvconvert ! dvinfer name=infer network=" + network_path(), video_caps("RGB", 64, 64));

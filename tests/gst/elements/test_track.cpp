@@ -351,7 +351,7 @@ GstPadProbeReturn lose_some(GstPad*, GstPadProbeInfo* info, gpointer lost) {
   return number >= kLossPeriod - GPOINTER_TO_INT(lost) ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
 }
 
-// Loses so many frames of each twelve before the element `watch`, as a queue that leaks.
+// Loses `lost` frames of every twelve before the element `watch`, as a leaky queue does.
 void lose_frames(GstHarness* harness, int lost) {
   GstElement* watch = gst_bin_get_by_name(GST_BIN(harness->element), "watch");
   GstPad* pad = gst_element_get_static_pad(watch, "sink");

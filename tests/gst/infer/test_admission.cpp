@@ -13,7 +13,7 @@ namespace {
 
 constexpr GstClockTime kFrame = GST_SECOND / 30;
 
-// Times of the frames, of so many at 30 per second, that are inferred.
+// Returns the times of the inferred ones among `frames` frames at 30 per second.
 std::vector<GstClockTime> inferred(const AdmissionRules& rules, int frames) {
   Admission admission;
   admission.set_rules(rules);

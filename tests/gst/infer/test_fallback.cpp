@@ -40,7 +40,7 @@ START_TEST(what_auto_passes_over_is_warned_of) {
   ck_assert_uint_eq(played.warnings.size(), 1);
   ck_assert_int_eq(played.count("libdmpdv.so does not work"), 1);
   ck_assert_int_eq(played.count("fails as planned"), 1);
-  // Another element that shares the network is told of it as well.
+  // Another element that shares the network posts the warning as well.
   ck_assert_uint_eq(play_on("auto").warnings.size(), 1);
 }
 END_TEST

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many frames dvinfer holds, who is told of it, and what it does without a network's work: they
-// pass in the thread that brings them.
+// How many frames dvinfer holds, to whom it reports them, and how frames pass without a network's
+// work: in the thread that brings them.
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 
 const char* const kSink = " ! fakesink name=out async=false";
 
-// What passes the pads of an element.
+// Counts the buffers that pass an element's pads.
 struct Gauge {
   std::atomic<int> in{0}, out{0}, most{0};
   std::mutex mutex;

@@ -89,7 +89,7 @@ START_TEST(it_falls_where_the_pipeline_asks_and_is_told_to_ask_once) {
   ck_assert_double_ge(reported_ms(meter), 400);
   ck_assert(meter.take_change());
   int frames = play(&meter, 0, 60, 300);
-  // Nobody has asked: it stays, and whoever asks is told what was needed up to now.
+  // Without a latency query it stays; the next query is answered with the need up to now.
   frames = play(&meter, frames + 10, 100, 30);
   ck_assert_double_ge(reported_ms(meter), 400);
   ck_assert_double_ge(static_cast<double>(meter.answer()) / GST_MSECOND, 300);

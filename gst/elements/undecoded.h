@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of a network that an element finds on frames instead of objects, because a dvdecode is
-// missing. dvdecode itself takes the outputs off.
+// Detects that frames carry a network's outputs but no objects, because a dvdecode is missing.
+// dvdecode itself removes the outputs.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,17 +9,17 @@
 
 namespace dvnn::gst {
 
-/// Says so once, after a second's frames or at the end of the stream. Streaming thread only.
+/// Posts that warning once, after 30 such frames or at the end. Streaming thread only.
 class UndecodedOutputs {
  public:
   void start() { *this = {}; }
-  /// A frame has come. A single object on any frame shows that there is a dvdecode.
+  /// Looks at a frame. A single object on any frame shows that there is a dvdecode.
   void look_at(GstElement* element, GstBuffer* frame);
   void end(GstElement* element);
 
  private:
-  guint frames_ = 0;      // with outputs
-  bool is_over_ = false;  // there was an object, or it was said
+  guint frames_ = 0;      // number of frames with outputs
+  bool is_over_ = false;  // a frame had an object, or the warning was posted
   std::string network_;
 };
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that an element asks of those upstream, where frames do not say it: custom queries,
-// which any element may answer with TRUE.
+// Custom queries by which an element asks those upstream what frames do not tell. Any element may
+// answer one with TRUE.
 #pragma once
 
 #include <gst/gst.h>
 
 namespace dvnn::gst {
 
-/// Whether objects have tracks: dvtrack answers, or any other tracker.
+/// Asks whether objects have tracks: dvtrack answers, or any other tracker.
 inline constexpr const char* kTrackedQuery = "dvnn-tracked";
-/// Whether a network's outputs are attached to frames: dvinfer answers.
+/// Asks whether a network's outputs are attached to frames: dvinfer answers.
 inline constexpr const char* kInferredQuery = "dvnn-inferred";
 
-/// Asks that of what is upstream of `sink`.
+/// Sends `query` upstream from `sink`. Returns whether an element answered TRUE.
 bool ask_upstream(GstPad* sink, const char* query);
-/// Returns whether `query` is that question.
+/// Returns whether `query` is the one of that name.
 bool asks(GstQuery* query, const char* name);
 
 }  // namespace dvnn::gst

@@ -26,14 +26,14 @@ DeviceTurns::Turn::~Turn() {
 
 DeviceTurns& DeviceTurns::of_process() {
   // Never destroyed: a thread that a device has held may return late.
-  // Two, so that one is at the device when the other is not; on more processors that many, as a
-  // network may be layers on the CPU for the most part.
+  // Two, so that one run can use the CPU while another uses the device; one per processor if there
+  // are more, as a network may consist mostly of CPU layers.
   static auto* const turns =
       new DeviceTurns(std::max(2, static_cast<int>(std::thread::hardware_concurrency())));
   return *turns;
 }
 
-// Wakes whose turn it is, and nobody else: streams may be many.
+// Wakes only the waiter whose turn it is, because there may be many.
 void DeviceTurns::call_next(const Line& line) const {
   const auto next =
       std::find_if(line.waiters.begin(), line.waiters.end(),
@@ -90,7 +90,7 @@ void DeviceTurns::leave(const void* member) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto line = lines_.begin(); line != lines_.end();) {
     line->second.members.leave(member);
-    // One with a turn still ends it by the device's name.
+    // A member with a turn still ends it by the device's name.
     const bool unused = line->second.members.size() == 0 && line->second.taken == 0;
     line = unused ? lines_.erase(line) : std::next(line);
   }

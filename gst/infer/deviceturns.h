@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whose turn on a device it is, where several want it.
+// Decides which of several streams is next to run on a device that they share.
 #pragma once
 
 #include <chrono>
@@ -14,28 +14,28 @@
 
 namespace dvnn::gst {
 
-/// Turns on devices, by the time that runs take there (fairline.h). A run keeps its turn from its
-/// first step to its last, so that its tensors stay in the processor's cache, however many streams
-/// wait; a device with one member only sees all of its runs. One for the process, as a device is;
-/// any thread.
+/// Takes turns on devices, fairly by the time that runs take there (fairline.h). A run keeps its
+/// turn from its first step to its last, so that its tensors stay in the processor's cache, however
+/// many streams wait; the only member of a device never waits. The process has one object, as it
+/// has one set of devices; any thread may call it.
 class DeviceTurns {
  public:
   static constexpr std::chrono::milliseconds kPatience{2000};
 
-  /// One run; it ends with the object.
+  /// The turn of one run; it ends when the object is destroyed.
   class Turn {
    public:
     Turn(Turn&& other) noexcept;
     Turn& operator=(Turn&&) = delete;
     ~Turn();
-    /// Tells how long the run itself took, without its wait for others; else, or if that is
-    /// nothing, the turn's time counts.
+    /// Sets how long the run itself took, without its waits for other runs. If it is not called, or
+    /// `time` is 0, the turn's whole duration is charged.
     void took(std::chrono::nanoseconds time) { took_ = time; }
 
    private:
     friend class DeviceTurns;
     Turn() = default;
-    DeviceTurns* turns_ = nullptr;  // null: nobody waits for its end
+    DeviceTurns* turns_ = nullptr;  // null: the run goes ahead without a turn
     std::string device_;
     const void* member_ = nullptr;
     Clock::Time start_;
@@ -43,16 +43,16 @@ class DeviceTurns {
   };
 
   static DeviceTurns& of_process();
-  /// So many runs have a turn at once: enough that the device and the processors always have work.
+  /// `at_once`: number of runs that have a turn at once; enough to keep device and processors busy.
   explicit DeviceTurns(int at_once, const Clock& clock = Clock::steady())
       : at_once_(at_once), clock_(clock) {}
 
-  /// Waits for a turn on the device of that name. A member is what a share is for; its priority
-  /// is its weight, and what it gave last counts. After `patience` it goes ahead without one, so
-  /// that a device that holds one run does not hold everybody's.
+  /// Waits for a turn on the device of that name. `member` is what owns a share of the device's
+  /// time; its weight is the `priority` of its last call. After `patience` the run goes ahead
+  /// without a turn, so that a device that blocks one run does not block those of all members.
   Turn take(const std::string& device, const void* member, unsigned priority,
             std::chrono::milliseconds patience = kPatience);
-  /// Forgets a member, which has no turn and waits for none.
+  /// Removes a member, which must have no turn and wait for none.
   void leave(const void* member);
 
  private:
@@ -62,7 +62,7 @@ class DeviceTurns {
   };
   struct Line {
     FairLine members;            // use is in nanoseconds
-    std::list<Waiter*> waiters;  // in the order in which they came
+    std::list<Waiter*> waiters;  // in order of arrival
     int taken = 0;
   };
   bool is_turn_of(const Line& line, const void* member) const {

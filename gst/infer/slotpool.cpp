@@ -14,8 +14,8 @@ DVNN_LOG_CATEGORY(slots_category, "dvslots", "Slots of networks, and who takes t
 
 namespace dvnn::gst {
 
-// What lets go of a pool last, dvconvert or the owner of an output, waits for the device no
-// longer than dvinfer would.
+// Deletes a pool under the watchdog: the last owner may be dvconvert or the owner of an output,
+// which must wait for the device no longer than dvinfer would.
 void SlotPool::release(SlotPool* pool) noexcept {
   const guint watchdog_ms = pool->counts_.watchdog_ms;
   try {
@@ -24,7 +24,7 @@ void SlotPool::release(SlotPool* pool) noexcept {
       return;
     }
   } catch (...) {
-    // There is no thread to be had: this one does it.
+    // No thread could be started: delete it in this one.
   }
   delete pool;
 }
@@ -80,7 +80,7 @@ Result<SlotPtr> SlotPool::hand_out(std::unique_lock<std::mutex>* lock) {
     taken = std::move(free_.back());
     free_.pop_back();
   }
-  // Making one takes a while, and a slot that cannot be handed out comes back at once.
+  // Making a slot takes a while, and a slot that cannot be handed out comes back at once.
   lock->unlock();
   if (!taken) {
     using Made = std::unique_ptr<PooledSlot>;

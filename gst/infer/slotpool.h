@@ -49,22 +49,22 @@ namespace dvnn::gst {
 
 class SlotPool;
 
-/// A slot and what its pool notes of it.
+/// A slot with its pool's notes on it.
 struct PooledSlot {
   std::unique_ptr<network::Slot> slot;
-  SlotPool* pool = nullptr;  // a slot that is in use keeps it alive
-  bool working = false;      // handed out and not finished; the pool's lock
+  SlotPool* pool = nullptr;  // keeps the pool alive while the slot is in use
+  bool working = false;      // handed out and not finished; under the pool's lock
 
   network::Slot* operator->() const { return slot.get(); }
 };
 using SlotPtr = std::shared_ptr<PooledSlot>;
 
-/// The number of slots. `reserve` of them are for dvinfer's own conversions; they are made when
-/// they are first used. Of all, `busy_limit` may be working (filled, not yet run) before the
-/// network counts as busy.
+/// Numbers of slots. `shared` ones are for all; the `reserve` are for dvinfer's own conversions,
+/// and are made when they are first used. `busy_limit`: number of slots that may be working
+/// (filled, not yet run) before the network counts as busy.
 struct SlotCounts {
   size_t shared = 4, reserve = 2, busy_limit = 2;
-  guint watchdog_ms = 0;  // how long the device may take for a call that makes one; 0: no limit
+  guint watchdog_ms = 0;  // most time for a device call that makes a slot; 0: no limit
 
   bool operator==(const SlotCounts& other) const {
     return shared == other.shared && reserve == other.reserve && busy_limit == other.busy_limit &&
@@ -74,7 +74,7 @@ struct SlotCounts {
 
 class SlotPool : public std::enable_shared_from_this<SlotPool> {
  public:
-  /// The time that dvconvert waits before it passes a frame on without a tensor.
+  /// Longest time that dvconvert waits before it passes a frame on without a tensor.
   static constexpr std::chrono::milliseconds kPatience{100};
 
   enum class Taker { kUpstream, kOwn };
@@ -85,28 +85,29 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
     std::chrono::microseconds waited{0};
   };
 
-  /// Makes the shared slots; fails where device memory does not suffice for them.
+  /// Creates the pool with its shared slots; fails if device memory does not suffice for them.
   static Result<std::shared_ptr<SlotPool>> create(std::shared_ptr<network::Network> network,
                                                   const SlotCounts& counts,
                                                   const Cancellation* cancellation = nullptr,
                                                   const Clock& clock = Clock::steady());
 
-  /// A free slot, waited for no longer than `patience`. Errors are those of making one.
+  /// Takes a free slot, for which it waits no longer than `patience`. Errors are those of making
+  /// one.
   Result<Taken> take(Taker taker, std::chrono::milliseconds patience);
-  /// While flushing, no one waits, and no one gets a slot.
+  /// While flushing, nothing waits for slots, and none is handed out.
   void set_flushing(bool flushing);
 
-  /// Returns whether as many slots are at work as are allowed.
+  /// Returns whether at least `busy_limit` slots are working.
   bool busy() const;
-  /// The slot has been run, or is not going to be: it works no more, though it may be held.
+  /// Marks a slot as run, or as one that will not be: it no longer works, though it may be held.
   void finished(const SlotPtr& slot);
-  /// Returns whether outputs may leave as views of a slot: enough others are free.
+  /// Returns whether outputs may leave as views of a slot, because enough other slots are free.
   bool plenty() const;
 
   const SlotCounts& counts() const { return counts_; }
   size_t size() const { return counts_.shared + counts_.reserve; }
   size_t free_count() const;
-  /// Returns how many of them dvconvert could have.
+  /// Returns the number of free slots that dvconvert could have.
   size_t free_upstream() const;
   const std::shared_ptr<network::Network>& network() const { return network_; }
 
@@ -116,7 +117,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   ~SlotPool() = default;
   static void release(SlotPool* pool) noexcept;
   bool may_take(Taker taker) const;
-  // In the log.
+  // Name in the log.
   const char* id() const { return network_->model().name.c_str(); }
   Result<SlotPtr> hand_out(std::unique_lock<std::mutex>* lock);
   void put_back(std::unique_ptr<PooledSlot> slot);
@@ -128,7 +129,7 @@ class SlotPool : public std::enable_shared_from_this<SlotPool> {
   std::condition_variable freed_;
   std::vector<std::unique_ptr<PooledSlot>> free_;
   size_t out_ = 0;      // handed out
-  size_t working_ = 0;  // of these, not finished
+  size_t working_ = 0;  // handed out and not finished
   bool flushing_ = false;
 };
 

@@ -13,17 +13,17 @@
 namespace dvnn::gst {
 namespace {
 
-// Frames that are done and wait for a moment only, beside those that wait out the latency: workers
-// need not wait until the source pad's task has taken them.
+// Frames that are done and are about to be pushed, beside those that wait out the latency: with
+// them, workers need not wait for the source pad's task.
 constexpr guint64 kJustDone = 2;
 // Frames that the queue does not count: one that waits for room in it, and one that is pushed.
 constexpr guint64 kAtPads = 2;
 
 }  // namespace
 
-// As many frames may wait for their turn as arrive during the time that frames stay. With fewer, a
+// Returns the number of frames that arrive during the time for which frames stay. With fewer, a
 // sink that shows frames that much later would hold up inference; with more, a slow sink would not
-// be felt upstream.
+// slow down upstream.
 guint64 LatencyReport::most_queued(const InferRules& rules) const {
   const GstClockTime latency = rules.latency_ms >= 0
                                    ? static_cast<GstClockTime>(rules.latency_ms) * GST_MSECOND
@@ -56,14 +56,14 @@ void LatencyReport::estimate(const GstVideoInfo* video) {
     fps_d_ = static_cast<guint>(GST_VIDEO_INFO_FPS_D(video));
     period = gst_util_uint64_scale(G_USEC_PER_SEC, fps_d_, fps_n_);
   }
-  // A network that is slower than the stream has as many frames before each new one as fit in:
-  // those in flight, one at dvinfer's door, one at dvconvert's, and one in a queue before that.
+  // Number of frames before each new one if the network is slower than the stream: beside those in
+  // flight, one waits before dvinfer, one before dvconvert, and one in a queue before that.
   constexpr int64_t kAtDoors = 3;
   const bool waits = rules.when_busy == WhenBusy::kWait;
   const LoadedPtr loaded = networks_.loaded();
   const int64_t first_run_us = loaded ? loaded->first_run_us : 0;
   const int64_t runs = first_run_us <= period ? 1 : rules.max_in_flight + (waits ? kAtDoors : 0);
-  // Frames with tracked objects leave without it.
+  // Frames with tracked objects leave before their results.
   const bool leaves =
       rules.results_may_be_late() && ask_upstream(context_.sinkpad(), kTrackedQuery);
   meter.set_capacity(rules.max_in_flight + kAtDoors);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvinfer tells the pipeline of its latency, and how many frames may wait because of it.
+// dvinfer's latency as the pipeline knows it, and how many frames may wait because of it.
 #pragma once
 
 #include <gst/video/video.h>
@@ -20,17 +20,17 @@ class LatencyReport {
   /// Estimates the latency before frames have shown it, from the network's first run and the rate
   /// of `video` (null: not known yet). For the sink pad's streaming thread.
   void estimate(const GstVideoInfo* video);
-  /// Tells the pipeline once frames have taken longer than was reported, or much less for long.
+  /// Reports a new latency once frames have taken longer than reported, or much less for long.
   void report(const InferRules& rules) const;
-  /// Adds our latency to a query that upstream has answered.
+  /// Adds dvinfer's latency to a query that upstream has answered.
   void answer(GstQuery* query);
-  /// Returns how many frames the element holds at once at most, as the settings and the latency
-  /// want it: in the queue, and at its pads.
+  /// Returns the largest number of frames that the element holds at once, in the queue and at its
+  /// pads, by the settings and the latency.
   guint64 most_held(const InferRules& rules) const;
-  /// Limits the queue's frames as the settings and the latency want it.
+  /// Limits the queue's frames by the settings and the latency.
   void limit_frames(const InferRules& rules) const;
-  /// Returns the microseconds that a live frame has travelled before it arrived here, beyond the
-  /// upstream latency.
+  /// Returns how many microseconds longer than the upstream latency a live frame has travelled
+  /// before it arrived here.
   int64_t upstream_wait(GstClockTime running_time) const;
 
  private:
@@ -39,7 +39,7 @@ class LatencyReport {
   InferContext& context_;
   const Networks& networks_;
   std::atomic<guint> fps_n_{30}, fps_d_{1};  // the stream's frame rate, or a guess
-  std::atomic<GstClockTime> upstream_{0};    // the least upstream latency, as last queried
+  std::atomic<GstClockTime> upstream_{0};    // smallest upstream latency, as last queried
 };
 
 }  // namespace dvnn::gst

@@ -31,7 +31,7 @@ SlotCounts slot_counts(const InferSettings& settings) {
   return counts;
 }
 
-// Loads a network under the watchdog: a file may take its time, a call of the device may not.
+// Loads a network under the watchdog: reading a file may take any time, a device call may not.
 Result<LoadedPtr> load_watched(const InferSettings& settings,
                                const std::shared_ptr<Cancellation>& cancellation) {
   return within_watchdog<LoadedPtr>(settings.watchdog_ms,
@@ -86,7 +86,8 @@ void try_out(GstElement* element, const LoadedPtr& loaded, guint watchdog_ms,
   }
 }
 
-// Lets go of what calls the device when it goes. If it does not answer, a thread is left behind.
+// Releases objects that call the device when they are destroyed. If it does not answer, a thread is
+// left behind.
 void let_go(const InferContext& context, std::vector<std::shared_ptr<void>> held) {
   const guint watchdog_ms = context.rules().watchdog_ms;
   if (watchdog_ms == 0) return;
@@ -96,8 +97,7 @@ void let_go(const InferContext& context, std::vector<std::shared_ptr<void>> held
   GST_WARNING_OBJECT(context.element(), "the device does not answer: what it has is left behind");
 }
 
-// The arguments are the last owners, so that what they own is released there. A list in braces
-// would own it, too.
+// Releases the arguments, which are the last owners. A braced list would keep copies of them.
 template <typename... Owner>
 void let_go_of(const InferContext& context, Owner... last) {
   std::vector<std::shared_ptr<void>> held;
@@ -105,7 +105,7 @@ void let_go_of(const InferContext& context, Owner... last) {
   let_go(context, std::move(held));
 }
 
-// Posts why a network cannot be loaded.
+// Posts why a network could not be loaded.
 void fail_to_load(const InferContext& context, Topic topic, const Error& error) {
   if (error.code == ErrorCode::kCancelled) {
     GST_INFO_OBJECT(context.element(), "loading was cancelled");
@@ -120,7 +120,7 @@ void fail_to_load(const InferContext& context, Topic topic, const Error& error) 
   context.post_error(topic, error.within(who));
 }
 
-// A library that is installed but did not work is worth a message; a missing one is not.
+// Posts a message if a library is installed but did not work; a missing one is not worth one.
 void tell_of_device(const InferContext& context, const device::Device& device) {
   g_object_notify(G_OBJECT(context.element()), "active-device");
   for (const device::PassedOver& passed : device.passed_over()) {
@@ -223,7 +223,7 @@ void Networks::start() {
 
 void Networks::stop(std::shared_ptr<InferQueue> queue, bool workers_ended) {
   LoadedPtr next;
-  PoolPtr slots;  // released without the lock
+  PoolPtr slots;  // released outside the lock
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     started_ = false;
@@ -241,7 +241,7 @@ void Networks::stop(std::shared_ptr<InferQueue> queue, bool workers_ended) {
 }
 
 void Networks::close() {
-  LoadedPtr last, next;  // released without the lock
+  LoadedPtr last, next;  // released outside the lock
   {
     std::unique_lock<std::mutex> lock(mutex_);
     load_ended_.wait(lock, [&] { return under_way_ == 0; });
@@ -274,7 +274,7 @@ void Networks::follow_settings(guint count, GParamSpec** specs) {
     const NetworkSettings wanted = context_.settings().network_settings();
     const LoadedPtr& newest = next_ ? next_ : loaded_;
     if (!started_ || !newest) return;
-    // A load under way is for older settings, even if these are those of the network in use.
+    // A load under way is for older settings, even if the new ones name the network in use.
     load->ticket = ++loads_;
     if (newest_load_) newest_load_->cancel();
     newest_load_ = std::move(cancellation);
@@ -307,7 +307,7 @@ void Networks::load_next(guint ticket) {
   }
   const InferSettings settings = context_.settings();
   auto result = load_with_slots(settings, cancellation);
-  LoadedPtr replaced;  // released without the lock
+  LoadedPtr replaced;  // released outside the lock
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (ticket != loads_ || !started_) return;  // a newer one is on its way
@@ -341,8 +341,8 @@ void Networks::swap(Negotiation* negotiation) {
     const std::lock_guard<std::mutex> lock(mutex_);
     loaded_ = next;
   }
-  // dvconvert learns of the new slots; those of the old network lead nowhere from now on. The caps
-  // of frames do not depend on the network, those of tensors do.
+  // Tells dvconvert of the new slots; it gets none of the old network any more. The caps of frames
+  // do not depend on the network, those of tensors do.
   old->pool->set_flushing(true);
   if (caps.value()) {
     context_.queue()->push_event(EventPtr(gst_event_new_caps(caps.value().get())));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvinfer's networks: the one that it starts with, and those that replace it while it plays.
 //
-// A network is loaded, and its slots are made, on the way to READY. One that is named while playing
-// is loaded beside the one in use, in a thread of GStreamer's, as that takes longer than a frame;
-// it takes over between two frames, if it fits the stream. Of several that are named the newest
-// counts, and loads of the others are cancelled.
+// A network is loaded, and its slots are made, on the way to READY. If another one is named while
+// playing, it is loaded in a thread of GStreamer's beside the one in use, as that takes longer than
+// a frame; it takes over between two frames, if it fits the stream. If several are named, the
+// newest is loaded, and loads of the others are cancelled.
 #pragma once
 
 #include <condition_variable>
@@ -24,20 +24,20 @@ class Networks {
  public:
   explicit Networks(InferContext* context) : context_(*context) {}
 
-  /// The network that frames are run on now, or null.
+  /// Returns the network that frames are run on now, or null.
   LoadedPtr loaded() const;
-  /// Its slots, or null.
+  /// Returns its slots, or null.
   PoolPtr pool() const;
   /// While flushing, no slot is handed out or waited for.
   void set_flushing(bool flushing) const;
 
   // --- changes of state ---
-  /// Loads what the settings name, makes its slots and tries a run, if it is not all there already.
-  /// Returns false once that was reported; a cancelled load is not, as its canceller knows.
+  /// Loads the network that the settings name, makes its slots and tries a run, unless that was
+  /// done before. Returns false after an error, which was posted; a cancelled load is not posted.
   bool open();
-  /// Ends an open() that another thread waits for.
+  /// Cancels an open() that is under way in another thread.
   void cancel_opening();
-  /// From now on, networks are loaded as they are named.
+  /// Lets networks be loaded as they are named from now on.
   void start();
   /// Cancels loads under way, and lets go of `queue`, whose frames have slots. The next start uses
   /// the slots again, unless a worker that was lost has some of them.
@@ -46,10 +46,10 @@ class Networks {
   void close();
 
   // --- while playing ---
-  /// Starts loading the network that was named, if `specs` are about it and it is new.
+  /// Starts loading the network of the settings if one of `specs` names it and it is a new one.
   void follow_settings(guint count, GParamSpec** specs);
-  /// Between two frames, in the sink pad's streaming thread: lets the network that was loaded
-  /// meanwhile take over, if it fits the stream.
+  /// Lets the network that was loaded meanwhile take over, if it fits the stream. Called between
+  /// two frames, in the sink pad's streaming thread.
   void swap(Negotiation* negotiation);
 
  private:
@@ -65,13 +65,13 @@ class Networks {
 
   InferContext& context_;
   mutable std::mutex mutex_;
-  LoadedPtr loaded_;             // from READY on; its pool is under the lock, too
-  LoadedPtr next_;               // loaded while playing: it takes over with the next frame
-  guint loads_ = 0;              // how many loads were asked for: the newest's ticket
-  CancellationPtr newest_load_;  // of these; the others are cancelled
-  CancellationPtr opening_;      // what a change of state waits for
+  LoadedPtr loaded_;             // from READY on; the lock protects its pool, too
+  LoadedPtr next_;               // loaded while playing; takes over with the next frame
+  guint loads_ = 0;              // number of loads asked for: the ticket of the newest
+  CancellationPtr newest_load_;  // of the newest load; the others are cancelled
+  CancellationPtr opening_;      // of the load that a change of state waits for
   bool started_ = false;         // from PAUSED on
-  int under_way_ = 0;            // loads while playing: close() waits for them
+  int under_way_ = 0;            // number of loads while playing; close() waits for them
   std::condition_variable load_ended_;
 };
 

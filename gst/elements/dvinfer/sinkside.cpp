@@ -53,7 +53,7 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   }
   const bool first = item->status.ok() && !item->regions.empty() && item->regions[0].slot;
   if (!first) item->regions.clear();
-  // If tensors leave, nothing can pass in place of results.
+  // If tensors leave, nothing can be sent in place of results.
   const bool passes = item->regions.empty() && item->status.ok();
   if (passes && item->tensors) return queue->flow();
   const int64_t arrived = item->times.arrived;
@@ -70,8 +70,8 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   return flow;
 }
 
-// While the element is not active, frames and events pass in the thread that brings them, once what
-// was queued before has left. Returns false where it has to be queued: it is active, or stops.
+// Returns whether frames and events pass in the thread that brings them: the element is not active,
+// and what was queued before has left. False if they must be queued: it is active, or stops.
 bool SinkSide::stands_aside() const {
   return !context_.rules().active && context_.queue()->stand_aside();
 }
@@ -87,8 +87,8 @@ GstFlowReturn SinkSide::pass(InferItem* item) {
 
 // --- choice of regions -------------------------------------------------------------------------
 
-// Makes the item's regions, with the slots that dvconvert has filled for them; false if there is no
-// such slot.
+// Makes the item's regions, with the slots that dvconvert has filled for them. Returns false if
+// there is no such slot.
 static bool take_slots(GstBuffer* frame, const FrameView& view, InferItem* item) {
   bool any = false;
   item->regions.resize(view.regions ? view.regions->size() : 1);
@@ -100,8 +100,8 @@ static bool take_slots(GstBuffer* frame, const FrameView& view, InferItem* item)
     region.slot = std::move(filled->slot);
     any = true;
   }
-  // No slot leaves with the frame, whether it was used, belongs to another network, or is not
-  // wanted.
+  // No slot leaves with the frame, even one that was not used because it belongs to another
+  // network.
   strip_slots(frame);
   for (size_t i = 0; view.regions && i < item->regions.size(); ++i) {
     item->regions[i].tag = (*view.regions)[i].tag;
@@ -158,7 +158,7 @@ Status SinkSide::choose_of_tensors(InferItem* item) {
   if (input.is_own()) slot = take_slot_memory(tensor, loaded.network.get());
   if (slot && (*slot)->pool == loaded.pool.get()) {
     add_region(std::move(*slot));
-    // The buffer would keep the slot beyond its run: what goes on is its times and flags.
+    // The tensor would keep the slot beyond its run: pass on only its times and flags.
     GstBuffer* times = gst_buffer_new();
     gst_buffer_copy_into(times, tensor, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
     item->object.reset(GST_MINI_OBJECT_CAST(times));
@@ -214,7 +214,7 @@ void SinkSide::post_qos(GstBuffer* frame) const {
   context_.post(message);
 }
 
-// Returns whether the frame may leave before its results; notes by when, and which objects they
+// Returns whether the frame may leave before its results; stores by when, and the objects that they
 // belong to. Only objects with tracks are found again in later frames.
 bool SinkSide::may_leave(GstBuffer* frame, InferItem* item) const {
   const InferRules rules = context_.rules();
@@ -236,8 +236,8 @@ bool SinkSide::may_leave(GstBuffer* frame, InferItem* item) const {
 
 // --- slots and conversions ---------------------------------------------------------------------
 
-// Fills the first region, before the frame is queued; of a frame that may leave before its results
-// the regions for which there are slots, and leaves the others out.
+// Fills the first region before the frame is queued. If the frame may leave before its results,
+// fills all regions for which there are slots, and leaves out the others.
 Status SinkSide::fill_first(GstBuffer* frame, const FrameView& view, InferItem* item) {
   if (!may_leave(frame, item)) return fill(frame, view, item, 0);
   std::vector<Region>& regions = item->regions;
@@ -255,14 +255,14 @@ Status SinkSide::fill_first(GstBuffer* frame, const FrameView& view, InferItem* 
   return {};
 }
 
-// Fills all but the first region of a frame that is in the queue, while workers run the ones
-// before.
+// Fills all but the first region of a frame that is in the queue, while workers run those before.
 void SinkSide::fill_others(BufferPtr frame, const FrameView& view, const ItemPtr& item) {
   const auto queue = context_.queue();
   const size_t count = item->regions.size();
   for (size_t i = 1; i < count; ++i) {
     Status status = fill(frame.get(), view, item.get(), i);
-    // The frame is the source pad's alone when the last region is done.
+    // Drop this reference before the last region is done: the frame must then be the source pad's
+    // alone.
     if (i + 1 == count || !status.ok()) frame.reset();
     if (!status.ok()) return queue->fail_regions(item, std::move(status));
     if (!item->regions[i].slot) return queue->abandon(item);
@@ -270,9 +270,8 @@ void SinkSide::fill_others(BufferPtr frame, const FrameView& view, const ItemPtr
   }
 }
 
-// Converts a region that comes without a tensor of ours, as its view says. The slot is waited for,
-// as slotpool.h says, unless the frame may leave before its results. Leaves region.slot null if no
-// slot is to be had.
+// Converts a region that comes without a tensor, as its view says. Waits for a slot as slotpool.h
+// says, unless the frame may leave before its results. Leaves region.slot null if there is none.
 Status SinkSide::fill(GstBuffer* frame, const FrameView& view, InferItem* item, size_t index) {
   if (item->regions[index].slot) return {};
   return guarded("the frame cannot be converted", [&] {
@@ -301,8 +300,8 @@ Status SinkSide::convert(GstBuffer* frame, const image::View& view, InferItem* i
   return {};
 }
 
-// A slot for a region of `item`; null when the item is not wanted any more, or where a frame that
-// does not wait would have to.
+// Takes a slot for a region of `item`. Null if the item is no longer wanted, or if none is free and
+// `waits` is false.
 Result<SlotPtr> SinkSide::own_slot(const InferItem& item, bool waits) const {
   constexpr std::chrono::milliseconds kTell{100};
   InferStats& stats = context_.intake()->stats;
@@ -310,7 +309,7 @@ Result<SlotPtr> SinkSide::own_slot(const InferItem& item, bool waits) const {
   const auto queue = context_.queue();
   const gint64 start = g_get_monotonic_time();
   bool waited = false;
-  // A frame that is not wanted any more has the slots of its regions, perhaps all of the pool's.
+  // An unwanted frame still holds the slots of its regions, perhaps all of the pool: stop waiting.
   while (queue->is_wanted(item)) {
     DVNN_ASSIGN(SlotPool::Taken taken,
                 pool.take(SlotPool::Taker::kOwn, waits ? kTell : kTell.zero()));
@@ -372,7 +371,7 @@ gboolean SinkSide::stop_flush(EventPtr event) {
   return result;
 }
 
-// Takes new caps; the event becomes that of the source pad.
+// Takes new caps, and replaces the event by that of the source pad.
 bool SinkSide::take_caps(EventPtr* event) {
   GstCaps* caps = nullptr;
   gst_event_parse_caps(event->get(), &caps);
@@ -421,7 +420,7 @@ gboolean SinkSide::answer(GstQuery* query) {
   // stop, which takes the queue, waits for the stream lock once the pad is flushing.
   const auto queue = context_.queue();
   if (GST_PAD_IS_FLUSHING(pad) || !queue) return FALSE;
-  // What came before must have left before downstream is asked.
+  // Everything before the query must have left before downstream is asked.
   if (!queue->drain()) return FALSE;
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) {
     return gst_pad_peer_query(context_.srcpad(), query);
@@ -431,7 +430,7 @@ gboolean SinkSide::answer(GstQuery* query) {
 }
 
 gboolean SinkSide::answer_allocation(GstQuery* query) {
-  // Frames pass, and downstream says what it honours, or they end here, where tensors are made.
+  // Frames pass, so downstream says which metas it supports; or frames end here and become tensors.
   if (!negotiation_.output()) {
     gst_pad_peer_query(context_.srcpad(), query);
   } else if (negotiation_.video()) {
@@ -446,8 +445,8 @@ gboolean SinkSide::answer_allocation(GstQuery* query) {
   return TRUE;
 }
 
-// Tells upstream how many of its buffers are kept here, beside those that downstream keeps: a
-// source whose pool is bounded makes that many more.
+// Adds the number of buffers held here to what downstream asks for: a source whose pool is bounded
+// allocates that many more.
 void SinkSide::announce_held(GstQuery* query) const {
   if (!negotiation_.video() || negotiation_.output()) return;
   const auto held = static_cast<guint>(latency_.most_held(context_.rules()));
@@ -461,7 +460,7 @@ void SinkSide::announce_held(GstQuery* query) const {
     guint size = 0, min = 0, max = 0;
     gst_query_parse_nth_allocation_pool(query, i, &given, &size, &min, &max);
     const BufferPoolPtr pool(given);
-    // Downstream's pool need not be able to make more: upstream may then use its own.
+    // Downstream's pool need not be able to grow: upstream may then use its own.
     if (max == 0) gst_query_set_nth_allocation_pool(query, i, given, size, min + held, 0);
   }
 }

@@ -40,7 +40,7 @@ void SourceSide::start() {
 
 // --- the run -----------------------------------------------------------------------------------
 
-// Memory of one output: a view that keeps the slot, or a copy.
+// Returns the memory of one output: a view that keeps the slot, or a copy.
 static Result<MemoryPtr> output_memory(const SlotPtr& slot, size_t i, bool as_view) {
   const ConstTensorView view = (*slot)->output(i);
   const size_t size = view.desc.bytes();
@@ -60,8 +60,7 @@ static Result<MemoryPtr> output_memory(const SlotPtr& slot, size_t i, bool as_vi
   return copy;
 }
 
-// Takes the outputs off the slot: as views only while slots are plenty (slotpool.h), else as
-// copies.
+// Takes the outputs from the slot: as views if enough slots are free (slotpool.h), else as copies.
 static Status take_outputs(const InferItem& item, Region* region) {
   const network::Model& model = item.network->network->model();
   const TensorOutput* stream = item.tensors.get();
@@ -84,7 +83,7 @@ Status SourceSide::run(InferItem* item, size_t index) const {
   LoadedNetwork& loaded = *item->network;
   Region& region = item->regions[index];
   const int64_t ready = std::max(item->times.admitted, region.ready_us);
-  // Work that waits for its turn must not look like a device that does not answer.
+  // Waiting for a turn must not look like a device that does not answer.
   const std::chrono::milliseconds half(rules.watchdog_ms / 2);
   auto turn = DeviceTurns::of_process().take(
       loaded.network->device().library_path(), context_.element(), rules.priority,
@@ -142,7 +141,7 @@ void SourceSide::push_next() {
   if (!item) return;
   const bool is_late = item->late;
   const bool is_event = !is_late && !item->is_frame();
-  bool told = true;  // of an exception
+  bool told = true;  // an exception was posted already
   const GstFlowReturn flow = guard(element, "a frame cannot be handed on", GST_FLOW_ERROR, [&] {
     const GstFlowReturn pushed = is_late ? tell_of_late(*item) : push(item.get());
     told = false;
@@ -152,7 +151,7 @@ void SourceSide::push_next() {
   const auto stopped = queue->finish(is_event, flow, ours);
   if (!stopped.stopped) return;
   GST_DEBUG_OBJECT(element, "source pad stops: %s", gst_flow_get_name(stopped.flow));
-  // Upstream learns of it by the next frame; where there will be none, the application must.
+  // Upstream learns of the stop from its next frame; the application needs a message if none comes.
   if (stopped.fatal) GST_ELEMENT_FLOW_ERROR(element, stopped.flow);
   if (stopped.fatal || ours) gst_pad_push_event(context_.srcpad(), gst_event_new_eos());
 }
@@ -187,7 +186,7 @@ static void attach_region(InferItem* item, guint index, GstBuffer* frame) {
   meta->x0 = part.x0, meta->y0 = part.y0, meta->x1 = part.x1, meta->y1 = part.y1;
 }
 
-// Says on the frame whether the network has seen it.
+// Marks on the frame whether the network has run on it.
 static void mark_frame(const InferItem& item, GstBuffer* frame) {
   const auto own = std::count_if(item.regions.begin(), item.regions.end(),
                                  [](const Region& region) { return !region.predicted; });
@@ -199,11 +198,11 @@ static void mark_frame(const InferItem& item, GstBuffer* frame) {
   gst_dv_objects_meta_get_pass(meta, index)->regions = static_cast<guint>(own);
 }
 
-// The frame with its outputs, or a buffer of tensors.
+// Returns the frame with its outputs, or a buffer of tensors.
 static Result<BufferPtr> finish_frame(InferItem* item) {
   BufferPtr frame(GST_BUFFER_CAST(item->object.release()));
   if (!item->tensors) {
-    // A frame that was given up may still be read, for regions that are not wanted any more.
+    // A frame that was given up may still be read, for regions that are no longer wanted.
     frame.reset(gst_buffer_make_writable(frame.release()));
     for (guint i = 0; i < item->regions.size(); ++i) attach_region(item, i, frame.get());
     mark_frame(*item, frame.get());
@@ -247,7 +246,7 @@ GstFlowReturn SourceSide::push_frame(InferItem* item) {
   return flow;
 }
 
-// Handles a frame that has failed, as on-error says. Returns whether it goes on, without results.
+// Handles a failed frame as on-error says. Returns whether it goes on, without results.
 bool SourceSide::handle_failure(const InferRules& rules, InferItem* item) const {
   const Error& error = item->status.error();
   GST_DEBUG_OBJECT(context_.element(), "the frame has failed: %s", error.message.c_str());
@@ -260,11 +259,12 @@ bool SourceSide::handle_failure(const InferRules& rules, InferItem* item) const 
   context_.post_warning(
       Topic::kData, error.within(drop ? "a frame is dropped" : "a frame passes without results"));
   context_.intake()->stats.count(drop ? InferStats::Count::kDropped : InferStats::Count::kPassed);
-  // If tensors leave, nothing can pass in place of results.
+  // If tensors leave, nothing can be sent in place of results.
   return !drop && !item->tensors;
 }
 
-// Writes the outputs for other elements' decoders, too. An error there does not stop ours.
+// Attaches the outputs for decoders of other elements, too. An error there does not affect
+// dvdecode.
 void SourceSide::export_tensors([[maybe_unused]] const InferRules& rules,
                                 [[maybe_unused]] const InferItem& item,
                                 [[maybe_unused]] GstBuffer* frame) {
@@ -280,9 +280,9 @@ void SourceSide::export_tensors([[maybe_unused]] const InferRules& rules,
 
 // --- late results ------------------------------------------------------------------------------
 
-// Takes what was done since the last frame left.
+// Takes the late work that was done since the last frame left.
 void SourceSide::take_late(const InferRules& rules, const LoadedPtr& network) {
-  // Another network's results would be read as this one's.
+  // Results of another network would be read as this one's.
   if (late_of_.lock() != network) late_.reset();
   late_of_ = network;
   for (const ItemPtr& work : context_.queue()->take_late()) {
@@ -309,7 +309,7 @@ void SourceSide::join_late(const InferRules& rules, InferItem* item) {
   }
 }
 
-// Late work that has failed; its frame has left.
+// Handles late work that has failed; its frame has left.
 GstFlowReturn SourceSide::tell_of_late(const InferItem& work) const {
   const Error error = work.status.error().within("a result that was late");
   if (context_.rules().on_error == OnError::kError) {
@@ -328,7 +328,7 @@ GstFlowReturn SourceSide::push_event(InferItem* item) {
   const bool is_eos = type == GST_EVENT_EOS;
   if (is_eos || type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT ||
       type == GST_EVENT_CAPS) {
-    // Late results belong to no frame that will come.
+    // Late results fit no frame after this event.
     context_.queue()->forget_late();
     late_.reset();
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvinfer's source pad: frames with outputs out, in order; events and queries from downstream. Of a
-// frame's way this is the part from the queue on: workers run its regions and take the outputs, and
-// the source pad's task pushes it with them, and with those of frames that have left before theirs.
-// sinkside.h has the part before.
+// dvinfer's source pad: frames with outputs leave in order; events and queries come from
+// downstream. It handles a frame from the queue on: workers run its regions and take the outputs,
+// and the source pad's task pushes it with these and with the late outputs of frames that have left
+// before. sinkside.h has the part up to the queue.
 #pragma once
 
 #include "elements/dvinfer/infercontext.h"
@@ -14,7 +14,7 @@
 
 namespace dvnn::gst {
 
-/// The object's track, class and box, by which its late result finds it again.
+/// Returns the object's track, class and box, by which its late result finds it again.
 Followed followed_object(const GstDvObject& object);
 
 class SourceSide {
@@ -34,14 +34,14 @@ class SourceSide {
   // --- the source pad's task ---
   /// Starts or pauses the task.
   void set_task(bool run);
-  /// Pushes what has left the queue: a frame with its outputs, if it has any, or an event. While
+  /// Pushes an item that has left the queue: a frame with its outputs, if any, or an event. While
   /// the queue stands aside, the sink side does that.
   GstFlowReturn push(InferItem* item);
 
   // --- any thread ---
   gboolean take_event(EventPtr event);
   gboolean answer(GstQuery* query);
-  /// The statistics with what the slots say. (transfer full)
+  /// Returns the statistics, with those of the slots. (transfer full)
   GstStructure* stats() const;
 
  private:
@@ -61,15 +61,15 @@ class SourceSide {
   const Networks& networks_;
   LatencyReport& latency_;
   const Negotiation& negotiation_;
-  // The task's only.
+  // Used by the task alone.
   gint64 stats_posted_us_ = 0;
   LateResults late_;
-  std::weak_ptr<LoadedNetwork> late_of_;  // the network whose results these are
+  std::weak_ptr<LoadedNetwork> late_of_;  // the network of the late results
 #ifdef DVNN_HAVE_TENSORS
-  image::Size out_size_;       // of the frames that leave
+  image::Size out_size_;       // size of the frames that leave
   bool groups_asked_ = false;  // by a decoder's caps (tensorgroups.h)
   TensorExporter exporter_;
-  bool export_failed_ = false;  // and a warning was posted
+  bool export_failed_ = false;  // a failed export was reported by a warning
 #endif
 };
 

@@ -25,7 +25,7 @@ InferQueue::InferQueue(const Limits& limits, Work work, SetTask set_task, std::s
 // --- sink side ---------------------------------------------------------------------------------
 
 bool InferQueue::is_room(const InferItem& item) const {
-  // One that may leave without results waits for nothing; it has all its slots.
+  // A frame that may leave without results does not wait for others; it has all its slots.
   const bool waits = !item.regions.empty() && item.leave_by_us == 0;
   return order_.has_room() && (!waits || list_.has_room());
 }
@@ -35,8 +35,8 @@ bool InferQueue::has_room() const {
   return list_.has_room();
 }
 
-// The search for what stands still finds what this thread waits for. What is known when a wait
-// begins may be of another wait.
+// Logs what the thread waits for once the wait is long, not at its beginning: by then the queue may
+// be waiting for something else.
 template <typename MayGoOn>
 void InferQueue::wait_as_upstream(std::unique_lock<std::mutex>* lock, const MayGoOn& may_go_on) {
   constexpr std::chrono::seconds kLong{1};
@@ -46,14 +46,14 @@ void InferQueue::wait_as_upstream(std::unique_lock<std::mutex>* lock, const MayG
 }
 
 GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
-  InferItems frame{item};  // its node is made before anything changes: add() alone can fail then
+  InferItems frame{item};  // allocated before anything changes: only add() could fail then
   std::unique_lock<std::mutex> lock(mutex_);
   const auto is_refused = [&] { return order_.frame_flow() != GST_FLOW_OK; };
   if (!is_refused() && !is_room(*item)) {
     GST_LOG_ID(id(), "a frame waits for room: %zu of %zu inferences, %zu of %zu frames",
                list_.inferences(), list_.limit(), order_.frames(), order_.limits().frames);
   }
-  // An end that comes while this waits is for this frame, too.
+  // An end of the flow during this wait refuses this frame, too.
   wait_as_upstream(&lock, [&] { return is_refused() || is_room(*item); });
   if (is_refused()) {
     const GstFlowReturn flow = order_.frame_flow();
@@ -71,7 +71,7 @@ GstFlowReturn InferQueue::push_frame(ItemPtr item, size_t ready) {
   return GST_FLOW_OK;
 }
 
-// What the source side is at, which has to go on before there is room.
+// Returns what the source side is doing; it has to go on before there is room.
 std::string InferQueue::whom_it_waits_for() const {
   const auto number = [](guint64 n) { return static_cast<unsigned long long>(n); };
   if (pushed_ > 0) return format("downstream has not answered for frame %llu", number(pushed_));
@@ -119,7 +119,7 @@ void InferQueue::abandon(const ItemPtr& item) {
   changed_.notify_all();
 }
 
-// No more regions of the item come. One that has failed leaves as such; any other one is taken out
+// Ends the item's regions: no more come. A failed item leaves as such; any other one is taken out
 // of the queue, as push_frame() would have refused it.
 void InferQueue::close(InferItem* item) {
   item->runs.open = false;
@@ -214,7 +214,7 @@ ItemPtr InferQueue::give_up_head(guint watchdog_ms) {
   return item;
 }
 
-// Its regions are run on.
+// Takes out the head, which leaves before its results; its regions are still run.
 ItemPtr InferQueue::leave_head() {
   InferItem* const head = order_.head();
   GST_LOG_ID(id(),
@@ -225,7 +225,7 @@ ItemPtr InferQueue::leave_head() {
   return item;
 }
 
-// Takes out what can leave now; null if nothing can.
+// Takes out the item that can leave now; null if there is none.
 ItemPtr InferQueue::take_next(guint watchdog_ms) {
   if (ItemPtr failed = late_.take_failed()) return failed;
   const InferItem* const head = order_.head();
@@ -239,19 +239,19 @@ ItemPtr InferQueue::take_next(guint watchdog_ms) {
     return order_.take_head().front();
   }
   if (head->leave_by_us > 0 && now >= head->leave_by_us) return leave_head();
-  // Without any worker left, no one will run this frame either.
+  // If all workers are lost, no frame will be run, so this one fails, too.
   const bool lost = watchdog_ms > 0 && (WorkList::is_overdue(*head, watchdog_ms, now) ||
                                         list_.all_lost(watchdog_ms, now));
   return lost ? give_up_head(watchdog_ms) : nullptr;
 }
 
-// The end of a wait that is only there to see whether a run takes too long.
+// Returns when to look again whether a run takes too long.
 Clock::Time InferQueue::next_look() const {
   constexpr std::chrono::milliseconds kBetweenLooks{20};
   return clock_.now() + kBetweenLooks;
 }
 
-// Looks at the clock only while a run may take too long, or a frame is to leave.
+// Polls the clock only while a run may take too long, or a frame has a time by which it leaves.
 void InferQueue::wait_for_head(std::unique_lock<std::mutex>* lock, guint watchdog_ms) {
   const InferItem* const head = order_.head();
   const bool watches = watchdog_ms > 0 && (head || late_.is_under_way());

@@ -6,7 +6,7 @@
 // waits until the frame at the head is done.
 //
 // A frame may have more regions than there are slots. It is pushed when the first regions have
-// theirs; the sink side fills the others while workers run these, and tells the queue of each.
+// slots; the sink side fills the others while workers run these, and reports each by push_region().
 //
 // A frame may have a time by which it leaves. If it is not done by then it is popped without
 // results, and its item is late work (latework.h): workers go on with it, and the source side takes
@@ -58,68 +58,68 @@ class InferQueue {
   struct Limits : StreamOrder::Limits {
     size_t inferences = 2;  // frames that wait for a run or are being run
   };
-  /// `name` is the element's, in the log.
+  /// `name`: the element's, for the log.
   InferQueue(const Limits& limits, Work work, SetTask set_task, std::string name = "queue",
              const Clock& clock = Clock::steady());
 
   // --- sink side ---
   /// Queues a frame, waiting for room; refused frames are released. Its first `ready` regions can
-  /// be run; push_region() tells of each of the others.
+  /// be run; push_region() announces each of the others.
   static constexpr size_t kAll = SIZE_MAX;
   GstFlowReturn push_frame(ItemPtr item, size_t ready = kAll);
-  /// One more region of the item that was pushed last can be run. False if no more are wanted: the
-  /// flow stops, so that the frame is dropped, or the frame has failed.
+  /// Announces that one more region of the item that was pushed last can be run. Returns false if
+  /// no more are wanted: the flow stops, so that the frame is dropped, or the frame has failed.
   bool push_region(const ItemPtr& item);
-  /// Returns whether a slot is worth waiting for: of a frame that was pushed, for another of its
-  /// regions; else for the frame. After EOS from downstream neither is, although the flow goes on
+  /// Returns whether to wait for a slot: for another region of a frame that was pushed, or for a
+  /// frame that was not. After EOS from downstream it is false for both, although the flow goes on
   /// for what follows.
   bool is_wanted(const InferItem& item) const;
-  /// The other regions will not come, because of an error.
+  /// Fails the frame, whose other regions will not come because of an error.
   void fail_regions(const ItemPtr& item, Status why);
-  /// The other regions will not come, because the flow stops: the frame is dropped, unless it has
-  /// failed before.
+  /// Gives up the other regions, because the flow stops: the frame is dropped, unless it has failed
+  /// before.
   void abandon(const ItemPtr& item);
   EventResult push_event(EventPtr event);
   /// Returns whether one more inference could begin at once.
   bool has_room() const;
-  /// Waits until everything that was pushed has left; false if the flow stops first.
+  /// Waits until everything that was pushed has left. Returns false if the flow stops first.
   bool drain();
-  /// Makes both sides return: FLUSH_START, or the pad goes inactive.
+  /// Makes the waits of both sides return: at FLUSH_START, or when the pad is deactivated.
   void start_flush();
   /// Drops the queue's contents and starts anew.
   void stop_flush(bool start_task);
 
-  /// Changes the limits of frames, of all and of those held.
+  /// Changes the limits: of all frames in the queue, and of held frames.
   void set_frame_limits(size_t frames, size_t held);
-  /// Waits until one more frame may be held, so that upstream keeps it for so long.
+  /// Waits until one more frame may be held; until then upstream keeps it.
   void wait_while_full();
-  /// Waits until everything that was pushed has left, and forgets late work: nothing moves in the
-  /// queue then until something is pushed, so that the sink side may push downstream itself. False
-  /// if the flow stops first.
+  /// Waits until everything that was pushed has left, and forgets late work. Then nothing moves in
+  /// the queue until something is pushed, so that the sink side may push downstream itself. Returns
+  /// false if the flow stops first.
   bool stand_aside();
 
   // --- source side ---
-  /// The next item; null when the flow stops, and the task has been paused. A run that takes longer
-  /// than `watchdog_ms` milliseconds (0: no limit) is given up: the item then has failed. Late work
-  /// that has failed comes as an item without an object.
+  /// Returns the next item; null when the flow stops, and the task has been paused. A run that
+  /// takes longer than `watchdog_ms` milliseconds (0: no limit) is given up: the item then has
+  /// failed. Late work that has failed comes as an item without an object.
   ItemPtr pop(guint watchdog_ms);
-  /// Late work that has been done since, in the order in which it was done.
+  /// Returns late work that has been done since the last call, in the order in which it was done.
   InferItems take_late();
-  /// Drops the results of frames that have left: what follows is of another kind.
+  /// Drops the results of frames that have left, because later frames belong to something else.
   void forget_late();
   /// Tells the queue the result of pushing the last popped item; an EOS event gives GST_FLOW_EOS.
   /// `told`: an error was posted already, so a lost EOS need not post another.
   Stopped finish(bool is_event, GstFlowReturn flow, bool told = false);
-  /// RECONFIGURE: downstream may be linked again.
+  /// Resumes after RECONFIGURE: downstream may be linked again.
   void reconfigure();
   GstFlowReturn flow() const;
 
   // --- workers ---
-  /// Runs one item, waiting for it; false after stop_workers().
+  /// Waits for a region and runs it. Returns false after stop_workers().
   bool work_once();
   void stop_workers();
-  /// Waits for the runs that are under way; false if one takes longer than `watchdog_ms` (0: no
-  /// limit), whether its frame is still wanted or not: that worker is lost.
+  /// Waits for the runs that are under way. Returns false if one takes longer than `watchdog_ms`
+  /// milliseconds (0: no limit), whether its frame is still wanted or not: that worker is lost.
   bool runs_end(guint watchdog_ms);
 
  private:
@@ -145,8 +145,8 @@ class InferQueue {
   StreamOrder order_;
   WorkList list_;
   LateWork late_{&list_, name_};
-  guint64 pushed_ = 0;  // the frame that downstream has, between pop() and finish()
-  // The head as it was logged last: its number, and its regions that are ready, taken, running.
+  guint64 pushed_ = 0;  // number of the frame that is being pushed, between pop() and finish()
+  // State of the head when it was last logged: its number, and its regions ready, taken, running.
   using Awaited = std::array<uint64_t, 4>;
   Awaited awaited_{};
   bool stopping_ = false;

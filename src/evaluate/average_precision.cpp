@@ -11,7 +11,7 @@ namespace dvnn::evaluate {
 namespace {
 
 constexpr double kSmallSide = 32, kLargeSide = 96, kUnlimited = 1e10;
-// COCO's bounds belong to both of the ranges that they part.
+// As in COCO, a bound belongs to both of the ranges that it divides.
 constexpr double kRanges[kAreas][2] = {{0, kUnlimited},
                                        {0, kSmallSide* kSmallSide},
                                        {kSmallSide * kSmallSide, kLargeSide* kLargeSide},
@@ -25,8 +25,8 @@ uint16_t bit(int index) {
   return static_cast<uint16_t>(1U << static_cast<unsigned>(index));
 }
 
-// The area that decides in which range a found object is: of people, that of the box around their
-// points.
+// Returns the area that decides a found object's range: the box's, or for key points that of the
+// box around them.
 double area_of(const Found& found, Measure measure) {
   if (measure == Measure::kBoxes || found.points.empty()) return found.box.area();
   const auto [left, right] =
@@ -38,7 +38,7 @@ double area_of(const Found& found, Measure measure) {
   return (right->x - left->x) * (bottom->y - top->y);
 }
 
-// Whether an object is not to be found, whatever its area.
+// Returns whether an object need not be found, whatever its area.
 bool is_ignored(const Truth& truth, Measure measure) {
   const auto annotated = [](const objects::Point& point) { return point.confidence > 0; };
   return truth.crowd || truth.ignored ||
@@ -46,11 +46,11 @@ bool is_ignored(const Truth& truth, Measure measure) {
           std::none_of(truth.points.begin(), truth.points.end(), annotated));
 }
 
-// One class in one picture.
+// The objects of one class in one picture.
 struct Scene {
   std::vector<const Truth*> truths;
   std::vector<const Found*> found;  // the most confident one first
-  std::vector<double> alike;        // of each found object with each truth
+  std::vector<double> alike;        // similarity of each found object to each truth
   Measure measure;
 
   double likeness(size_t found_at, size_t truth_at) const {
@@ -58,7 +58,7 @@ struct Scene {
   }
 };
 
-// The objects of a scene in one range of areas, those to be found first.
+// The truths of a scene for one range of areas, those that must be found first.
 struct InRange {
   std::vector<size_t> order;  // indices of truths
   std::vector<bool> ignored;  // by place in `order`
@@ -79,8 +79,8 @@ InRange in_range(const Scene& scene, int range) {
 
 constexpr size_t kNone = SIZE_MAX;
 
-// The place of the free truth that is most like a found object, at least as much as `least`; of
-// equals the last one. One that is to be found comes before one that is not.
+// Returns the place of the free truth that is most similar to a found object, by at least `least`;
+// of equals, the last. A truth that must be found comes before one that need not be.
 size_t best_of(const Scene& scene, size_t found_at, const InRange& range, double least,
                const std::vector<bool>& taken) {
   size_t best = kNone;
@@ -98,7 +98,7 @@ size_t best_of(const Scene& scene, size_t found_at, const InRange& range, double
 void judge_range(const Scene& scene, int range, Span<Judged> judged) {
   const InRange truths = in_range(scene, range);
   for (int overlap = 0; overlap < kOverlaps; ++overlap) {
-    // A box that overlaps by exactly 1 is found at any threshold, whatever the rounding.
+    // An overlap of exactly 1 counts at any threshold, whatever the rounding.
     constexpr double kAlmostAll = 1 - 1e-10;
     const double least = std::min(overlap_at(overlap), kAlmostAll);
     std::vector<bool> taken(scene.truths.size());
@@ -165,7 +165,7 @@ double overlap(const Box& found, const Box& truth, bool crowd) {
 }
 
 double overlap_at(int index) {
-  // In this order of operations the numbers are COCO's to the last bit.
+  // This order of operations gives COCO's numbers to the last bit.
   constexpr double kFirst = 0.5, kLast = 0.95;
   constexpr double kStep = (kLast - kFirst) / (kOverlaps - 1);
   return index == kOverlaps - 1 ? kLast : index * kStep + kFirst;
@@ -230,7 +230,7 @@ Curve curve_of(const ClassJudgement& of, const Choice& choice,
   }
   double sum = 0;
   for (int i = 0; i < kRecalls; ++i) {
-    // The product, and not a literal: COCO's 0.7 is a little more than 0.7.
+    // A product instead of a literal: COCO's 0.7 is a little more than 0.7.
     const double recall = i == kRecalls - 1 ? 1 : i * 0.01;
     const auto at = std::lower_bound(recalls.begin(), recalls.end(), recall) - recalls.begin();
     if (static_cast<size_t>(at) < precisions.size()) {
@@ -244,8 +244,8 @@ Curve curve_of(const ClassJudgement& of, const Choice& choice,
 
 namespace {
 
-// The means over classes and, unless one is chosen, overlaps; classes with nothing to find do not
-// count.
+// Means over classes and, unless one overlap is chosen, over overlaps. Classes without objects to
+// find do not count.
 struct Means {
   double precision = -1, recall = -1;
 };

@@ -13,37 +13,37 @@
 
 namespace dvnn::evaluate {
 
-/// How much of a found object is right: the overlap of boxes, or of key points (key_points.h).
+/// How similar a found object is to a truth: overlap of boxes, or OKS of key points (key_points.h).
 enum class Measure : uint8_t { kBoxes, kKeyPoints };
 
-/// Objects by their area in pixels: all, less than 32 x 32, up to 96 x 96, and larger.
+/// Ranges of an object's area in pixels: all, less than 32 x 32, up to 96 x 96, and larger.
 enum Area : uint8_t { kAll, kSmall, kMedium, kLarge, kAreas };
 
-/// An object counts as found from each of ten overlaps on: 0.5, 0.55, ..., 0.95.
+/// Number of overlaps from each of which on an object counts as found: 0.5, 0.55, ..., 0.95.
 constexpr int kOverlaps = 10;
 double overlap_at(int index);
 
-/// The precision is read at recalls of 0, 0.01, ..., 1.
+/// Number of recalls at which the precision is read: 0, 0.01, ..., 1.
 constexpr int kRecalls = 101;
 
-/// At most so many objects of a class count in a picture: the most confident ones.
+/// Number of objects of a class that count in a picture: the most confident ones.
 constexpr uint32_t kMostFound = 100, kMostPeople = 20;
 
-/// One found object, with what became of it in each range of areas: a bit for each overlap.
+/// One found object and its judgement in each range of areas: a bit for each overlap.
 struct Judged {
   double score = 0;
   uint32_t picture = 0;
-  uint32_t rank = 0;  // among those of its class in its picture, the most confident one is 0
+  uint32_t rank = 0;  // in its class and picture, by confidence; 0: the most confident one
   std::array<uint16_t, kAreas> right{}, ignored{};
 };
 
-/// How many objects of a class a picture has, by area.
+/// Number of objects of a class in a picture, by area.
 struct Wanted {
   uint32_t picture = 0;
   std::array<uint32_t, kAreas> count{};
 };
 
-/// All of one class.
+/// Judgements of all objects of one class.
 struct ClassJudgement {
   std::vector<Judged> found;  // the most confident one first
   std::vector<Wanted> wanted;
@@ -54,36 +54,36 @@ struct ClassJudgement {
 using Judgement = std::vector<ClassJudgement>;  // by class
 
 /// Decides for each found object whether it is right. `found` has a list for each picture of
-/// `data`, whose boxes are in pixels.
+/// `data`, with boxes in pixels.
 Judgement judge(const DataSet& data, const FoundByPicture& found, Measure measure);
 
-/// Which part of a judgement a number is about.
+/// The part of a judgement that a figure is computed from.
 struct Choice {
   Area area = kAll;
-  uint32_t most = kMostFound;  // objects of a picture that count
-  int overlap = 0;             // index, as overlap_at() has it
+  uint32_t most = kMostFound;  // number of objects that count in a picture, most confident first
+  int overlap = 0;             // index for overlap_at()
 };
 
-/// A curve and what follows from it.
+/// A curve of precision over recall, and what follows from it.
 struct Curve {
-  double precision = -1;                      // mean over the recalls; -1: there is nothing to find
-  double recall = -1;                         // the largest one
-  std::array<double, kRecalls> precisions{};  // no less at any larger recall
+  double precision = -1;                      // mean over the recalls; -1: no objects to find
+  double recall = -1;                         // the largest recall reached
+  std::array<double, kRecalls> precisions{};  // at each recall: the best at this or any larger one
 };
 
-/// `weights` says how often each picture counts; null: once.
+/// Computes a curve. `weights`: how often each picture counts; null: once.
 Curve curve_of(const ClassJudgement& of, const Choice& choice,
                const std::vector<uint32_t>* weights = nullptr);
 
-/// COCO's twelve numbers; of key points, those of small objects are -1, and recall is that of up to
-/// twenty objects of a picture. -1: there is nothing to find.
+/// COCO's twelve numbers. For key points, those of small objects are -1, and recall is that of up
+/// to twenty objects in a picture. -1: no objects to find.
 struct Figures {
   double ap = -1, ap50 = -1, ap75 = -1, ap_small = -1, ap_medium = -1, ap_large = -1;
   double ar1 = -1, ar10 = -1, ar = -1, ar_small = -1, ar_medium = -1, ar_large = -1;
-  double ar50 = -1, ar75 = -1;  // COCO tells them of key points
+  double ar50 = -1, ar75 = -1;  // COCO reports these for key points
 };
 
-/// The means over all classes, or of one.
+/// Returns the means over all classes, or the figures of one.
 Figures figures_of(const Judgement& judgement, Measure measure);
 Figures figures_of(const ClassJudgement& judgement, Measure measure);
 

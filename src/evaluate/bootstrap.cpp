@@ -8,7 +8,7 @@
 namespace dvnn::evaluate {
 namespace {
 
-// The value below which that share of the sorted values lies, interpolated.
+// Returns the value below which `share` of the sorted values lie, interpolated.
 double percentile(const std::vector<double>& sorted, double share) {
   const double at = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(std::floor(at));
@@ -26,8 +26,8 @@ std::vector<Interval> bootstrap(
   std::vector<uint32_t> weights;
   for (int round = 0; round < rounds; ++round) {
     weights.assign(pictures, 0);
-    // The library's distributions differ from system to system; the bias of the remainder is below
-    // 2^-40.
+    // A remainder instead of the library's distributions, which differ from system to system; its
+    // bias is below 2^-40.
     for (size_t i = 0; i < pictures; ++i) ++weights[random() % pictures];
     const std::vector<double> measured = measure(weights);
     values.resize(std::max(values.size(), measured.size()));

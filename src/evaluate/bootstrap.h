@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a measured number may be off, because other pictures would have given another one:
-// B. Efron, "Bootstrap Methods: Another Look at the Jackknife", Annals of Statistics 7, 1979.
+// Estimates how much a measured number depends on the choice of pictures: B. Efron, "Bootstrap
+// Methods: Another Look at the Jackknife", Annals of Statistics 7, 1979.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ struct Interval {
   double low = -1, high = -1;
 };
 
-/// The 95 % intervals, from the 2.5th to the 97.5th percentile, of numbers that `measure` takes of
-/// samples: as many pictures as there are, drawn with replacement, told as how often each picture
-/// counts. Numbers below 0 do not count. The same seed gives the same samples on any machine.
+/// Returns 95 % intervals, from the 2.5th to the 97.5th percentile, of the numbers that `measure`
+/// computes from samples. A sample draws as many pictures as there are, with replacement, and is
+/// given as how often each picture counts. Numbers below 0 are left out. A seed gives the same
+/// samples on any machine.
 std::vector<Interval> bootstrap(
     size_t pictures, int rounds, uint64_t seed,
     const std::function<std::vector<double>(const std::vector<uint32_t>& weights)>& measure);

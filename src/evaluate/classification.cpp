@@ -10,7 +10,7 @@ size_t place_of(int class_id, const std::vector<Found>& found) {
   const auto is = [&](const Found& f) { return f.class_id == class_id; };
   const auto at = std::find_if(found.begin(), found.end(), is);
   if (at == found.end()) return SIZE_MAX;
-  // Those before it that are as confident, and all that are more so.
+  // Classes ahead of it: earlier ones with at least its score, and later ones with a larger score.
   const auto earlier =
       std::count_if(found.begin(), at, [&](const Found& f) { return f.score >= at->score; });
   const auto surer =

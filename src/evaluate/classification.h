@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often a classifier is right: the top-1 and top-5 accuracy of ImageNet's challenge (O.
-// Russakovsky et al., "ImageNet Large Scale Visual Recognition Challenge", IJCV 115, 2015).
+// Accuracy of classifiers: top-1 and top-5 of ImageNet's challenge (O. Russakovsky et al.,
+// "ImageNet Large Scale Visual Recognition Challenge", IJCV 115, 2015).
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace dvnn::evaluate {
 
-/// Pictures by whether their class was the most confident one, or among the five most confident
-/// ones, overall and by class.
+/// Counts of pictures: all, and those whose class was the most confident one, or among the five
+/// most confident ones.
 struct Hits {
   uint64_t pictures = 0, first = 0, among_five = 0;
 
-  /// Counts a picture `times` times.
+  /// Counts a picture `times` times. `place`: of its class, as places_of() returns it.
   void add(size_t place, uint64_t times = 1);
 };
 struct Accuracy {
@@ -23,11 +23,11 @@ struct Accuracy {
   std::vector<Hits> classes;
 };
 
-/// By picture, the place of its class among what was found, the most confident one being 0. Of
-/// equal scores, the one found first is ahead. SIZE_MAX: it was not found.
+/// Returns for each picture the place of its class among the found ones, the most confident one
+/// being 0. Of equal scores, the one found first comes first. SIZE_MAX: it was not found.
 std::vector<size_t> places_of(const DataSet& data, const FoundByPicture& found);
 
-/// Only pictures whose class is `known` count, by class.
+/// Computes the accuracy over the pictures whose class is `known`, a flag for each class.
 Accuracy accuracy_of(const DataSet& data, const std::vector<size_t>& places,
                      const std::vector<bool>& known);
 

@@ -13,7 +13,7 @@ bool is_wanted(const Truth& truth) {
   return !truth.crowd && !truth.ignored;
 }
 
-// The found objects that count, the most confident one first.
+// Returns the found objects above their thresholds, the most confident one first.
 std::vector<size_t> believed(const std::vector<Found>& found,
                              const std::vector<double>& thresholds) {
   std::vector<size_t> order;
@@ -25,7 +25,8 @@ std::vector<size_t> believed(const std::vector<Found>& found,
   return order;
 }
 
-// The free truth that counts as wanted and overlaps most; of equals, one of the same class.
+// Returns the free truth that overlaps most, among those that must be found or, if not `wanted`,
+// the others; of equals, one of the same class.
 size_t best_truth(const Picture& picture, const Found& found, const std::vector<bool>& taken,
                   bool wanted) {
   size_t best = kNoTruth;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is taken for what: a matrix of classes.
+// Matrix of confusion: counts which class is taken for which.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace dvnn::evaluate {
 
-/// What became of the objects of one picture, where all found ones below their class's threshold
+/// Matches of one picture's found objects and truths. Found objects below their class's threshold
 /// are left out.
 struct Comparison {
   struct Pair {
     size_t found, truth;  // indices into the picture's lists
   };
-  std::vector<Pair> pairs;     // overlapping by at least 0.5, of any classes
-  std::vector<size_t> alarms;  // found, but there is nothing
-  std::vector<size_t> missed;  // truths
-  /// Objects that were not found as what they are, and found ones that are not there.
+  std::vector<Pair> pairs;     // pairs that overlap by at least 0.5, of any classes
+  std::vector<size_t> alarms;  // found objects without a truth
+  std::vector<size_t> missed;  // truths without a found object
+  /// Returns how many objects were missed, false alarms, or found as another class.
   size_t mistakes(const Picture& picture, const std::vector<Found>& found) const;
 };
 
-/// The most confident found object chooses first; it takes the free truth that it overlaps most.
-/// What lies on crowds and ignored objects is neither right nor wrong. `thresholds` are by class.
+/// Matches found objects to truths: the most confident one first takes the free truth that it
+/// overlaps most. Objects found on crowds and ignored truths are neither right nor wrong.
+/// `thresholds` are by class.
 Comparison compare(const Picture& picture, const std::vector<Found>& found,
                    const std::vector<double>& thresholds);
 
-/// Counts by class: a row for what there is, a column for what is found. The last row and the last
-/// column are nothing.
+/// Counts by class: a row for each true class, a column for each found one. The last row and the
+/// last column stand for no object.
 class Confusion {
  public:
   explicit Confusion(size_t classes) : side_(classes + 1), counts_(side_ * side_) {}

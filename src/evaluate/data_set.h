@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures and what people say that they show, whatever the form of the annotations; and what a
-// network has found in them. Networks are measured by comparing the two.
+// Annotated pictures, whatever the form of the annotations, and what a network has found in them.
+// Networks are evaluated by comparing the two.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@ struct Box {
   double area() const { return width * height; }
 };
 
-/// Something that a network should find.
+/// An annotated object, which a network should find.
 struct Truth {
   int class_id = 0;  // index into DataSet::classes
   Box box;
   double area = 0;  // of the outline if the annotations have one, else of the box
-  bool crowd =
-      false;  // many objects in one box: whatever is found in it is neither right nor wrong
-  bool ignored = false;  // an object that nobody has to find ("difficult")
+  // Many objects in one box: objects found in it are neither right nor wrong.
+  bool crowd = false;
+  bool ignored = false;  // need not be found ("difficult")
   // Key points, or none. The confidence is 0 for points that were not annotated.
   std::vector<objects::Point> points;
 };
 
 struct Picture {
   std::string path;
-  int64_t id = 0;             // as the annotations number it; 0 where they do not
+  int64_t id = 0;             // the annotations' number; 0: none
   int width = 0, height = 0;  // pixels; 0: not known before the picture is read
   bool in_fractions = false;  // boxes, areas and points are fractions of the picture's sides
-  int class_id = -1;          // what the whole picture shows; -1: it is not said
-  std::string mask;           // a picture of the class of each pixel; empty: there is none
+  int class_id = -1;          // class of the whole picture; -1: unknown
+  std::string mask;           // path of a picture with each pixel's class; empty: none
   std::vector<Truth> truths;
 };
 
-/// The forms of annotations. kFind: what lies there decides.
+/// Forms of annotations. kFind: guess by the files that are there.
 enum class Annotations : uint8_t { kFind, kCoco, kYolo, kVoc, kFolders, kMasks };
 
 struct DataSet {
   Annotations kind = Annotations::kFind;
   std::string source;  // the file or folder that was read
   std::vector<std::string> classes;
-  bool named = true;               // false: the classes have numbers alone
-  std::vector<int64_t> class_ids;  // as COCO's annotations number them; else empty
+  bool named = true;               // false: the classes have only numbers
+  std::vector<int64_t> class_ids;  // numbers of the classes in COCO's annotations; else empty
   std::vector<Picture> pictures;   // in the order of their ids, or of their paths
 };
 
-/// Something that a network has found.
+/// An object that a network has found.
 struct Found {
   int class_id =
       0;  // index into DataSet::classes; -1: none of them, which only classifiers may say
@@ -61,11 +61,11 @@ struct Found {
   std::vector<objects::Point> points;
 };
 
-/// What was found in each picture of a data set, in the order of its pictures.
+/// Found objects of each picture of a data set, in the order of its pictures.
 using FoundByPicture = std::vector<std::vector<Found>>;
 
-/// The overlap of two boxes: intersection over union. With a crowd, of which it is only known that
-/// an object in it is a part, intersection over the area of `found`.
+/// Returns the overlap of two boxes: intersection over union. For a crowd, in whose box an object
+/// lies somewhere, intersection over the area of `found`.
 double overlap(const Box& found, const Box& truth, bool crowd);
 
 }  // namespace dvnn::evaluate

@@ -7,8 +7,8 @@
 namespace dvnn::evaluate {
 namespace {
 
-// COCO's constants, from its page: how far apart people put each of the points, divided by the root
-// of the object's area. Nose, eyes, ears, shoulders, elbows, wrists, hips, knees, ankles.
+// COCO's constants, from its page: standard deviation of annotators' points, divided by the root of
+// the object's area. Nose, eyes, ears, shoulders, elbows, wrists, hips, knees, ankles.
 constexpr double kCocoSigmas[] = {.026, .025, .025, .035, .035, .079, .079, .072, .072,
                                   .062, .062, .107, .107, .087, .087, .089, .089};
 constexpr size_t kCocoPoints = sizeof kCocoSigmas / sizeof *kCocoSigmas;
@@ -18,7 +18,7 @@ double sigma_of(size_t point, size_t points) {
   return points == kCocoPoints ? kCocoSigmas[point] : kOtherSigma;
 }
 
-// How far a point is outside of twice the box, along one axis.
+// Returns how far a point is outside of twice the box, along one axis.
 double beyond(double at, double begin, double size) {
   return std::max(0.0, begin - size - at) + std::max(0.0, at - (begin + size * 2));
 }
@@ -40,7 +40,7 @@ double key_point_similarity(const Found& found, const Truth& truth) {
       dy = beyond(at.y, truth.box.y, truth.box.height);
     }
     const double variance = std::pow(sigma_of(i, truth.points.size()) * 2, 2);
-    // An object without area must not divide by zero.
+    // Avoids a division by zero for an object without area.
     constexpr double kEpsilon = 2.220446049250313e-16;
     sum += std::exp(-(dx * dx + dy * dy) / variance / (truth.area + kEpsilon) / 2);
   }

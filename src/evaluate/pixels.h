@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well the pixels of pictures are told apart by their class: intersection over union, as in the
-// segmentation challenge of Pascal VOC (M. Everingham et al., "The PASCAL Visual Object Classes
-// (VOC) Challenge", IJCV 88, 2010), and its mean (J. Long et al., "Fully Convolutional Networks for
-// Semantic Segmentation", CVPR 2015).
+// Accuracy of maps of classes: intersection over union, as in the segmentation challenge of Pascal
+// VOC (M. Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", IJCV 88, 2010),
+// and its mean (J. Long et al., "Fully Convolutional Networks for Semantic Segmentation", CVPR
+// 2015).
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,23 @@
 
 namespace dvnn::evaluate {
 
-/// Classes of masks: a byte tells a pixel's, and 255 that it does not count.
+/// Number of classes of a mask, which has a byte per pixel; 255: the pixel does not count.
 constexpr size_t kMostPixelClasses = 255;
 
-/// Pixels by what they are and what they were taken for.
+/// Counts pixels by their true and their found class.
 class PixelCount {
  public:
   PixelCount() : counts_(kSide * kSide) {}
-  /// A pixel of class `truth` was taken for `found`, which is kMostPixelClasses where it is none of
-  /// the classes.
+  /// Counts a pixel of class `truth` that was found as `found`; kMostPixelClasses: as no class.
   void add(size_t truth, size_t found) { ++counts_[truth * kSide + found]; }
-  /// Pixels of this class.
+  /// Returns the number of pixels of class `of`.
   uint64_t pixels(size_t of) const;
-  /// Of the pixels that are of this class or were taken for it, the share that is and was; -1 if
-  /// there are none.
+  /// Returns the intersection over union of class `of`: of the pixels that are or were found as it,
+  /// the share that is both. -1: there are none.
   double overlap(size_t of) const;
-  /// The mean over all classes that there are, or that were found.
+  /// Returns the mean over all classes that occur or were found.
   double mean_overlap() const;
-  /// The share of pixels that were taken for what they are.
+  /// Returns the share of pixels whose class was found.
   double accuracy() const;
 
  private:

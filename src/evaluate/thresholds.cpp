@@ -17,8 +17,8 @@ bool is_right(const Judged& found) {
   return found.right[kAll] & 1U << kHalf;
 }
 
-// A number between two scores with few digits, so that it can be read and typed: beyond `below`, at
-// most `score`.
+// Returns a number with few digits, easy to read and type, that is larger than `below` and at most
+// `score`.
 double between(double score, double below) {
   constexpr int kMostDigits = 7;
   const double middle = (score + below) / 2;
@@ -30,7 +30,7 @@ double between(double score, double below) {
   return score;
 }
 
-// Calls visit(operation) for each threshold that makes a difference, from the highest one down.
+// Calls visit(operation) for each threshold that changes the result, from the highest one down.
 template <typename Visit>
 void for_each_operation(const ClassJudgement& of, Visit visit) {
   Operation now;
@@ -106,7 +106,7 @@ Chosen operation_of_precision(const ClassJudgement& of, double wanted) {
 
 double lower_bound_of_share(double right, double all) {
   if (all <= 0) return 0;
-  constexpr double kDeviations = 1.6448536269514722;  // of a normal distribution: 95 % lie below
+  constexpr double kDeviations = 1.6448536269514722;  // standard normal quantile of 95 %
   const double share = right / all, square = kDeviations * kDeviations;
   const double middle = share + square / (2 * all);
   const double width =

@@ -42,7 +42,7 @@ std::string unescaped(const std::string& text) {
   return out;
 }
 
-// What stands in an URL would not arrive as it is written: a library would refuse it with each
+// Refuses characters that would not arrive as written: a library would refuse such a URL at each
 // connection, or read another host or name.
 Status check_characters(const Address& address) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; };
@@ -57,7 +57,7 @@ Status check_characters(const Address& address) {
                "'" + printable(address.url) + "': a user or a password has the character 0"};
 }
 
-// What stands behind a broker's host would have no effect, and looks like a topic.
+// Refuses a path behind a broker's host: it would have no effect, and looks like a topic.
 Status check_path(const Address& address) {
   const bool is_broker =
       address.scheme == "mqtt" || address.scheme == "mqtts" || address.scheme == "kafka";
@@ -67,7 +67,7 @@ Status check_path(const Address& address) {
                    "' behind the host, which only http and https have: a topic is set by itself"};
 }
 
-// Takes the port off a single host.
+// Splits the port from a single host.
 Status take_port(Address* address) {
   const size_t colon = address->host.rfind(':');
   const bool only_v6 = !address->host.empty() && address->host.back() == ']';
@@ -142,7 +142,7 @@ Result<Options> parse_options(const std::string& text) {
     const size_t equals = pair.find('=');
     const std::string name = trimmed(pair.substr(0, equals));
     if (equals == std::string::npos || name.empty()) {
-      // The text may be half a password, so it is not shown.
+      // The text may be part of a password, so the message does not show it.
       return Error{ErrorCode::kInvalidArgument,
                    format("option %zu is not of the form name=value", options.size() + 1)};
     }

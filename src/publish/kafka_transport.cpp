@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kafka by librdkafka: an idempotent producer, which keeps the order of what has one key. It tries
-// for ever to deliver what it has taken, so only what fits its window is given to it.
+// Kafka by librdkafka: an idempotent producer, which keeps messages with the same key in order. It
+// tries for ever to deliver a message that it has accepted, so it gets no more than fit its window.
 #include <librdkafka/rdkafka.h>
 
 #include <atomic>
@@ -29,7 +29,7 @@ class KafkaTransport final : public Transport {
 
   Status prepare(const TransportRequest& request) {
     settings_ = rd_kafka_conf_new();
-    // The user's options come last and win, except over order and memory.
+    // The user's options come last and override these, but not those of order and memory.
     DVNN_TRY(set("linger.ms", "5"));
     DVNN_TRY(set("client.id", request.identity.stream));
     DVNN_TRY(set("socket.keepalive.enable", "true"));
@@ -45,8 +45,7 @@ class KafkaTransport final : public Transport {
     rd_kafka_conf_set_error_cb(settings_, on_error);
     rd_kafka_conf_set_log_cb(settings_, nullptr);
     rd_kafka_conf_set_opaque(settings_, this);
-    // Settings that do not go together, and files that are not there, are found by a producer
-    // alone.
+    // Only creating a producer finds settings that contradict each other and missing files.
     char why[kReasonBytes] = "";
     rd_kafka_conf_t* trial = rd_kafka_conf_dup(settings_);
     if (rd_kafka_t* producer = rd_kafka_new(RD_KAFKA_PRODUCER, trial, why, sizeof(why))) {
@@ -70,7 +69,7 @@ class KafkaTransport final : public Transport {
     thread_ = std::thread([this] {
       while (!stopping_) rd_kafka_poll(producer_, kPollMs);
     });
-    // It takes messages at once, and the brokers get them when they are there.
+    // It accepts messages at once, and delivers them when a broker can be reached.
     listener_->ready({});
   }
 
@@ -90,7 +89,7 @@ class KafkaTransport final : public Transport {
       case RD_KAFKA_RESP_ERR__FATAL:
         lose();
         return false;
-      default:  // too large, or a topic that cannot be
+      default:  // too large, or an impossible topic
         listener_->rejected(token, rd_kafka_err2str(code));
         return true;
     }
@@ -103,7 +102,7 @@ class KafkaTransport final : public Transport {
     rd_kafka_purge(producer_, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     stopping_ = true;
     thread_.join();
-    // Reports of what was purged.
+    // Handles the reports of the purged messages.
     rd_kafka_flush(producer_, kPollMs);
     rd_kafka_destroy(producer_);
     producer_ = nullptr;
@@ -117,7 +116,7 @@ class KafkaTransport final : public Transport {
     return Error{ErrorCode::kInvalidArgument, std::string("kafka: ") + why};
   }
 
-  // Only what ends the producer itself is a loss.
+  // Reports a loss: only an error that ends the producer itself is one.
   void lose() {
     char why[kReasonBytes] = "the producer has failed";
     rd_kafka_fatal_error(producer_, why, sizeof(why));
@@ -137,14 +136,14 @@ class KafkaTransport final : public Transport {
         return self->listener_->rejected(token, rd_kafka_err2str(report->err));
       case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
       case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
-        return;  // close() has done it
+        return;  // close() has purged it
       default:
-        // Whatever it is, this message comes before those that follow it.
+        // Whatever the error is, this message must come before those that follow it.
         if (!self->told_.exchange(true)) self->listener_->lost(rd_kafka_err2str(report->err));
     }
   }
 
-  // It goes on trying after all but the fatal ones: a broker that is away, a wrong password.
+  // librdkafka tries again after all errors but fatal ones: a broker is away, a password is wrong.
   static void on_error(rd_kafka_t*, int code, const char* why, void* data) {
     DVNN_LOG(kPublisher, kInfo, "librdkafka: %s",
              why ? why : rd_kafka_err2str(static_cast<rd_kafka_resp_err_t>(code)));

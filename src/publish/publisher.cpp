@@ -31,7 +31,7 @@ Status Publisher::start(const Create& create) {
     stats_.spooled = spool_->messages();
   }
   connect_at_ = clock_.now();
-  // Signals are the application's, and a pipe that nobody reads is an error, not a signal.
+  // Signals are the application's; writing to a pipe without a reader is an error, not a signal.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -52,7 +52,7 @@ void Publisher::publish(Draft draft) {
   draft_bytes_ += draft.bytes;
   drafts_.push_back(std::move(draft));
   trim_queue();
-  // Once is enough until the thread has looked.
+  // One notification is enough until the thread has looked.
   if (!std::exchange(changed_, true)) changed_cv_.notify_one();
 }
 
@@ -61,7 +61,7 @@ void Publisher::publish(Message message) {
   publish(Draft{[message = std::move(message)]() mutable { return std::move(message); }, bytes});
 }
 
-// Under the mutex. The oldest go: what has just happened is what people want to know.
+// Drops the oldest messages, as the newest matter most. Called under the mutex.
 void Publisher::trim_queue() {
   for (size_t count = in_memory(); count > 1; --count) {
     const bool fits =

@@ -5,9 +5,9 @@
 // one, and messages leave it once they are acknowledged. Where queue or spool are full, the oldest
 // messages are dropped and counted.
 //
-// What was sent and not acknowledged when a connection was lost is sent again, before all that is
-// newer; and so is what was acknowledged just before, for so long as the transport's other side may
-// need to make it safe. Notices are called from the publisher's thread.
+// If a connection is lost, messages that were sent but not acknowledged are sent again, before all
+// newer ones. So are those acknowledged shortly before, within the time that the transport's other
+// side may need to store them safely. Notices are called from the publisher's thread.
 #pragma once
 
 #include <chrono>
@@ -34,12 +34,12 @@ struct PublisherSettings {
 };
 
 struct PublisherStats {
-  uint64_t published = 0;  // by publish()
-  uint64_t delivered = 0;  // acknowledged; includes what an earlier process has left
+  uint64_t published = 0;  // calls of publish()
+  uint64_t delivered = 0;  // acknowledged, including messages of an earlier process
   uint64_t dropped = 0;
-  uint64_t queued = 0;   // in memory, the ones on their way included
+  uint64_t queued = 0;   // in memory, including those sent and not acknowledged
   uint64_t spooled = 0;  // on disk
-  uint64_t losses = 0;   // of the connection
+  uint64_t losses = 0;   // of connections
   bool connected = false;
 
   uint64_t waiting() const { return queued + spooled; }
@@ -49,7 +49,7 @@ enum class Notice { kConnected, kLost, kDropped, kProblem };
 
 class Publisher final : private Listener {
  public:
-  /// `why`: a sentence; of kConnected what there is to say of how, perhaps nothing.
+  /// `why`: a sentence; for kConnected, details of the connection, perhaps empty.
   using Tell = std::function<void(Notice what, const std::string& why)>;
 
   Publisher(PublisherSettings settings, Tell tell, const Clock& clock = Clock::steady());
@@ -57,19 +57,19 @@ class Publisher final : private Listener {
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  /// Begins. Errors: the options, or the spool is in use.
+  /// Starts the thread. Returns an error if the options are wrong or the spool is in use.
   Status start(const Address& address, const Options& options, const Identity& identity);
-  /// The same over a transport that `create` makes.
+  /// Starts with a transport that `create` makes.
   using Create = std::function<Result<std::unique_ptr<Transport>>(Listener* listener)>;
   Status start(const Create& create);
   void publish(Draft draft);
   void publish(Message message);
-  /// Waits until all is delivered, or for so long. True: all is.
+  /// Waits until all is delivered, but no longer than `most`. Returns whether all is.
   bool flush(std::chrono::milliseconds most);
-  /// Ends flush() early, now and from now on.
+  /// Ends flush() early, a call under way and all later ones.
   void cancel_flush();
-  /// Messages that are left go to the spool; without a spool they are dropped. Returns once the
-  /// thread has ended.
+  /// Stops, once the thread has ended. Messages that are left go to the spool; without a spool they
+  /// are dropped.
   void stop();
   PublisherStats stats() const;
 
@@ -77,12 +77,12 @@ class Publisher final : private Listener {
   // A message that was sent.
   struct Sent {
     uint64_t token = 0;
-    Message message;                    // only where it is from memory
-    std::optional<Spool::Place> place;  // where it is from the spool
+    Message message;                    // empty if it is in the spool
+    std::optional<Spool::Place> place;  // if it is in the spool
     size_t bytes = 0;
     bool done = false, rejected = false;
     bool again = false;     // it was acknowledged before
-    Clock::Time settled{};  // when nobody can forget it any more
+    Clock::Time settled{};  // when the other side can no longer lose it
   };
   struct Answer {
     uint64_t token = 0;
@@ -94,7 +94,7 @@ class Publisher final : private Listener {
   void acknowledged(uint64_t token) override;
   void rejected(uint64_t token, const std::string& why) override;
 
-  // Under the mutex.
+  // Call it under the mutex.
   size_t in_memory() const { return queue_.size() + drafts_.size(); }
 
   void run();
@@ -123,7 +123,7 @@ class Publisher final : private Listener {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_cv_, settled_cv_;
-  // Under the mutex.
+  // Members under the mutex.
   std::deque<Message> queue_;
   std::deque<Draft> drafts_;  // newer than the queue
   size_t queue_bytes_ = 0, draft_bytes_ = 0;
@@ -131,16 +131,16 @@ class Publisher final : private Listener {
   std::optional<std::string> loss_;
   std::string rejection_;
   bool changed_ = false, stopping_ = false, hurried_ = false;
-  std::optional<std::string> came_ready_;  // how
+  std::optional<std::string> came_ready_;  // how it connected
   PublisherStats stats_;
 
-  // The publisher's thread only.
+  // Members of the publisher's thread only.
   std::unique_ptr<Spool> spool_;
-  std::deque<Sent> settling_, sent_;  // acknowledged, and older; on their way
+  std::deque<Sent> settling_, sent_;  // all acknowledged, and older; under way
   size_t settling_bytes_ = 0, sent_bytes_ = 0;
-  std::deque<Message> again_;  // settled too late; older than the queue
+  std::deque<Message> again_;  // to be sent again after an acknowledgement; older than the queue
   uint64_t last_token_ = 0;
-  std::optional<Message> refused_;  // of the spool, which the transport could not take yet
+  std::optional<Message> refused_;  // from the spool; the transport has not accepted it yet
   std::optional<Spool::Place> refused_place_;
   bool up_ = false, lost_ = false, appended_ = false, spool_failed_ = false;
   std::chrono::milliseconds pause_{0};

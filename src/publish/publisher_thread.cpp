@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The publisher's own thread: sending, trying again, and spilling to disk.
+// The publisher's own thread: it sends, tries again, and moves messages to disk.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -13,13 +13,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kMostBytesSent = size_t{32} << 20;      // on their way at once
-constexpr size_t kMostBytesSettling = size_t{16} << 20;  // kept although acknowledged
-constexpr milliseconds kTryAgain{20};                    // after a transport took nothing
-constexpr milliseconds kStuck{1000};  // a queue that does not move for so long goes to disk
+constexpr size_t kMostBytesSent = size_t{32} << 20;      // sent and not acknowledged
+constexpr size_t kMostBytesSettling = size_t{16} << 20;  // acknowledged, and kept
+constexpr milliseconds kTryAgain{20};  // pause after a transport has accepted nothing
+constexpr milliseconds kStuck{1000};   // a queue that has not moved for this time goes to disk
 constexpr milliseconds kBetweenSyncs{1000}, kBetweenTellings{1000};
 constexpr milliseconds kIdle{1000};
-constexpr size_t kWrittenAtOnce = 64;  // drafts; then answers are looked at
+constexpr size_t kWrittenAtOnce = 64;  // number of drafts written before answers are looked at
 
 }  // namespace
 
@@ -76,7 +76,8 @@ void Publisher::run() {
   finish();
 }
 
-// True: there are more. They count as messages in memory all the time.
+// Writes up to `most` drafts as messages; meanwhile they count as queued. Returns whether more
+// wait.
 bool Publisher::write_drafts(size_t most) {
   std::vector<Draft> drafts;
   {
@@ -104,7 +105,7 @@ bool Publisher::write_drafts(size_t most) {
 // Messages leave in their order: one that is acknowledged early waits for those before it.
 void Publisher::handle_answers(const std::vector<Answer>& answers) {
   for (const Answer& answer : answers) {
-    // Tokens count on, so that a message's place is known.
+    // Tokens are consecutive, so they tell a message's place.
     if (sent_.empty() || answer.token < sent_.front().token) continue;
     const size_t index = static_cast<size_t>(answer.token - sent_.front().token);
     if (index >= sent_.size() || sent_[index].done) continue;
@@ -128,7 +129,7 @@ void Publisher::handle_answers(const std::vector<Answer>& answers) {
   }
 }
 
-// Forgets what is safe with the other side.
+// Forgets acknowledged messages that the other side can no longer lose.
 void Publisher::settle(Clock::Time now) {
   while (!settling_.empty() &&
          (settling_.front().settled <= now || settling_bytes_ > kMostBytesSettling)) {
@@ -153,15 +154,15 @@ void Publisher::handle_loss(const std::string& why) {
   tell_(Notice::kLost, why);
 }
 
-// Messages that were sent in vain, or may have been, go in front of all that were not sent yet.
+// Puts messages that were not acknowledged, or may be lost all the same, before all unsent ones.
 void Publisher::put_back_unsent() {
   if (spool_) spool_->rewind();
   refused_.reset();
   refused_place_.reset();
   const bool is_forgetful = transport_->settling() > milliseconds(0);
   const std::lock_guard<std::mutex> lock(mutex_);
-  // A message that is sent again counts as delivered until it may be acknowledged, and counted,
-  // once more.
+  // A message that is sent again stays counted as delivered until its next acknowledgement can
+  // count it again.
   for (; !sent_.empty(); sent_.pop_back()) {
     Sent& sent = sent_.back();
     if (sent.rejected) continue;
@@ -187,7 +188,7 @@ void Publisher::put_back_unsent() {
   sent_bytes_ = settling_bytes_ = 0;
 }
 
-// Returns whether the queue goes to disk: nobody takes it, or it is half full.
+// Returns whether the queue goes to disk: the connection is lost or stuck, or it is half full.
 bool Publisher::wants_spool(Clock::Time now) const {
   if (!spool_) return false;
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -197,13 +198,13 @@ bool Publisher::wants_spool(Clock::Time now) const {
          (stuck_since_ && now - *stuck_since_ >= kStuck);
 }
 
-// Messages on their way precede those that follow them onto the disk, so they go there, too:
-// otherwise they would come after these if they had to be sent again. Nothing unread is on the disk
-// then, because that would have been sent first.
+// Moves sent messages to the disk before those that follow them: otherwise they would come after
+// these if they had to be sent again. Nothing unread is on the disk then, because it would have
+// been sent first.
 bool Publisher::spill_sent(std::deque<Sent>* all) {
   for (Sent& sent : *all) {
     if (sent.place) continue;
-    if (spool_->has_unread()) return true;  // only one that is too large for the spool
+    if (spool_->has_unread()) return true;  // only a message that is too large for the spool
     const Status status = spool_->append(sent.message);
     if (!status.ok() && status.error().code == ErrorCode::kLimit) continue;
     if (!status.ok()) {
@@ -230,12 +231,12 @@ void Publisher::spill() {
     const std::lock_guard<std::mutex> lock(mutex_);
     queue.swap(queue_);
     queue_bytes_ = 0;
-    stats_.queued += queue.size();  // until note_counts()
+    stats_.queued += queue.size();  // until note_counts() counts anew
   }
   DVNN_LOG(kPublisher, kDebug, "%zu messages go to the spool", queue.size());
   while (!queue.empty() && append_to_spool(queue.front())) queue.pop_front();
   if (queue.empty()) return;
-  // The disk is full: they stay in memory, as long as there is room.
+  // The disk is full: the messages stay in memory, as long as there is room.
   const std::lock_guard<std::mutex> lock(mutex_);
   for (; !queue.empty(); queue.pop_back()) {
     queue_bytes_ += queue.back().bytes();
@@ -244,7 +245,7 @@ void Publisher::spill() {
   trim_queue();
 }
 
-// False: it cannot be written now. One that can never be is dropped.
+// Returns false if the message cannot be written now. Drops one that can never be written.
 bool Publisher::append_to_spool(const Message& message) {
   const Status status = spool_->append(message);
   if (status.ok()) {
@@ -260,9 +261,9 @@ bool Publisher::append_to_spool(const Message& message) {
   return false;
 }
 
-// True: there may be more to send at once.
+// Sends messages. Returns whether there may be more to send at once.
 bool Publisher::send_some() {
-  constexpr int kAtOnce = 64;  // then answers are looked at
+  constexpr int kAtOnce = 64;  // number of messages sent before answers are looked at
   const auto full = [this] {
     return sent_.size() >= transport_->window() || sent_bytes_ >= kMostBytesSent;
   };
@@ -305,7 +306,7 @@ bool Publisher::send_some() {
       message = std::move(queue_.front());
       queue_.pop_front();
       queue_bytes_ -= message->bytes();
-      ++stats_.queued;  // until note_counts()
+      ++stats_.queued;  // until note_counts() counts anew
     }
     if (!send_one(*message, std::nullopt)) {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -359,7 +360,7 @@ void Publisher::note_counts() {
   const uint64_t lost_of_spool = spool_ ? spool_->take_dropped() : 0;
   drop(lost_of_spool, "the spool is full or damaged");
   const auto is_on_disk = [](const Sent& sent) { return sent.place.has_value(); };
-  // Acknowledged messages do not wait, and those that were sent off the disk are counted there.
+  // Acknowledged messages do not wait; those that were sent from the disk are counted there.
   uint64_t on_disk = spool_ ? spool_->messages() : 0;
   if (on_disk > 0) {
     on_disk -= std::min(on_disk, static_cast<uint64_t>(std::count_if(settling_.begin(),

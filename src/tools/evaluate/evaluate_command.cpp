@@ -27,7 +27,7 @@ struct EvaluateOptions {
   MeasureOptions measure;
 };
 
-// The mistake in a command line; empty if it has none.
+// Parses a command line. Returns the mistake in it; empty if it has none.
 std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   options->data = arguments.text("data");
   options->json = arguments.given("json");
@@ -57,13 +57,13 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   return "";
 }
 
-// What annotations of a form tell of.
+// Returns what annotations of a form describe.
 objects::Kind told_by(Annotations kind) {
   if (kind == Annotations::kFolders) return objects::Kind::kClassification;
   return kind == Annotations::kMasks ? objects::Kind::kSegmentation : objects::Kind::kDetection;
 }
 
-// A network has to find what the data tells of.
+// Checks that the network finds what the annotations describe.
 Status check_task(const DataSet& data, Subject* subject) {
   const decode::Decoder* decoder = subject->session->decoder();
   subject->finds = told_by(data.kind);

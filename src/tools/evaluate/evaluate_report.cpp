@@ -15,7 +15,7 @@ using evaluate::DataSet;
 using evaluate::Figures;
 using evaluate::Interval;
 
-// A figure's name in JSON, its head in a table, and where it is.
+// A figure: its name in JSON, the head of its column, and its member.
 struct Column {
   const char *name, *head;
   double Figures::*value;
@@ -47,7 +47,7 @@ constexpr Column kPointColumns[] = {
     {"ar20_large", "large", &Figures::ar_large},
 };
 constexpr size_t kNameBytes = 24;
-constexpr double kHighFloor = 0.05;  // curves that end there lack several points of AP
+constexpr double kHighFloor = 0.05;  // curves without lower confidences lack several points of AP
 
 std::string figure_text(double value) {
   return value < 0 ? "     -" : format("%6.3f", value);
@@ -84,10 +84,9 @@ std::string list_text(const std::vector<std::string>& names) {
          (names.size() > kMostShown ? format(" and %zu more", names.size() - kMostShown) : "");
 }
 
-// --- what there is
-// --------------------------------------------------------------------------------
+// --- the data ------------------------------------------------------------------------------------
 
-// Masks that come without names have all classes that a byte can tell.
+// Returns whether to list classes. Masks without names have all classes that a byte can hold.
 bool shows_classes(const DataSet& data) {
   return data.named || data.kind != evaluate::Annotations::kMasks;
 }
@@ -119,8 +118,7 @@ void print_data(const DataSet& data) {
   std::printf("\n");
 }
 
-// --- detectors
-// ------------------------------------------------------------------------------------
+// --- detectors -----------------------------------------------------------------------------------
 
 void print_classes(const MeasuredDetector& measured, const MeasureOptions& options) {
   std::printf("%s %8s %6s %6s %10s %10s %7s %6s\n", name_text("class").c_str(), "objects", "AP",
@@ -142,7 +140,7 @@ void print_classes(const MeasuredDetector& measured, const MeasureOptions& optio
   }
 }
 
-// One cell of the matrix that is a mistake.
+// A cell of the matrix that counts mistakes.
 struct Mistake {
   uint64_t count;
   size_t truth, found;
@@ -192,8 +190,7 @@ void print_detector(const DataSet& data, const Measured& measured, const Measure
   print_mistakes(data, detector.confusion);
 }
 
-// --- classifiers
-// ----------------------------------------------------------------------------------
+// --- classifiers ---------------------------------------------------------------------------------
 
 void print_classifier(const Measured& measured) {
   const evaluate::Hits& all = measured.classifier->all;
@@ -240,8 +237,7 @@ void print_overview(const std::vector<Measured>& measured) {
   }
 }
 
-// --- JSON
-// -----------------------------------------------------------------------------------------
+// --- JSON ----------------------------------------------------------------------------------------
 
 OrderedJson number_json(double value) {
   return value < 0 ? OrderedJson() : OrderedJson(value);
@@ -272,7 +268,7 @@ OrderedJson class_json(const MeasuredClass& c) {
           {"curve", c.half.precisions}};
 }
 
-// The cells of the matrix that are not 0; null is nothing.
+// Returns the cells of the matrix that are not 0; null stands for no object.
 OrderedJson confusion_json(const DataSet& data, const evaluate::Confusion& confusion) {
   const auto name = [&](size_t i) {
     return i < data.classes.size() ? OrderedJson(data.classes[i]) : OrderedJson();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what was measured: for people, and as JSON.
+// Prints measured figures: for people, and as JSON.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace dvnn::tools {
 
-/// For a terminal: a line for each network, then its classes, thresholds and confusions.
+/// Prints for a terminal: a line for each network, then its classes, thresholds and confusions.
 void print_measured(const evaluate::DataSet& data, const std::vector<Measured>& measured,
                     const MeasureOptions& options);
 
-/// The same with all digits. A figure of which there is nothing to measure is null.
+/// Returns the figures with all digits. A figure without data is null.
 OrderedJson measured_json(const evaluate::DataSet& data, const std::vector<Measured>& measured,
                           const MeasureOptions& options);
 

@@ -16,9 +16,9 @@ using evaluate::Figures;
 using evaluate::Judgement;
 using evaluate::Measure;
 
-constexpr int kHalf = 0, kThreeQuarters = 5;  // indices of overlaps
+constexpr int kHalf = 0, kThreeQuarters = 5;  // indices of the overlaps 0.5 and 0.75
 
-// Only what the network can know counts.
+// Returns the judgements of those classes that the network knows.
 Judgement known_classes(const Judgement& all, const Subject& subject) {
   Judgement known;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -33,7 +33,7 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? -1 : sum / static_cast<double>(values.size());
 }
 
-// AP, AP50, AP75 and AR of a sample of pictures.
+// Returns AP, AP50, AP75 and AR of a sample of pictures.
 std::vector<double> sampled(const Judgement& judgement, const std::vector<uint32_t>& weights) {
   std::vector<double> all, half, strict, recalls;
   for (const ClassJudgement& of : judgement) {
@@ -82,7 +82,7 @@ MeasuredClass measure_class(const ClassJudgement& of, const std::string& label,
   return measured;
 }
 
-// A class without objects has no threshold: whatever is found of it is wrong.
+// A class without objects gets an unreachable threshold: all that is found of it is wrong.
 constexpr double kNever = 2;
 
 void add_classes(const Judgement& judgement, const Subject& subject, const MeasureOptions& options,
@@ -93,7 +93,7 @@ void add_classes(const Judgement& judgement, const Subject& subject, const Measu
     to->classes.push_back(measure_class(judgement[i], subject.labels[i], options));
     const MeasuredClass& measured = to->classes.back();
     to->by_class[i] = measured.operation.threshold;
-    // dvdecode's property is a list with commas between its entries.
+    // dvdecode's property is a list separated by commas, so such a label cannot be in it.
     if (measured.label.find(',') != std::string::npos) continue;
     to->thresholds += format("%s%s:%.9g", to->thresholds.empty() ? "" : ",", measured.label.c_str(),
                              measured.operation.threshold);
@@ -172,7 +172,7 @@ MeasuredPixels measure_pixels(const DataSet& data, const Subject& subject) {
 
 }  // namespace
 
-// The decoder's own threshold, which a decoder that is not ours may have, too.
+// Returns the decoder's own threshold, which a decoder of a library may have, too.
 static double decoder_floor(const network::Model& model) {
   const auto at = model.decoder.params.find("confidence_threshold");
   return at != model.decoder.params.end() && at->is_number() ? at->get<double>() : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All numbers about one network on one data set.
+// All figures of one network on one data set.
 #pragma once
 
 #include <optional>
@@ -15,29 +15,29 @@
 
 namespace dvnn::tools {
 
-/// A class that both the network and the data set have.
+/// A class of both the network and the data set.
 struct MeasuredClass {
-  std::string label;  // the network's
+  std::string label;  // the network's name of the class
   uint64_t objects = 0;
   evaluate::Figures figures;
-  evaluate::Operation operation;  // at the threshold that was chosen
+  evaluate::Operation operation;  // at the chosen threshold
   bool reached = true;            // false: too few objects for the wanted precision
   evaluate::Curve half;           // at an overlap of 0.5
 };
 
-/// What detectors are measured by.
+/// Figures of a detector.
 struct MeasuredDetector {
   evaluate::Figures figures;
   std::optional<evaluate::Figures> key_points;
   evaluate::Interval ap, ap50, ap75, ar;  // -1 where no samples were drawn
-  std::vector<MeasuredClass> classes;     // those with objects
+  std::vector<MeasuredClass> classes;     // classes with objects
   std::string thresholds;                 // for dvdecode's property of that name
   evaluate::Confusion confusion{0};
   std::vector<double> by_class;  // the chosen threshold of every class of the data set
   std::vector<size_t> mistakes;  // by picture
 };
 
-/// What maps of classes are measured by.
+/// Figures of maps of classes.
 struct MeasuredPixels {
   struct Class {
     std::string label;
@@ -45,29 +45,29 @@ struct MeasuredPixels {
     double overlap = -1;
   };
   double mean_overlap = -1, accuracy = -1;
-  std::vector<Class> classes;  // those that there are, or that were found
+  std::vector<Class> classes;  // classes that occur or were found
 };
 
 struct Measured {
   std::string path;
-  std::vector<std::string> foreign, missing;  // labels that only the network has, or only the data
-  double floor = 0;  // the confidence below which the decoder itself finds nothing
+  std::vector<std::string> foreign, missing;  // labels of the network alone, and of the data alone
+  double floor = 0;                           // smallest confidence of the decoder's results
   std::optional<MeasuredDetector> detector;
   std::optional<evaluate::Accuracy> classifier;
   std::optional<MeasuredPixels> pixels;
-  evaluate::Interval first, among_five;  // of the classifier
+  evaluate::Interval first, among_five;  // top-1 and top-5 accuracy of a classifier
 };
 
 struct MeasureOptions {
-  std::optional<double> precision;  // that thresholds are to reach; else they have the best F1
+  std::optional<double> precision;  // wanted precision of thresholds; none: the best F1
   int rounds = 0;                   // samples of the bootstrap
   uint64_t seed = 1;
 };
 
-/// -1 of nothing.
+/// Returns part / all; -1 if `all` is 0.
 double share_of(uint64_t part, uint64_t all);
 
-/// A picture of the data whose objects of classes that the network does not know are ignored.
+/// Returns a picture of the data, whose objects of classes that the network lacks are ignored.
 evaluate::Picture counted_picture(const evaluate::DataSet& data, const Subject& subject,
                                   size_t index);
 

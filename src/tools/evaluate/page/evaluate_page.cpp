@@ -15,9 +15,9 @@ namespace dvnn::tools {
 namespace {
 
 constexpr size_t kMostPictures = 12;
-constexpr int kMostWidth = 640;  // of a picture on the page, pixels
+constexpr int kMostWidth = 640;  // largest width of a picture on the page, pixels
 
-// The pictures with most mistakes; of equals, the first.
+// Returns the pictures with most mistakes; of equals, the first.
 std::vector<size_t> worst_of(const std::vector<size_t>& mistakes) {
   std::vector<size_t> order(mistakes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -28,7 +28,7 @@ std::vector<size_t> worst_of(const std::vector<size_t>& mistakes) {
   return order;
 }
 
-// A picture at a part of its size: each pixel is the mean of a square.
+// Returns a smaller picture: each pixel is the mean of a square.
 cv::Mat smaller(const cv::Mat& picture) {
   const int step = (picture.cols + kMostWidth - 1) / kMostWidth;
   if (step <= 1 || picture.rows < step) return picture;
@@ -51,7 +51,7 @@ OrderedJson box_json(const evaluate::Box& box, const char* state, const std::str
   return {{"box", {box.x, box.y, box.width, box.height}}, {"state", state}, {"text", text}};
 }
 
-// What is there and what was found, and what became of each.
+// Returns the boxes of truths and found objects, with how each was judged.
 OrderedJson boxes_json(const evaluate::Picture& picture, const std::vector<evaluate::Found>& found,
                        const evaluate::Comparison& comparison,
                        const std::vector<std::string>& classes) {
@@ -106,7 +106,7 @@ Result<std::string> evaluate_page(const evaluate::DataSet& data,
     if (!measured[i].detector) continue;
     OrderedJson worst = OrderedJson::array();
     for (const size_t picture : worst_of(measured[i].detector->mistakes)) {
-      // Of results that were read there may be no pictures.
+      // Results that were read from a file may come without pictures.
       if (!subjects[i].session) break;
       DVNN_ASSIGN(OrderedJson json,
                   picture_json(data, subjects[i], *measured[i].detector, picture));

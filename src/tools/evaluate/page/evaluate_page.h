@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One page of HTML about what was measured, with the pictures that went worst: it needs nothing but
-// a browser.
+// One page of HTML with the figures, and the pictures with most mistakes: it needs only a browser.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace dvnn::tools {
 
-/// `report` is what measured_json() makes of the same; pictures are read again.
+/// Returns the page. `report`: measured_json() of the same arguments; pictures are read again.
 Result<std::string> evaluate_page(const evaluate::DataSet& data,
                                   const std::vector<Subject>& subjects,
                                   const std::vector<Measured>& measured, OrderedJson report);

@@ -10,7 +10,8 @@
 namespace dvnn::import {
 namespace {
 
-// A descent through sums, products and single values. The first problem ends it.
+// Evaluates an expression by descent through sums, products and single values. The first error ends
+// it.
 class Expression {
  public:
   Expression(const std::string& text, const std::map<std::string, int64_t>& numbers,
@@ -113,7 +114,7 @@ class Expression {
 
   int64_t number(const std::string& digits) {
     char* end = nullptr;
-    const int64_t value = std::strtoll(digits.c_str(), &end, 10);  // clamps what is too large
+    const int64_t value = std::strtoll(digits.c_str(), &end, 10);  // clamps too large numbers
     if (*end != '\0') fail("'" + digits + "' is no number");
     return bounded(value);
   }
@@ -142,7 +143,7 @@ Json of_type(const Json& value, const std::string& type) {
   return type == "float" ? Json(value.get<double>()) : value;
 }
 
-// Names and expressions come back in messages.
+// Checks that messages can show a name or an expression.
 Status check_printable(const std::string& what, const std::string& text) {
   constexpr size_t kMaxShown = 64;
   if (is_printable(text)) return {};
@@ -229,7 +230,7 @@ Result<std::vector<int64_t>> CustomLayer::output_dims(const Shape& input,
   return dims;
 }
 
-// A member that nobody reads would be a parameter or a shape that is missing.
+// Refuses unknown members, which would be parameters or shapes that are silently ignored.
 static void check_members(const Json& declared, JsonReader* in) {
   if (!declared.is_object()) return;
   const bool affine = declared.contains("affine");

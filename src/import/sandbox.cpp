@@ -20,8 +20,8 @@ namespace dvnn::import {
 namespace {
 
 // The system calls for computing, allocating and writing the result. None of them opens or names
-// anything. The last three are of processors of 32 bits; a call that a processor does not have is
-// passed over.
+// anything. The last three exist on processors of 32 bits; calls that a processor lacks are
+// skipped.
 constexpr int kAllowed[] = {
     SCMP_SYS(read),      SCMP_SYS(write),         SCMP_SYS(lseek),          SCMP_SYS(close),
     SCMP_SYS(brk),       SCMP_SYS(munmap),        SCMP_SYS(mremap),         SCMP_SYS(madvise),
@@ -36,8 +36,8 @@ struct ReleaseFilter {
   void operator()(void* filter) const { seccomp_release(filter); }
 };
 
-// Refuses all other system calls from now on; those of a foreign processor's numbers end the
-// process. False if the kernel does not take the filter.
+// Refuses all other system calls from now on; calls by the numbers of another architecture end the
+// process. Returns false if the kernel does not accept the filter.
 bool refuse_system_calls() {
   const std::unique_ptr<void, ReleaseFilter> filter(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
   bool good =
@@ -57,7 +57,7 @@ bool limit(__rlimit_resource what, uint64_t most) {
   return setrlimit(what, &value) == 0;
 }
 
-// Bytes of address space that the process has now.
+// Returns the size of the process's address space, in bytes.
 uint64_t address_space() {
   unsigned long pages = 0;
   FILE* file = std::fopen("/proc/self/statm", "re");
@@ -67,10 +67,10 @@ uint64_t address_space() {
   return found == 1 ? uint64_t{pages} * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-// Where a sandbox has its result: at the first number after the standard ones.
+// The descriptor of the result in a sandbox: the first one after the standard ones.
 constexpr int kResult = STDERR_FILENO + 1;
 
-// Closes all descriptors but the result's, which moves to its place.
+// Moves the result's descriptor to its place and closes all others.
 bool close_descriptors(int result) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0 || (result != kResult && dup2(result, kResult) < 0)) return false;
@@ -92,24 +92,24 @@ bool enter_sandbox(int result, const SandboxLimits& limits) {
   bool good = limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, limits.seconds) &&
               limit(RLIMIT_FSIZE, limits.result_bytes) && limit(RLIMIT_NOFILE, 0) &&
               limit(RLIMIT_NPROC, 0);
-#ifndef __SANITIZE_ADDRESS__  // which takes terabytes of address space
+#ifndef __SANITIZE_ADDRESS__  // it reserves terabytes of address space
   good = good && limit(RLIMIT_AS, own + limits.memory_bytes);
 #endif
   alarm(limits.seconds);
   good = good && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   if (!good || refuse_system_calls()) return good;
-  return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL;  // not known at all
+  return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL;  // the kernel has no seccomp
 }
 
 namespace {
 
-constexpr int kNotReady = 2;  // a reader's exit status before it has looked at the file
+constexpr int kNotReady = 2;  // exit status of a reader that could not enter the sandbox
 
-// Never returns.
+// Runs a reader in the forked process, and ends it.
 [[noreturn]] void run_reader(const File& file, const File& result, const SandboxLimits& limits,
                              const SandboxReader& reader) {
   const auto size = static_cast<size_t>(size_of(file));
-  // The memory is private: whatever a damaged file makes a library write to it is lost.
+  // The memory is private: the file stays as it is, whatever a library is made to write there.
   void* const bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd(), 0);
   if (bytes == MAP_FAILED || !enter_sandbox(result.fd(), limits)) _exit(kNotReady);
   bool good = false;
@@ -117,7 +117,7 @@ constexpr int kNotReady = 2;  // a reader's exit status before it has looked at 
     std::string message;
     good = reader(static_cast<uint8_t*>(bytes), size, &message) &&
            write_all(kResult, message.data(), message.size()).ok();
-  } catch (...) {  // too large for its limits
+  } catch (...) {  // the reader exceeded its limits
     good = false;
   }
   _exit(good ? EXIT_SUCCESS : EXIT_FAILURE);

@@ -14,11 +14,11 @@ namespace {
 constexpr const char* kOnnx = "";
 constexpr const char* kMicrosoft = "com.microsoft";
 
-// A body is lines `result = Operator(argument, ...)`. [*] gives the operator all attributes of the
-// node, [name=1] a whole number, and [name=!other] 1 where the node's attribute `other` is 0 or
-// absent. A number as an argument is a constant. A line whose first argument the node does not have
-// is left out, and so is its result. `Operator?` is no more than its first argument if another one
-// is absent.
+// A body has lines `result = Operator(argument, ...)`. [*] gives the operator all attributes of the
+// node, [name=1] a whole number, and [name=!other] 1 if the node's attribute `other` is 0 or
+// absent. A number as an argument is a constant. If the node lacks a line's first argument, the
+// line and its result are left out. `Operator?` passes its first argument on if another one is
+// absent.
 struct Expansion {
   const char* domain;
   const char* type;
@@ -210,7 +210,7 @@ onnx::FunctionProto expanded(const onnx::NodeProto& node, const std::string& inp
   return body.function;
 }
 
-// Three inputs for each part, after the scale and the zero of the result.
+// Inputs: scale and zero point of the result, then three for each part.
 onnx::FunctionProto expand_concat(const onnx::NodeProto& node) {
   std::string inputs = "ys yz", body, parts;
   for (int i = 0; i + 4 < node.input_size(); i += 3) {
@@ -229,13 +229,13 @@ void set_number(const char* name, float value, onnx::NodeProto* node) {
   attribute->set_f(value);
 }
 
-// `body` makes m, to which an activation with its numbers is applied.
+// Adds an activation with its numbers to `body`, whose result is m.
 Result<onnx::FunctionProto> activated(const onnx::NodeProto& node, const char* inputs,
                                       const std::string& body, const std::string& activation,
                                       const std::vector<float>& numbers) {
   struct Activation {
     const char* name;
-    std::vector<const char*> numbers;  // attributes; Clip's as before opset 11
+    std::vector<const char*> numbers;  // names of attributes; Clip's as before opset 11
   };
   static const std::vector<Activation> kKnown = {{"", {}},
                                                  {"Relu", {}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over the nodes, and its table; operators are in the files beside.
+// Walks over the nodes of a model; the operators are in the files beside.
 #include "import/onnx/import.h"
 #include "import/onnx/operators.h"
 
@@ -20,9 +20,9 @@ namespace dvnn::import {
 namespace {
 
 constexpr int64_t kLeastOpset = 1, kMostOpset = 26;
-// With those of the model's own functions, where they are called.
+// Counts nodes of the model's own functions at each call.
 constexpr size_t kMostNodes = 100000;
-constexpr int kMostNested = 16;  // functions that call functions
+constexpr int kMostNested = 16;  // depth of functions that call functions
 
 struct OnnxRow {
   const char* type;
@@ -51,7 +51,7 @@ const OnnxRow* find_operator(const onnx::NodeProto& node) {
   return nullptr;
 }
 
-// An operator that the user declared: its attributes are the parameters.
+// Imports an operator that the user declared: its attributes are the parameters.
 Status import_declared(const OnnxNode& node) {
   std::vector<int> inputs;
   for (int i = 0; i < node.inputs(); ++i) {
@@ -71,7 +71,8 @@ Result<int64_t> known_opset(int64_t version) {
              static_cast<long long>(kLeastOpset), static_cast<long long>(kMostOpset))};
 }
 
-// The model's own operators; an extension's version does not matter as its operators are refused.
+// Returns the opset of ONNX's own operators. Versions of extensions do not matter, because their
+// operators are refused.
 Result<int64_t> opset_of(const onnx::ModelProto& model) {
   for (const auto& opset : model.opset_import()) {
     if (is_official(opset.domain())) return known_opset(opset.version());
@@ -82,8 +83,8 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
                                             "' and none of ONNX's own: it is no neural network"};
 }
 
-// Numbers of all inputs are known: so are those of all outputs. The operator runs here, as a graph
-// of its own.
+// Computes the outputs of a node whose inputs are all constants, by running it as a graph of its
+// own.
 Status fold_by_running(const OnnxNode& node, const OnnxRow& row) {
   OnnxImporter scratch(node.importer().options);
   scratch.opset = node.opset();
@@ -126,7 +127,7 @@ Status fold_by_running(const OnnxNode& node, const OnnxRow& row) {
   return {};
 }
 
-// Records which of a node's results are whole numbers. Constants know it by themselves.
+// Records which results of a node are whole numbers. Constants store that themselves.
 void mark_whole(const OnnxNode& node, const OnnxRow& row) {
   auto& entries = node.importer().entries;
   const bool whole = row.is_whole(node);
@@ -153,7 +154,7 @@ Status import_operator(const OnnxNode& node) {
   if (known && row->trait != OnnxTrait::kItself) return fold_by_running(node, *row);
   DVNN_TRY(row->import(node));
   mark_whole(node, *row);
-  // One result; what makes several never makes numbers without dimensions.
+  // Only the first result: operators with several results never make numbers without dimensions.
   const auto made = node.importer().entries.find(node.outputs() > 0 ? node.output_name(0) : "");
   if (made != node.importer().entries.end() && !made->second.constant &&
       node.builder().shape_of(made->second.value) == Shape({1})) {
@@ -191,12 +192,12 @@ class GraphImport {
     Status status = import_known(node, depth);
     if (status.ok()) status = importer_->check_numbers(0);
     if (status.ok()) return status;
-    // The one place that says where: every error of a node passes here.
+    // The only place that adds the node's name: every error of a node passes here.
     return status.error().within("node '" + node.name() + "' (" + node.type() +
                                  format(", opset %lld)", opset));
   }
 
-  /// What people should know of how nodes were read.
+  /// Adds notes for the user about how nodes were read.
   void tell() {
     if (rounded_ > 0) {
       importer_->notes.push_back(
@@ -251,7 +252,7 @@ class GraphImport {
     return node.type() == "If" ? branch(node, depth) : import_operator(node);
   }
 
-  // The numbers as they are: the scale is 1, and nothing lies at 0.
+  // Reads the numbers without quantising them: the scale is 1, and the zero point 0.
   Status read_plain_scaling(const OnnxNode& node) {
     DVNN_TRY(node.done(node.value(0)));
     for (int i : {1, 2}) {
@@ -262,7 +263,7 @@ class GraphImport {
     return {};
   }
 
-  // The product, of operands that are as they are.
+  // Returns the product without the zero points of operands that are not quantised.
   onnx::NodeProto without_zeros(const onnx::NodeProto& proto) const {
     onnx::NodeProto plain = proto;
     for (int i = 0; i < 2 && i + 2 < plain.input_size(); ++i) {
@@ -271,7 +272,7 @@ class GraphImport {
     return plain;
   }
 
-  // The nodes of the branch that a known condition chooses, in place of the choice.
+  // Imports the nodes of the branch that a known condition chooses, in place of the If.
   Status branch(const OnnxNode& node, int depth) {
     if (depth >= kMostNested) return Error{ErrorCode::kLimit, "branches are nested too deeply"};
     if (!node.is_constant(0)) {
@@ -301,7 +302,7 @@ class GraphImport {
     return {};
   }
 
-  // The function's nodes in place of the call: its names are the call's own.
+  // Imports the function's nodes in place of the call. Its inputs and outputs get the call's names.
   Status call(const onnx::FunctionProto& function, const onnx::NodeProto& proto, int depth) {
     if (depth >= kMostNested) {
       return Error{ErrorCode::kLimit, format("functions call each other %d deep", depth)};
@@ -320,7 +321,7 @@ class GraphImport {
     };
     onnx::FunctionProto body = function;
     for (onnx::NodeProto& node : *body.mutable_node()) {
-      // What makes the result is called as the model calls it.
+      // The node that makes the result has the call's name, as the model has it.
       const bool makes_result =
           !proto.name().empty() && node.output_size() > 0 && names.count(node.output(0)) > 0;
       node.set_name(makes_result ? proto.name() : prefix + node.name());
@@ -339,7 +340,7 @@ class GraphImport {
     return status;
   }
 
-  // Attributes that name one of the call's are that one; what the call lacks is absent.
+  // Replaces attributes that refer to one of the call's by that one; absent ones are left out.
   static void pass_attributes(const onnx::NodeProto& call, onnx::NodeProto* node) {
     google::protobuf::RepeatedPtrField<onnx::AttributeProto> attributes;
     for (const onnx::AttributeProto& own : node->attribute()) {
@@ -360,7 +361,7 @@ class GraphImport {
   Functions functions_;
   PlainScalings plain_;
   size_t imported_ = 0;
-  size_t rounded_ = 0;  // values that are quantised
+  size_t rounded_ = 0;  // number of quantised values
 };
 
 Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string>& wanted,

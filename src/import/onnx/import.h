@@ -13,12 +13,12 @@
 
 namespace dvnn::import {
 
-/// Errors name node, operator and opset. External data lies in `folder`, or below it. What may
-/// surprise goes to `notes`, which may be null.
+/// Imports a model. Errors name node, operator and opset. External data lies in `folder`, or below
+/// it. Surprising choices are described in `notes`, which may be null.
 Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
                           const ImportOptions& options, std::vector<std::string>* notes);
 
-/// The operators that are supported, without If, which is a choice between others.
+/// Returns the supported operators, without If, which chooses between others.
 std::vector<std::string> onnx_operators();
 
 // --- private to the ONNX front end --------------------------------------------------------------
@@ -27,8 +27,8 @@ std::vector<std::string> onnx_operators();
 struct OnnxEntry {
   int value = -1;
   std::shared_ptr<const OnnxConstant> constant;
-  bool integral = false;  // whole numbers
-  bool scalar = false;    // a value without dimensions, which the graph has as a vector of one
+  bool integral = false;  // of whole numbers
+  bool scalar = false;    // without dimensions in ONNX; the graph has it as a vector of one
 };
 
 class OnnxNode;
@@ -39,11 +39,11 @@ struct OnnxImporter {
   const ImportOptions& options;
   std::map<std::string, OnnxEntry> entries;
   int64_t opset = 0;
-  std::string folder;      // where the model's external data lies
-  int64_t batch = 0;       // pictures that the model was exported for; 0: one, or any number
-  uint64_t numbers = 0;    // of all constants, those that were replaced included
-  bool constants = false;  // what is imported are constants that nodes make of constants
-  // What people should know of how the model was read, each once.
+  std::string folder;    // where the model's external data lies
+  int64_t batch = 0;     // pictures per run that the model was exported for; 0: one, or any number
+  uint64_t numbers = 0;  // number of elements of all constants, including replaced ones
+  bool constants = false;  // importing constants that nodes make of constants
+  // Notes for the user on how the model was read, each once.
   std::vector<std::string> notes;
 
   void set(const std::string& name, int value, bool integral) {
@@ -54,9 +54,9 @@ struct OnnxImporter {
     numbers += constant.values.size();
     entries[name] = {-1, std::make_shared<const OnnxConstant>(std::move(constant)), integral};
   }
-  /// Returns an error if constants with `more` numbers were too many in all.
+  /// Returns an error if `more` numbers would exceed the limit of all constants.
   Status check_numbers(uint64_t more) const;
-  /// The numbers of a tensor, which may lie in another file.
+  /// Returns the numbers of a tensor, which may lie in another file.
   Result<OnnxConstant> read(const onnx::TensorProto& tensor) const;
   /// Makes constants of a graph's initializers.
   Status read_initializers(const onnx::GraphProto& proto);
@@ -83,14 +83,14 @@ class OnnxNode {
   bool is_integral(int i) const;
   /// Returns whether the input has no dimensions in ONNX; a value of the graph has one then.
   bool is_scalar(int i) const;
-  /// The input's dimensions in ONNX; 1 if nothing has made it.
+  /// Returns the number of the input's dimensions in ONNX; 1 if nothing has made it.
   size_t rank_of(int i) const;
   bool has_attribute(const char* name) const { return attribute(name) != nullptr; }
-  /// The input as a value of the graph; constants become one.
+  /// Returns the input as a value of the graph; a constant is added as one.
   Result<int> value(int i) const;
-  /// The input as numbers; an error if it is computed at run time.
+  /// Returns the input as numbers. Error: it is computed at run time.
   Result<std::shared_ptr<const OnnxConstant>> constant(int i) const;
-  /// Numbers that are an input from some opset on, and an attribute before.
+  /// Returns numbers that newer opsets have as an input, and older ones as an attribute.
   Result<std::vector<int64_t>> ints_at(int input, const char* attribute) const;
 
   int64_t integer(const char* attribute, int64_t fallback) const;
@@ -101,7 +101,7 @@ class OnnxNode {
   std::vector<std::string> texts(const char* attribute) const;
   const onnx::TensorProto* tensor(const char* attribute) const;
   const onnx::GraphProto* graph(const char* attribute) const;
-  /// All attributes that are numbers, texts or lists of numbers.
+  /// Returns all attributes that are numbers, texts or lists of numbers.
   Json attributes() const;
 
   OnnxImporter& importer() const { return *importer_; }
@@ -118,18 +118,18 @@ class OnnxNode {
   OnnxImporter* importer_;
 };
 
-/// Imports one of ONNX's own operators, for other front ends, too: what it reads is there already.
-/// Errors do not say where.
+/// Imports one of ONNX's own operators for another front end, which must have made its inputs.
+/// Errors do not name the node.
 Status import_onnx_node(const onnx::NodeProto& proto, OnnxImporter* importer);
 
-/// Computes a node whose inputs are all constants; false if there is no such rule for the operator.
+/// Computes a node whose inputs are all constants. Returns false if the operator has no such rule.
 Result<bool> fold_onnx(const OnnxNode& node);
 /// Returns whether folding may compute the operator.
 bool folds_onnx(const std::string& type);
 
-/// An axis that may count from the end.
+/// Returns the index of an axis that may count from the end.
 Result<int64_t> onnx_axis(int64_t axis, size_t rank);
-/// The one that attribute "axis" names.
+/// Returns the axis that attribute "axis" names.
 Result<size_t> axis_at(const OnnxNode& node, int64_t fallback, size_t rank);
 
 /// The part of a tensor of these dimensions that Slice takes, per axis.
@@ -137,7 +137,7 @@ struct OnnxSlice {
   std::vector<int64_t> begin, step, dims;
 };
 Result<OnnxSlice> read_onnx_slice(const OnnxNode& node, const std::vector<int64_t>& in);
-/// Dimensions after Reshape, and after Squeeze or Unsqueeze.
+/// Returns the dimensions after Reshape, and after Squeeze or Unsqueeze.
 Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
                                                const std::vector<int64_t>& in);
 Result<std::vector<int64_t>> read_onnx_squeeze(const OnnxNode& node,

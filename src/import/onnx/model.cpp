@@ -14,7 +14,7 @@
 namespace dvnn::import {
 namespace {
 
-// TensorProto.DataType.
+// Types of ONNX's TensorProto.DataType.
 enum DataType {
   kFloat = 1,
   kUint8 = 2,
@@ -56,7 +56,7 @@ Status read_list(const List& list, size_t count, std::vector<double>* values) {
   }
   values->reserve(count);
   for (const auto value : list) {
-    // Lists are of wider types than some tensors.
+    // Lists have wider types than some tensors: check the range.
     if constexpr (std::is_integral_v<T>) {
       if (static_cast<T>(value) != value) {
         return Error{ErrorCode::kMalformed,
@@ -68,7 +68,7 @@ Status read_list(const List& list, size_t count, std::vector<double>* values) {
   return {};
 }
 
-// A tensor's numbers lie in its raw bytes, elements of T, or in the list that its type names.
+// Reads a tensor's numbers from its raw bytes, elements of T, or from the list of its type.
 template <typename T, typename List>
 Status read_numbers(const onnx::TensorProto& tensor, const List& list, size_t count,
                     std::vector<double>* values) {
@@ -76,7 +76,8 @@ Status read_numbers(const onnx::TensorProto& tensor, const List& list, size_t co
                                : read_list<T>(list, count, values);
 }
 
-// Numbers of four bits, two in each byte, the lower one first; lists have a byte in each number.
+// Reads numbers of four bits, two in each byte, the lower one first; lists have one byte per
+// number.
 Status read_nibbles(const onnx::TensorProto& tensor, size_t count, std::vector<double>* values) {
   std::string bytes = tensor.raw_data();
   if (!tensor.has_raw_data()) {
@@ -86,7 +87,7 @@ Status read_nibbles(const onnx::TensorProto& tensor, size_t count, std::vector<d
     return Error{ErrorCode::kMalformed, format("has %zu bytes, its %zu elements of 4 bits need %zu",
                                                bytes.size(), count, (count + 1) / 2)};
   }
-  const bool negative = tensor.data_type() == kInt4;  // the upper half of the numbers
+  const bool negative = tensor.data_type() == kInt4;  // values from 8 on are negative
   values->reserve(count);
   for (size_t i = 0; i < count; ++i) {
     const int nibble = static_cast<unsigned char>(bytes[i / 2]) >> (i % 2 * 4) & 15;
@@ -160,7 +161,7 @@ bool has_nibbles(int64_t data_type) {
   return data_type == kUint4 || data_type == kInt4;
 }
 
-// Bytes of a number; 0: not supported.
+// Returns the bytes per number; 0: not supported.
 size_t bytes_of_type(int64_t data_type) {
   switch (data_type) {
     case kUint8:
@@ -194,7 +195,7 @@ Status take_number(const onnx::StringStringEntryProto& entry, const char* key, i
                                           short_text(text, 40) + "', and must be a whole number"};
 }
 
-// External data becomes raw data: as many bytes as the dimensions say.
+// Reads external data as raw data. Its size follows from the dimensions.
 Status read_external(const std::string& folder, onnx::TensorProto* tensor) {
   std::string location;
   int64_t offset = 0, length = -1;

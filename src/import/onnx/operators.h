@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ONNX operators, listed once: a row is an operator's name, the function that imports it, which
-// stands among its kin in a file of this folder, and what importing has to know of its results
-// (traits.h): whether they are whole numbers; whether they have no dimensions, if other than what
-// is made of such numbers alone; and what else sets the operator apart. Names have their domain,
-// unless that is ONNX's own.
+// Table of the ONNX operators: a row is an operator's name, the function that imports it, which
+// stands among similar ones in a file of this folder, and traits of its results (traits.h): whether
+// they are whole numbers; whether they have no dimensions, unless that follows from its inputs; and
+// other special properties. Names have their domain, unless that is ONNX's own.
 #pragma once
 
 #include "import/onnx/import.h"
@@ -158,12 +157,12 @@
   ROW("com.microsoft.RotaryEmbedding", import_onnx_rotary, never)
 namespace dvnn::import {
 
-// A function may import several operators: then this declares it as often.
+// A function that imports several operators is declared several times.
 #define DVNN_DECLARE(type, import, ...) Status import(const OnnxNode& node);
 DVNN_ONNX_OPERATORS(DVNN_DECLARE)
 #undef DVNN_DECLARE
 
-/// `in` (..., k) times known weights (k, n); what importers of several operators share.
+/// Returns the product of `in` (..., k) and known weights (k, n). Several operators use it.
 Result<int> onnx_product(const OnnxNode& node, const std::string& name, int in,
                          const OnnxConstant& weights);
 

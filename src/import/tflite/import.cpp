@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over a model's operators, its ends, and the operators' table.
+// Walks over a model's operators, sets its inputs and outputs, and has the table of operators.
 #include "import/tflite/import.h"
 
 #include <flatbuffers/flexbuffers.h>
@@ -37,11 +37,11 @@ const TfliteRow* find_operator(const std::string& type) {
 constexpr size_t kMostOperators = 20000;
 constexpr const char* kSuppression = "TFLite_Detection_PostProcess";
 
-// What a custom operator's options are called and say, as far as they are numbers.
+// Returns names and values of a custom operator's options, as far as they are numbers.
 std::string told_options(const tfl::Operator& op) {
   const auto* given = op.custom_options();
   if (!given || given->size() == 0) return "";
-  // A copy lies where numbers of any size may.
+  // A copy is aligned for numbers of any size.
   const std::vector<uint8_t> bytes(given->begin(), given->end());
   if (!flexbuffers::VerifyBuffer(bytes.data(), bytes.size())) return "";
   const flexbuffers::Reference root = flexbuffers::GetRoot(bytes.data(), bytes.size());
@@ -63,7 +63,7 @@ std::string told_options(const tfl::Operator& op) {
 class Walk {
  public:
   Walk(const TfliteModel& model, const ImportOptions& options) : importer_(model, options) {
-    // Names are the model's own, as far as it gives each tensor one.
+    // Uses the model's own names as long as they are unique.
     std::set<std::string> taken;
     for (int i = 0; i < model.tensors(); ++i) {
       std::string name = tflite_text(model.tensor(i).name());
@@ -93,8 +93,8 @@ class Walk {
   const TfliteModel& model() const { return importer_.model; }
   const ImportOptions& options() const { return importer_.onnx.options; }
 
-  // The operator that ends a detector with suppression, which is the decoder's work; null if there
-  // is none.
+  // Returns the operator that ends a detector with suppression, which the decoder does here; null
+  // if there is none.
   const tfl::Operator* suppression() const {
     const std::vector<int64_t> outputs = tflite_list(model().graph().outputs());
     for (const tfl::Operator* op : *model().graph().operators()) {
@@ -104,7 +104,7 @@ class Walk {
     return nullptr;
   }
 
-  // The results of the model's own, or what it suppresses: boxes and scores.
+  // Asks for the model's own results, or for the inputs of its suppression: boxes and scores.
   void want_own() {
     const tfl::Operator* end = suppression();
     for (int64_t i : tflite_list(end ? end->inputs() : model().graph().outputs())) {
@@ -120,7 +120,7 @@ class Walk {
                               told_options(*end));
   }
 
-  // The results to compute.
+  // Finds the results to compute.
   Status find_wanted() {
     if (options().outputs.empty()) {
       want_own();
@@ -147,7 +147,7 @@ class Walk {
     return {};
   }
 
-  // Operators that the results are computed by. They stand in the order in which they run.
+  // Finds the operators that the results need. They are stored in the order in which they run.
   Status find_needed() {
     const auto& operators = *model().graph().operators();
     if (operators.size() > kMostOperators) {
@@ -192,7 +192,7 @@ class Walk {
     return import_input(picture);
   }
 
-  // Dimensions as the model says them; those that are open are -1.
+  // Returns an input's dimensions as the model has them; -1: open.
   std::vector<int64_t> input_dims(int i) const {
     std::vector<int64_t> dims = tflite_list(model().tensor(i).shape());
     const std::vector<int64_t> signature = tflite_list(model().tensor(i).shape_signature());
@@ -251,7 +251,7 @@ class Walk {
     return {};
   }
 
-  // The size that the user gives: of a picture, or the length of numbers as WxH with H = 1.
+  // Sets the size that the user gives: of a picture, or as WxH with H = 1 the length of numbers.
   void set_size(size_t rows, std::vector<int64_t>* dims) const {
     if (options().width < 1) return;
     if (dims->size() < 3) {
@@ -274,7 +274,7 @@ class Walk {
     return {};
   }
 
-  // An output is as TensorFlow Lite gives it, in its order.
+  // Returns an output in TensorFlow Lite's order.
   Result<int> output_value(int i) {
     const std::string& name = nth(importer_.names, i);
     const Error none = {ErrorCode::kMalformed,
@@ -288,8 +288,7 @@ class Walk {
     return importer_.onnx.builder.permute(name + "_nhwc", it->second.value, {0, 2, 3, 1});
   }
 
-  // --- operators
-  // ----------------------------------------------------------------------------------
+  // --- operators ---------------------------------------------------------------------------------
 
   Status import_operator(const tfl::Operator& op) {
     const TfliteNode node(op, &importer_);
@@ -298,7 +297,7 @@ class Walk {
     importer_.made_of_op.clear();
     if (status.ok()) status = importer_.onnx.check_numbers(0);
     if (status.ok()) return status;
-    // The one place that says where.
+    // The only place that adds the operator's name.
     Error error = status.error().within(node.type() + " '" + node.name() + "'");
     if (error.code == ErrorCode::kUnsupported) error.message += cut_before(node);
     return error;
@@ -318,7 +317,7 @@ class Walk {
     return row->import(node);
   }
 
-  // An operator that the user declared. Its options are its own and not read.
+  // Imports an operator that the user declared. Its options are not read.
   Status import_declared(const TfliteNode& node, const CustomLayer& declared) {
     std::vector<int> inputs;
     for (int i = 0; i < node.inputs(); ++i) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorFlow Lite's operators -> graph nodes. An operator is written as those of ONNX that compute
-// it, and these are imported at once: so constants fold, and shapes are known, as they do there.
+// Imports TensorFlow Lite's operators as graph nodes. Each is written as the ONNX operators that
+// compute it, and these are imported at once: so constants fold, and shapes are known, as there.
 //
 // Pictures are (N, H, W, C) in TensorFlow Lite and N x C x H x W in the graph. A tensor of four
-// dimensions is held in either order, or both: an operator asks for the one it needs, and what
-// works on single elements takes the one that is there.
+// dimensions is held in either order, or both: an operator asks for the one it needs, and functions
+// of single elements take the one that exists.
 //
-// Quantised tensors stand for real numbers, scale * (number - zero point), and these are what the
-// network computes with; it rounds none of them to 8 bits. Where the range of what a convolution,
-// product or sum makes begins at 0, numbers below are 0.
+// Quantised tensors stand for real numbers, scale * (number - zero point). The network computes
+// with these, and rounds none of them to 8 bits. If the range of a convolution's, product's or
+// sum's result begins at 0, smaller numbers become 0.
 #pragma once
 
 #include <map>
@@ -24,27 +24,28 @@
 
 namespace dvnn::import {
 
-/// Errors name the operator and the tensor that it makes. What may surprise goes to `notes`, which
-/// may be null.
+/// Imports a model. Errors name the operator and the tensor that it makes. Surprising choices are
+/// described in `notes`, which may be null.
 Result<Graph> import_tflite(const TfliteModel& model, const ImportOptions& options,
                             std::vector<std::string>* notes);
 
-/// The operators that are supported.
+/// Returns the names of the supported operators.
 std::vector<std::string> tflite_operators();
 
 // --- private to the TFLite front end ------------------------------------------------------------
 
-/// A picture's batch of shifted parts, as SPACE_TO_BATCH_ND makes it, before anything is moved: a
-/// convolution over each part is a dilated one over the picture.
+/// A batch of shifted parts of a picture, as SPACE_TO_BATCH_ND makes it, before any element is
+/// moved: a convolution over each part is a dilated one over the picture.
 struct TfliteParts {
   int64_t block_y = 1, block_x = 1;
 };
 
-/// A tensor as it is held: names of the ONNX front end's entries, empty where there is none yet.
+/// A tensor as names of the ONNX front end's entries, empty if there is none yet.
 struct TfliteHeld {
-  std::string plain;                         // in TensorFlow Lite's order
-  std::string picture;                       // N x C x H x W
-  std::shared_ptr<const TfliteParts> parts;  // `picture` is what the parts are of
+  std::string plain;    // in TensorFlow Lite's order
+  std::string picture;  // N x C x H x W
+  // If not null, `picture` is the whole picture of these parts.
+  std::shared_ptr<const TfliteParts> parts;
 };
 
 /// An attribute of an ONNX node.
@@ -63,10 +64,10 @@ struct TfliteImporter {
   const TfliteModel& model;
   OnnxImporter onnx;
   std::vector<TfliteHeld> held;         // by tensor
-  std::vector<std::string> names;       // by tensor, each of its own
-  std::vector<int> same_as;             // by tensor: itself, or the constant that it is
-  std::vector<std::string> made_of_op;  // entries that only the operator at work needs
-  size_t made = 0;                      // entries beside those of tensors
+  std::vector<std::string> names;       // by tensor, unique
+  std::vector<int> same_as;             // by tensor: itself, or the constant that it equals
+  std::vector<std::string> made_of_op;  // entries that only the current operator needs
+  size_t made = 0;                      // number of entries beside those of tensors
   std::vector<std::string> notes;
 };
 
@@ -76,7 +77,7 @@ class TfliteNode {
   TfliteNode(const tfl::Operator& op, TfliteImporter* importer);
 
   const std::string& type() const { return type_; }
-  /// That of the tensor which it makes.
+  /// Returns the name of the tensor that the operator makes.
   const std::string& name() const;
   int inputs() const { return static_cast<int>(inputs_.size()); }
   int outputs() const { return static_cast<int>(outputs_.size()); }
@@ -88,33 +89,33 @@ class TfliteNode {
   const tfl::Operator& op() const { return op_; }
   TfliteImporter& importer() const { return *importer_; }
 
-  /// An input in TensorFlow Lite's order, or with its channels first.
+  /// Returns an input in TensorFlow Lite's order, or with its channels first.
   Result<std::string> plain(int i) const;
   Result<std::string> picture(int i) const;
   /// Returns whether an input is a picture that is held with its channels first.
   bool is_picture(int i) const;
-  /// The same as picture() for operators that work on parts (TfliteParts) as on the whole.
+  /// As picture(), for operators that work on parts (TfliteParts) in the same way as on the whole.
   Result<std::string> picture_or_parts(int i) const;
   const std::shared_ptr<const TfliteParts>& parts(int i) const;
   bool is_constant(int i) const;
-  /// An input's numbers; kUnsupported if they are computed at run time.
+  /// Returns an input's numbers. Error: kUnsupported if they are computed at run time.
   Result<std::shared_ptr<const OnnxConstant>> constant(int i) const;
   Result<std::vector<int64_t>> ints(int i) const;
-  /// Weights, their axes put in another order. They are no one else's.
+  /// Returns weights with their axes in another order. No other operator uses the entry.
   Result<std::string> weights(int i, const std::vector<int64_t>& order,
                               const std::vector<int64_t>& dims) const;
-  /// The dimensions of weights, and of any other input, in TensorFlow Lite's order.
+  /// Returns the dimensions of weights, and of any other input, in TensorFlow Lite's order.
   std::vector<int64_t> weight_dims(int i) const;
   Result<std::vector<int64_t>> dims(int i) const;
   std::vector<int64_t> dims_of(const std::string& entry) const;
 
-  /// Runs an ONNX operator and returns what its result is called. The last one of an operator has
-  /// its name.
+  /// Adds an ONNX operator and returns the name of its result. The last one added for an operator
+  /// has the operator's name.
   Result<std::string> run(const char* type, const std::vector<std::string>& inputs,
                           const OnnxAttributes& attributes = {}) const;
   Result<std::vector<std::string>> run(const char* type, const std::vector<std::string>& inputs,
                                        const OnnxAttributes& attributes, int results) const;
-  /// A constant of whole numbers, or of others.
+  /// Adds a constant of whole numbers, or of others.
   std::string list(const std::vector<int64_t>& values) const;
   std::string number(double value) const;
   std::string numbers(OnnxConstant constant) const;
@@ -123,13 +124,13 @@ class TfliteNode {
   Status done(const Result<std::string>& entry) const { return done_at(0, entry, false); }
   Status done_picture(const Result<std::string>& entry) const { return done_at(0, entry, true); }
   Status done_at(int output, const Result<std::string>& entry, bool picture) const;
-  /// The same, of a picture's parts if there are any.
+  /// Binds the output to a picture, or to parts of one if there are any.
   Status done_parts(const Result<std::string>& entry,
                     const std::shared_ptr<const TfliteParts>& parts) const;
-  /// The output is the constant that an input is.
+  /// Makes the output the constant that input `i` is.
   void done_as_input(int i) const;
-  /// A result with what the operator does to its result: its activation, and that of a range which
-  /// begins at 0.
+  /// Returns a result with the operator's activation, and clamped to a quantised range that begins
+  /// at 0.
   Result<std::string> activated(const Result<std::string>& entry, tfl::Activation activation) const;
 
  private:
@@ -141,8 +142,8 @@ class TfliteNode {
   std::vector<int64_t> inputs_, outputs_;
 };
 
-/// The axis with channels first of one of a picture in TensorFlow Lite's order, and of a list of
-/// numbers for such axes.
+/// Returns the index of a picture's axis in the order with channels first, and reorders a list of
+/// one number per axis.
 int64_t tflite_picture_axis(int64_t axis);
 template <typename T>
 std::vector<T> tflite_picture_order(const std::vector<T>& list) {

@@ -26,7 +26,7 @@ struct CloseEntry {
   void operator()(zip_file_t* entry) const { zip_fclose(entry); }
 };
 
-// Reads a file of the archive behind the model. In a sandbox.
+// Reads a file of the archive behind the model. Called in a sandbox.
 bool read_text(uint8_t* bytes, size_t size, const std::string& name, std::string* text) {
   zip_source_t* const source = zip_source_buffer_create(bytes, size, 0, nullptr);
   const std::unique_ptr<zip_t, CloseArchive> archive(
@@ -100,7 +100,7 @@ void read_normalisation(const tfl::TensorMetadata& input, TfliteMetadata* metada
   }
 }
 
-// A pixel is the number that is stored: pixel or, with a sign, pixel - 128.
+// Reads the scale of an input of bytes. A pixel is the stored number, plus 128 if it is signed.
 void read_scaling(const tfl::Tensor& input, TfliteMetadata* metadata) {
   const auto scaling = tflite_scaling(input);
   if (!scaling.ok() || scaling.value().scale.size() != 1) return;
@@ -111,7 +111,7 @@ void read_scaling(const tfl::Tensor& input, TfliteMetadata* metadata) {
   metadata->scale = {static_cast<float>(scaling.value().scale[0])};
 }
 
-// The description's bytes, where memory suits their types; empty: there is none.
+// Returns the description's bytes in memory aligned for its types; empty: there is none.
 std::string description_of(const TfliteModel& model) {
   const auto* list = model.root().metadata();
   for (unsigned i = 0; list && i < list->size(); ++i) {

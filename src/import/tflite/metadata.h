@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a TensorFlow Lite file says of its picture and its classes: by the scaling of a quantised
-// input, and by the description that tools put into it, with files in a ZIP archive behind the
-// tables.
+// Metadata of a TensorFlow Lite file about its picture and classes: the scale of a quantised input,
+// and the description that tools add to the file, with files in a ZIP archive behind the tables.
 #pragma once
 
 #include <string>
@@ -11,17 +10,17 @@
 
 namespace dvnn::import {
 
-/// What is not said is empty.
+/// Members without metadata are empty.
 struct TfliteMetadata {
   std::string description;          // "MobileNet V1", for people
   std::vector<std::string> labels;  // by class
-  // Value = (pixel - mean) * scale, of all channels, or of each.
+  // Value = (pixel - mean) * scale, for all channels, or for each.
   std::vector<float> mean, scale;
-  std::string problem;  // why labels are left out that the file says it has
+  std::string problem;  // why labels that the file names are left out
 };
 
-/// Reads what `model`, of the file `path`, says. An archive is read by a process of its own
-/// (sandbox.h), which may fail without a picture's being lost.
+/// Reads the metadata of `model`, of the file `path`. A separate process reads an archive
+/// (sandbox.h); if it fails, the picture's metadata is not lost.
 TfliteMetadata read_tflite_metadata(const TfliteModel& model, const std::string& path);
 
 }  // namespace dvnn::import

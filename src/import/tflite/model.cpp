@@ -35,7 +35,7 @@ std::vector<double> read_as(Span<const uint8_t> bytes, size_t count) {
   return values;
 }
 
-// Two numbers in a byte, the first one in its lower half.
+// Reads numbers of four bits: two in a byte, the first one in its lower half.
 std::vector<double> read_nibbles(Span<const uint8_t> bytes, size_t count) {
   std::vector<double> values;
   for (size_t i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ struct NumberType {
   tfl::TensorType type;
   const char* name;
   int bits;
-  std::vector<double> (*read)(Span<const uint8_t>, size_t);  // null: no numbers
+  std::vector<double> (*read)(Span<const uint8_t>, size_t);  // null: not numbers
 };
 
 using tfl::TensorType;
@@ -95,7 +95,7 @@ Result<std::vector<double>> read_stored(const tfl::Tensor& tensor, Span<const ui
                  "is of type " + tflite_type_name(tensor.type()) + ", which is none of numbers"};
   }
   const auto bits = static_cast<size_t>(type->bits);
-  // A sparse tensor has the elements that its indices name.
+  // The number of a sparse tensor's elements follows from its bytes.
   const bool sparse = tensor.sparsity() != nullptr;
   const size_t count = sparse ? bytes.size() * 8 / bits : static_cast<size_t>(elements);
   const size_t needed = (count * bits + 7) / 8;
@@ -106,7 +106,7 @@ Result<std::vector<double>> read_stored(const tfl::Tensor& tensor, Span<const ui
   return type->read(bytes, count);
 }
 
-// scale * (number - zero) of each number.
+// Replaces each number by scale * (number - zero).
 void scale_numbers(const TfliteScaling& scaling, OnnxConstant* constant) {
   size_t inner = 1;
   const auto axis = static_cast<size_t>(scaling.axis);
@@ -116,7 +116,7 @@ void scale_numbers(const TfliteScaling& scaling, OnnxConstant* constant) {
   for (size_t i = 0; i < constant->values.size(); ++i) {
     const size_t s = scaling.scale.size() == 1 ? 0 : i / inner % scaling.scale.size();
     double& v = constant->values[i];
-    // The runtime has them as floats.
+    // Rounded to a float, as the runtime does.
     v = static_cast<double>(static_cast<float>(scaling.scale[s] * (v - scaling.zero[s])));
   }
   constant->integral = false;
@@ -228,7 +228,7 @@ Status TfliteModel::check_operator(const tfl::Operator& op) const {
     return Error{ErrorCode::kMalformed, format("an operator is of code %u of %d", op.opcode_index(),
                                                count_of(root().operator_codes()))};
   }
-  // An input that is left out is -1.
+  // The index -1 stands for an absent input.
   for (int64_t i : tflite_list(op.inputs())) {
     if (i >= -1 && i < tensors()) continue;
     return Error{ErrorCode::kMalformed, format("%s reads tensor %lld of %d", type_of(op).c_str(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An importer's view of an operator: its tensors, and the ONNX operators that it becomes.
+// An operator as its importer sees it: its tensors, and the ONNX operators that it becomes.
 #include <algorithm>
 
 #include "base/format.h"
@@ -22,7 +22,7 @@ onnx::AttributeProto attribute_of(const OnnxAttribute& attribute) {
   return proto;
 }
 
-// The values of a tensor in another order of its axes.
+// Returns the values of a tensor with its axes in another order.
 std::vector<double> transposed(const OnnxConstant& from, const std::vector<int64_t>& order) {
   const size_t rank = from.dims.size();
   std::vector<size_t> own(rank, 1), strides(rank), dims(rank), index(rank, 0);
@@ -260,7 +260,7 @@ Status TfliteNode::done_at(int at, const Result<std::string>& entry, bool pictur
   if (at >= outputs()) return {};
   TfliteHeld held;
   (picture ? held.picture : held.plain) = entry.value();
-  // What is a number of this operator alone is its result from now on.
+  // The entry is the operator's result, so it is kept.
   auto& own = importer_->made_of_op;
   own.erase(std::remove(own.begin(), own.end(), entry.value()), own.end());
   nth(importer_->held, output(at)) = std::move(held);
@@ -293,7 +293,7 @@ Result<std::string> TfliteNode::activated(const Result<std::string>& entry,
     case tfl::Activation::RELU6:
       return run("Clip", {in, number(0), number(6)});
     default:
-      // TensorFlow Lite's own operators leave it out: what the exporter meant is not to be known.
+      // TensorFlow Lite leaves such activations out, so the meaning of the model is unknown.
       return Error{ErrorCode::kUnsupported,
                    format("the activation fused with it is %s, which no runtime computes there",
                           activation == tfl::Activation::TANH

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorFlow Lite's operators, listed once: a row is an operator's name and the function that
-// imports it, which stands among its kin in a file of the folder `operators`. Those that are one
-// operator of ONNX on single elements are in a table there (elementwise.cpp).
+// Table of TensorFlow Lite's operators: a row is an operator's name and the function that imports
+// it, which stands among similar ones in a file of the folder `operators`. Operators that are one
+// ONNX operator on single elements have a table there (elementwise.cpp).
 #pragma once
 
 #include "import/tflite/import.h"
@@ -114,7 +114,7 @@
   ROW("ZEROS_LIKE", import_tflite_zeros_like)
 namespace dvnn::import {
 
-// A function may import several operators: then this declares it as often.
+// A function that imports several operators is declared several times.
 #define DVNN_DECLARE(type, import) Status import(const TfliteNode& node);
 DVNN_TFLITE_OPERATORS(DVNN_DECLARE)
 #undef DVNN_DECLARE

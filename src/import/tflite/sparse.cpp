@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse tensors: dimensions are walked in an order of their own, and blocks' dimensions after
-// them. A dense one has all its indices, a sparse one those that are listed (compressed rows).
+// Sparse tensors: their dimensions are traversed in an order of their own, followed by those of
+// blocks. A dense dimension has all its indices, a sparse one those listed (compressed rows).
 #include <algorithm>
 #include <numeric>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostLevels = 16;
 
-// The numbers of a list of any of the three types.
+// Returns the numbers of a list, which has one of three types.
 std::vector<int64_t> indices(tfl::IndexVector type, const void* table) {
   std::vector<int64_t> list;
   const auto take = [&list](const auto* values) {
@@ -30,11 +30,11 @@ std::vector<int64_t> indices(tfl::IndexVector type, const void* table) {
 }
 
 struct Level {
-  size_t dim = 0;    // of the tensor
-  int64_t step = 1;  // elements along it from one index to the next
+  size_t dim = 0;    // index of the tensor's dimension
+  int64_t step = 1;  // number of elements from one index to the next
   int64_t size = 0;
   bool dense = true;
-  std::vector<int64_t> segments, indices;  // of a sparse one
+  std::vector<int64_t> segments, indices;  // of a sparse dimension
 };
 
 class Spread {
@@ -71,7 +71,7 @@ class Spread {
     std::iota(all.begin(), all.end(), 0);
     if (sorted != all) return false;
     levels_.resize(count);
-    std::vector<int64_t> block(rank, 1);  // elements of a block along each dimension
+    std::vector<int64_t> block(rank, 1);  // size of a block along each dimension
     for (size_t i = count; i-- > 0;) {
       const auto own = static_cast<size_t>(order[i]);
       Level& level = levels_[i];
@@ -90,7 +90,7 @@ class Spread {
     return true;
   }
 
-  // Blocks' dimensions come last, so that the others are counted in blocks.
+  // Sets the size of a level. Blocks' dimensions come last, so that the others count blocks.
   bool set_size(const tfl::DimensionMetadata& entry, bool inner, int64_t* block, Level* level) {
     level->size = inner ? entry.dense_size() : dims_[level->dim] / *block;
     level->step = inner ? 1 : *block;

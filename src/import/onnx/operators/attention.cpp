@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention, as ONNX and ONNX Runtime's optimiser write it in one node: softmax(scale q k' + bias)
-// v of each head. A whole sequence is computed at once (prefill): there is nothing before it.
+// Attention, as one node of ONNX and of ONNX Runtime's optimiser: softmax(scale q k' + bias) v of
+// each head. Only whole sequences are supported (prefill), without tokens before them.
 #include <cmath>
 #include <limits>
 
@@ -15,18 +15,18 @@ namespace {
 using kernels::Curve;
 using kernels::Operation;
 
-// Sequences by heads: (1, heads, length, numbers of a head).
+// Sequences split by heads: (1, heads, length, size of a head).
 struct Heads {
   int query = -1, key = -1, value = -1;
 };
 
-// What happens between the two products.
+// Computations between the two products.
 struct Rule {
-  float scale = 0;  // 0: the root of a head's numbers
+  float scale = 0;  // factor of products; 0: 1 / sqrt(size of a head)
   float cap = 0;    // 0: none; else products go through cap * tanh(x / cap)
   bool causal = false;
-  int64_t window = -1;    // of tokens before, with the own one, if causal; -1: all
-  float masked = 0;       // what is added where a token is not to be seen
+  int64_t window = -1;    // number of tokens seen, up to the own one, if causal; -1: all
+  float masked = 0;       // added to products of tokens that are not seen
   std::vector<int> bias;  // values added to products, which repeat to (1, heads, length, length)
 };
 
@@ -53,7 +53,7 @@ class Attention {
                      "before them"};
   }
 
-  // (1, length, heads x numbers) by heads; what has four dimensions is so already.
+  // Splits (1, length, heads x size) by heads; values of four dimensions are split already.
   Result<int> split(int in, int64_t heads) {
     const Shape shape = b_.shape_of(in);
     if (shape.rank == 4 && shape[1] == heads) return in;
@@ -73,7 +73,7 @@ class Attention {
     return b_.reshape(name("joined"), ordered, {shape[0], shape[2], int64_t{shape[1]} * shape[3]});
   }
 
-  // Adds numbers of the input's last axis, `count` of them from `first` on.
+  // Adds the bias, from number `first` on, along the last axis of the input.
   Result<int> with_bias(int in, int bias_input, int64_t first) {
     if (!node_.has(bias_input)) return in;
     const Shape shape = b_.shape_of(in);
@@ -90,7 +90,7 @@ class Attention {
     return b_.binary(name("biased"), Operation::kAdd, in, part);
   }
 
-  // Columns of the last axis.
+  // Returns `count` columns of the last axis, from `first` on.
   Result<int> part(int in, int64_t first, int64_t count) {
     std::vector<int64_t> dims = dims_of(b_.shape_of(in)), begin(dims.size(), 0);
     if (first < 0 || count < 1 || first + count > dims.back()) {
@@ -101,7 +101,7 @@ class Attention {
     return b_.slice(name("part"), in, begin, std::vector<int64_t>(dims.size(), 1), dims);
   }
 
-  // The result by heads.
+  // Returns the result by heads.
   Result<int> run(const Heads& heads, const Rule& rule) {
     const Shape q = b_.shape_of(heads.query), k = b_.shape_of(heads.key);
     const Shape v = b_.shape_of(heads.value);
@@ -112,7 +112,7 @@ class Attention {
                                                 " and value " + v.to_string() +
                                                 " do not go together"};
     }
-    const int64_t group = q[1] / k[1];  // heads of queries that share one of keys
+    const int64_t group = q[1] / k[1];  // number of query heads that share a key head
     const float scale = rule.scale != 0 ? rule.scale : 1 / std::sqrt(static_cast<float>(q[3]));
     DVNN_ASSIGN(int query, times(heads.query, scale));
     DVNN_ASSIGN(int key, b_.permute(name("turned"), heads.key, {0, 1, 3, 2}));
@@ -129,7 +129,7 @@ class Attention {
     return b_.reshape(name("all_heads"), made, {q[0], q[1], q[2], v[3]});
   }
 
-  // A bias for keys that are seen (not 0) or not, of a known mask.
+  // Returns a known mask as a bias: `masked` for keys that are not seen, else 0.
   Result<int> bias_of_mask(std::vector<bool> seen, const std::vector<int64_t>& dims, float masked) {
     std::vector<float> bias;
     for (bool see : seen) bias.push_back(see ? 0 : masked);
@@ -148,7 +148,7 @@ class Attention {
     return b_.binary(name("scaled"), Operation::kMul, value, by);
   }
 
-  // Cap, bias, mask and softmax, in ONNX Runtime's order.
+  // Applies cap, bias, mask and softmax, in ONNX Runtime's order.
   Result<int> between(int products, const Rule& rule, const Sizes& sizes) {
     if (rule.cap > 0) {
       DVNN_ASSIGN(products, times(products, 1 / rule.cap));
@@ -166,7 +166,8 @@ class Attention {
     return b_.softmax(name("weights"), products, b_.shape_of(products).rank - 1);
   }
 
-  // A bias of up to four dimensions, whose heads are those of queries, beside products by groups.
+  // Returns a bias of up to four dimensions, split by query heads, in the shape of grouped
+  // products.
   Result<int> by_group(int bias, const Sizes& sizes) {
     const Shape shape = b_.shape_of(bias);
     if (sizes.group == 1 || shape.rank < 3) return bias;
@@ -195,7 +196,7 @@ class Attention {
   int names_ = 0;
 };
 
-// What nothing outweighs, and no sum makes infinite.
+// Large enough to outweigh any product, but no sum of it is infinite.
 constexpr float kNever = -1e30f;
 
 Status only_one_batch(const Shape& shape) {
@@ -204,8 +205,8 @@ Status only_one_batch(const Shape& shape) {
                format("a mask for %d sequences at once is not supported", shape[0])};
 }
 
-// ONNX Runtime's masks of keys: the length, first and last, one number for each key, or for each
-// pair of query and key.
+// Adds ONNX Runtime's masks of keys: the length, its end and begin, one number for each key, or one
+// for each pair of query and key.
 Status add_key_mask(const OnnxNode& node, int input, const Shape& query, const Shape& key,
                     Attention* attention, Rule* rule) {
   if (!node.has(input)) return {};
@@ -241,7 +242,7 @@ Status add_bias(const OnnxNode& node, int input, Rule* rule) {
   return {};
 }
 
-// What of the sequence itself is kept for those that follow.
+// Returns keys and values, which later calls would reuse.
 Status keep_present(const OnnxNode& node, const Heads& heads) {
   if (node.outputs() > 1) DVNN_TRY(node.done_at(1, heads.key));
   if (node.outputs() > 2) DVNN_TRY(node.done_at(2, heads.value));
@@ -289,7 +290,7 @@ Status import_microsoft_attention(const OnnxNode& node) {
 
 namespace {
 
-// Queries, keys and values of MultiHeadAttention, which may lie in one value.
+// Returns queries, keys and values of MultiHeadAttention, which may lie in one value.
 Result<Heads> read_heads(const OnnxNode& node, int64_t count, Attention* attention) {
   GraphBuilder& b = node.builder();
   Heads heads;
@@ -305,7 +306,7 @@ Result<Heads> read_heads(const OnnxNode& node, int64_t count, Attention* attenti
   }
   DVNN_ASSIGN(int key, node.value(1));
   DVNN_ASSIGN(int value, node.value(2));
-  // The bias has the numbers of all three, one after the other.
+  // The bias has the numbers of queries, keys and values one after the other.
   const int64_t width = shape[shape.rank - 1];
   DVNN_ASSIGN(const int own, attention->with_bias(query, 3, 0));
   if (b.shape_of(key).rank == 3) {
@@ -342,8 +343,8 @@ Status import_microsoft_multi_head_attention(const OnnxNode& node) {
 
 namespace {
 
-// Queries, keys and values of GroupQueryAttention by heads, turned by their places if the node says
-// so.
+// Returns queries, keys and values of GroupQueryAttention by heads, with rotary embedding if the
+// node asks for it.
 Result<Heads> read_groups(const OnnxNode& node, int64_t count, int64_t shared,
                           Attention* attention) {
   GraphBuilder& b = node.builder();
@@ -352,7 +353,7 @@ Result<Heads> read_groups(const OnnxNode& node, int64_t count, int64_t shared,
   if (node.has(1)) {
     DVNN_ASSIGN(key, node.value(1));
     DVNN_ASSIGN(value, node.value(2));
-  } else {  // all in one
+  } else {  // all three in one value
     const Shape shape = b.shape_of(query);
     const int64_t size = shape[shape.rank - 1] / (count + 2 * shared);
     const int all = query;

@@ -18,7 +18,7 @@ Result<std::vector<float>> optional_floats(const OnnxNode& node, int input) {
   return constant->floats();
 }
 
-// A convolution over a line is one over a picture of one row.
+// Returns the kernel. A 1-D convolution is one over a picture of one row.
 Result<OnnxConstant> kernel_of(const OnnxNode& node) {
   DVNN_ASSIGN(const auto given, node.constant(1));
   OnnxConstant weights = *given;
@@ -30,7 +30,7 @@ Result<OnnxConstant> kernel_of(const OnnxNode& node) {
                    "supported"};
 }
 
-// Kernel, stride, dilation and groups of a convolution with these weights.
+// Returns kernel, stride, dilation and groups of a convolution with these weights.
 Result<ConvSpec> conv_spec(const OnnxNode& node, const OnnxConstant& weights, bool transposed) {
   ConvSpec spec;
   spec.groups = node.integer("group", 1);
@@ -64,7 +64,7 @@ int64_t reach_y(const ConvSpec& spec) {
   return (spec.kernel_y - 1) * spec.dilation_y + 1;
 }
 
-// Pads of a transposed convolution along one axis, from the size that its result is to have.
+// Computes the pads of a transposed convolution along one axis from the size of its result.
 void pads_for_size(int64_t wanted, int64_t in, int64_t stride, int64_t reach, int64_t extra,
                    bool more_before, int64_t* before, int64_t* after) {
   const int64_t total = std::max<int64_t>(stride * (in - 1) + extra + reach - wanted, 0);
@@ -105,8 +105,8 @@ Status transposed_pads(const OnnxNode& node, const Shape& in, ConvSpec* spec, Ex
   return {};
 }
 
-// What pads of a transposed convolution take off its result beyond the kernel's reach. The rest is
-// left in the specification.
+// Limits pads of a transposed convolution to what the kernel's reach allows. Returns the rest,
+// which must be cut off the result.
 OnnxPads pads_beyond(ConvSpec* spec) {
   OnnxPads beyond;
   const auto limit = [](int64_t reach, int64_t* pad, int64_t* rest) {
@@ -120,8 +120,8 @@ OnnxPads pads_beyond(ConvSpec* spec) {
   return beyond;
 }
 
-// Rows of `in`, of rank 2, times a matrix (k, n) with its bias: as a fully connected layer where
-// there is one row, else on the CPU.
+// Multiplies rows of `in`, of rank 2, by a matrix (k, n) and adds a bias: as a fully connected
+// layer if there is one row, else on the CPU.
 Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>& matrix, int64_t k,
                          int64_t n, std::vector<float> bias) {
   GraphBuilder& b = node.builder();
@@ -144,7 +144,7 @@ Result<int> times_matrix(const OnnxNode& node, int in, const std::vector<float>&
   return b.binary(name, kernels::Operation::kAdd, product, added);
 }
 
-// A matrix, turned where the attribute says so.
+// Returns a matrix, transposed if the attribute says so.
 Result<int> maybe_transposed(const OnnxNode& node, int input, const char* attribute) {
   DVNN_ASSIGN(const int value, node.value(input));
   if (node.integer(attribute, 0) == 0) return value;
@@ -157,7 +157,7 @@ Result<int> scaled(const OnnxNode& node, const std::string& name, int value, flo
   return node.builder().binary(name, kernels::Operation::kMul, value, by);
 }
 
-// alpha A B + beta C of computed matrices.
+// Computes alpha A B + beta C of matrices that are not constants.
 Status general_gemm(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const std::string& name = node.name();
@@ -216,7 +216,7 @@ Status import_onnx_gemm(const OnnxNode& node) {
   DVNN_ASSIGN(auto bias, optional_floats(node, 2));
   if (bias.size() == 1) bias.resize(static_cast<size_t>(n), bias[0]);
   if (!bias.empty()) {
-    // A column of numbers is one for each row, also where there are as many columns.
+    // A column has one number for each row, even if there are as many columns.
     DVNN_ASSIGN(const auto third, node.constant(2));
     const bool column = third->values.size() > 1 && third->dims.back() == 1;
     if (column || static_cast<int64_t>(bias.size()) != n) return general_gemm(node);
@@ -239,7 +239,7 @@ Result<int> onnx_product(const OnnxNode& node, const std::string& name, int in,
   return b.cpu(name, layers::MatMulAttributes(), {in, matrix});
 }
 
-// alpha A B of matrices whose axes come in another order.
+// Computes alpha A B of matrices whose axes come in another order.
 Status import_microsoft_fused_matmul(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   int operands[2];
@@ -248,7 +248,7 @@ Status import_microsoft_fused_matmul(const OnnxNode& node) {
     const int64_t rank = b.shape_of(operands[i]).rank;
     std::vector<int64_t> order;
     for (int64_t axis = 0; axis < rank; ++axis) order.push_back(axis);
-    // The first axis stands before the last one.
+    // transBatch: the first axis belongs before the last one.
     if (node.integer(i == 0 ? "transBatchA" : "transBatchB", 0) != 0 && rank > 2) {
       std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
     }
@@ -270,7 +270,7 @@ Status import_onnx_matmul(const OnnxNode& node) {
   if (node.is_constant(1) && shape.rank <= 2) {
     DVNN_ASSIGN(const auto weights, node.constant(1));
     if (weights->dims.size() == 2 && shape.elements() == weights->dims[0]) {
-      const bool vector = shape.rank == 1;  // and so is the result
+      const bool vector = shape.rank == 1;  // so the result is one, too
       if (vector) {
         DVNN_ASSIGN(first, b.reshape(node.name() + "_row", first, {1, shape[0]}));
       }
@@ -281,7 +281,7 @@ Status import_onnx_matmul(const OnnxNode& node) {
     }
   }
   DVNN_ASSIGN(int second, node.value(1));
-  // Vectors are matrices of one row, or of one column, which is not in the result.
+  // A vector is a matrix of one row or one column, which the result lacks.
   const std::string& name = node.name();
   const bool row = shape.rank == 1, column = b.shape_of(second).rank == 1;
   if (row) {

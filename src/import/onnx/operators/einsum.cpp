@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einsum: sums and orders of axes, and one product of matrices for each pair of operands.
+// Einsum: sums, permutations, and one matrix product for each pair of operands.
 #include <algorithm>
 #include <map>
 
@@ -11,7 +11,7 @@ namespace {
 
 struct Operand {
   int value;
-  std::string labels;  // one letter for each axis, or a digit for one that "..." stands for
+  std::string labels;  // a letter for each axis, or a digit for one that "..." stands for
 };
 
 bool has(const std::string& labels, char label) {
@@ -58,7 +58,7 @@ class Einsum {
     if (arrow != std::string::npos) {
       DVNN_ASSIGN(result_, without_dots(text.substr(arrow + 2), dots_));
     }
-    // Without an arrow: what dots stand for, and what occurs once, in alphabetical order.
+    // Without an arrow: the axes of dots, then labels that occur once, in alphabetical order.
     std::map<char, int> count;
     for (const Operand& operand : operands_) {
       for (char label : operand.labels) ++count[label];
@@ -76,8 +76,8 @@ class Einsum {
     return {};
   }
 
-  // The labels with digits in place of "...", which stands for `count` axes: they are numbered from
-  // the last on, as they repeat like NumPy's. Digits come before letters.
+  // Returns the labels with digits in place of "...", which stands for `count` axes. Digits count
+  // from the last axis, as these axes repeat like NumPy's, and come before letters.
   static Result<std::string> without_dots(const std::string& labels, int count) {
     const size_t at = labels.find("...");
     if (at == std::string::npos) {
@@ -123,8 +123,7 @@ class Einsum {
     return {};
   }
 
-  // What has one label for two axes is the diagonal of these: each element one row and one column
-  // after the last.
+  // Takes the diagonal of two axes with the same label: elements one row and one column apart.
   Result<Operand> on_diagonals(Operand operand) {
     for (size_t i = 0; i < operand.labels.size();) {
       const size_t other = operand.labels.find(operand.labels[i], i + 1);
@@ -159,7 +158,7 @@ class Einsum {
     return operand;
   }
 
-  // An axis of one element that others have more of repeats: the operand does as well without it.
+  // Drops axes of one element that are larger in other operands: it repeats without them, too.
   Status drop_repeated(Operand* operand) {
     const std::vector<int64_t> dims = dims_of(b_.shape_of(operand->value));
     std::vector<int64_t> left;
@@ -176,7 +175,7 @@ class Einsum {
     return {};
   }
 
-  // Sums along the axes that nobody wants.
+  // Sums along the axes that are not in `wanted`.
   Result<Operand> without(const Operand& operand, const std::string& wanted) {
     Operand left = {operand.value, ""};
     std::vector<int> axes;
@@ -196,7 +195,7 @@ class Einsum {
   }
 
   Result<int> in_order(const Operand& operand, const std::string& labels) {
-    if (labels.empty()) return operand.value;  // a number
+    if (labels.empty()) return operand.value;  // it has no axes
     std::vector<int64_t> order;
     for (char label : labels) order.push_back(static_cast<int64_t>(operand.labels.find(label)));
     return b_.permute(next_name(), operand.value, order);
@@ -210,7 +209,8 @@ class Einsum {
     return count;
   }
 
-  // Makes matrices of an operand: (both, rows, columns), the axes in the order of these labels.
+  // Makes an operand a batch of matrices, (both, rows, columns), with axes in the order of the
+  // labels.
   Result<int> as_matrices(const Operand& operand, const std::string& both, const std::string& rows,
                           const std::string& columns) {
     DVNN_ASSIGN(const int ordered, in_order(operand, both + rows + columns));
@@ -219,7 +219,7 @@ class Einsum {
         {count_of(operand, both), count_of(operand, rows), count_of(operand, columns)});
   }
 
-  // A product of matrices over what both have and nobody wants later.
+  // Multiplies two operands, summing over their common axes that are not needed later.
   Result<Operand> product(const Operand& first, const Operand& second, const std::string& later) {
     DVNN_ASSIGN(const Operand a, without(first, later + second.labels));
     DVNN_ASSIGN(const Operand b, without(second, later + first.labels));
@@ -250,8 +250,8 @@ class Einsum {
   GraphBuilder& b_;
   std::vector<Operand> operands_;
   std::string result_;
-  static constexpr int kMostDots = 6;  // axes that "..." may stand for
-  int dots_ = 0;                       // that it does
+  static constexpr int kMostDots = 6;  // number of axes that "..." may stand for
+  int dots_ = 0;                       // number of axes that it stands for
   std::map<char, int64_t> sizes_;
   int names_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of 4, 8 and 16 bits: their rounding is computed as they define it, in floating point.
+// Models of 4, 8 and 16 bits: the CPU rounds as they define it, in floating point.
 #include <algorithm>
 #include <iterator>
 
@@ -19,7 +19,7 @@ struct Scaling {
   int zero = -1;  // -1: none
 };
 
-// Numbers of blocks along an axis, each as often as its block has elements.
+// Returns numbers of blocks along an axis, each repeated for all elements of its block.
 Result<int> by_blocks(const OnnxNode& node, int input, const Shape& in) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int64_t at, onnx_axis(node.integer("axis", 1), in.axes()));
@@ -50,8 +50,8 @@ Result<int> by_blocks(const OnnxNode& node, int input, const Shape& in) {
   return b.constant(node.name() + format("_input%d", input), dims_of(in), std::move(numbers));
 }
 
-// A scale or a zero point as a value that goes with `in`: a number, or one for each index of the
-// axis, or for each block along it.
+// Returns a scale or a zero point as a value that broadcasts to `in`: one number, one for each
+// index of the axis, or one for each block along it.
 Result<int> along_axis(const OnnxNode& node, int input, const Shape& in) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int value, node.value(input));
@@ -74,7 +74,7 @@ Result<Scaling> read_scaling(const OnnxNode& node, int in) {
   return scaling;
 }
 
-// The least and the largest number of the type that is made.
+// Returns the smallest and the largest number of the node's result type.
 Result<std::pair<float, float>> limits_of(const OnnxNode& node) {
   constexpr int64_t kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kUint4 = 21, kInt4 = 22;
   int64_t type = node.integer("output_dtype", 0);
@@ -121,13 +121,13 @@ Status import_onnx_quantize(const OnnxNode& node) {
 
 namespace {
 
-// ONNX Runtime's matrix of few bits: (n, blocks, bytes of a block), with a scale for each block,
-// and a zero point, or what stands for it.
+// ONNX Runtime's matrix of 4 or 8 bits: (n, blocks, bytes of a block), with a scale and a zero
+// point for each block; without zero points, they are in the middle of the range.
 struct FewBits {
   int64_t k = 0, n = 0, bits = 4, block = 32, blocks = 0;
   std::shared_ptr<const OnnxConstant> bytes, scales, zeros;
 
-  // Number `i` of row `row`, rows of `in_row` numbers each beginning with a byte of their own.
+  // Returns number `i` of row `row`. Each row has `in_row` numbers and begins with a new byte.
   double number(const OnnxConstant& from, int64_t row, int64_t i, int64_t in_row) const {
     if (bits == 8) return nth(from.values, row * in_row + i);
     const auto byte = static_cast<unsigned>(nth(from.values, row * ((in_row + 1) / 2) + i / 2));
@@ -181,7 +181,7 @@ Result<FewBits> read_few_bits(const OnnxNode& node) {
 
 }  // namespace
 
-// The numbers that the bits stand for are known: a plain product.
+// The real numbers of the weights are known, so this is a plain product.
 Status import_microsoft_matmul_nbits(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int in, node.value(0));

@@ -14,7 +14,7 @@ namespace {
 
 using tfl::Padding;
 
-// The biases. Those of a quantised layer that say no scale have that of its products.
+// Returns the biases. In a quantised layer, biases without a scale have that of its products.
 Result<std::string> bias_of(const TfliteNode& node, int input, int data, int weights) {
   DVNN_ASSIGN(const auto given, node.constant(input));
   const tfl::Tensor& tensor = node.input_tensor(input);
@@ -38,7 +38,7 @@ struct Convolution {
   int64_t groups = 1;
 };
 
-// The operator of these weights, (outputs, inputs of a group, y, x).
+// Adds the convolution of these weights, (outputs, inputs of a group, y, x).
 Status convolve(const TfliteNode& node, const Convolution& conv, const std::string& weights) {
   DVNN_ASSIGN(const std::string in, node.picture_or_parts(0));
   std::vector<std::string> inputs = {in, weights};
@@ -70,7 +70,7 @@ Status check_weights(const std::vector<int64_t>& dims) {
   return Error{ErrorCode::kMalformed, "the weights are " + given_shape_text(dims)};
 }
 
-// A transposed convolution: the size of its result along an axis, and what is cut off before and
+// One axis of a transposed convolution: the size of its result, and the elements cut off before and
 // after it.
 struct Opened {
   int64_t before = 0, after = 0, extra = 0;
@@ -92,7 +92,7 @@ Result<Opened> opened(int64_t in, int64_t kernel, int64_t stride, int64_t out, b
   return cut;
 }
 
-// `size`: of the result, y and x.
+// `size`: height and width of the result.
 Status deconvolve(const TfliteNode& node, int data, int weights, int bias,
                   const TfliteWindow& window, const std::vector<int64_t>& size,
                   tfl::Activation activation) {
@@ -119,7 +119,7 @@ Status deconvolve(const TfliteNode& node, int data, int weights, int bias,
       node.activated(node.run("ConvTranspose", inputs, attributes), activation));
 }
 
-// The last two axes the other way round.
+// Swaps the last two axes if `turn`.
 Result<std::string> turned_matrix(const TfliteNode& node, const std::string& in, bool turn) {
   if (!turn) return in;
   std::vector<int64_t> order;
@@ -129,7 +129,7 @@ Result<std::string> turned_matrix(const TfliteNode& node, const std::string& in,
   return node.run("Transpose", {in}, {{"perm", order}});
 }
 
-// A layer that is the same for each pixel, over a picture with its channels first.
+// Adds a fully connected layer that works on each pixel of a picture with its channels first.
 Status connect_pixels(const TfliteNode& node, tfl::Activation activation) {
   const std::vector<int64_t> w = node.weight_dims(1);
   DVNN_ASSIGN(const std::string weights, node.weights(1, {0, 1}, {w[0], w[1], 1, 1}));
@@ -184,8 +184,8 @@ Status import_tflite_transpose_conv(const TfliteNode& node) {
   return deconvolve(node, 2, 1, 3, window, {shape[1], shape[2]}, o->activation());
 }
 
-// MediaPipe's own: the options are the runtime's structure of padding (1: as large as the strides
-// say, 2: none), stride_width and stride_height, as it lies in memory.
+// MediaPipe's own operator: its options are the runtime's structure of padding (1: as large as the
+// strides say, 2: none), stride_width and stride_height, as it lies in memory.
 Status import_tflite_transpose_conv_bias(const TfliteNode& node) {
   DVNN_ASSIGN(const auto options, custom_numbers(node, 3));
   TfliteWindow window = {Padding::SAME, options[2], options[1], 1, 1};

@@ -44,14 +44,14 @@ constexpr Same kSame[] = {
     {"TANH", "Tanh"},
 };
 
-// The inputs of a function of single elements, all in one order.
+// The inputs of a function of single elements, all in the same order.
 struct Operands {
   std::vector<std::string> entries;
   bool picture = false;
   std::shared_ptr<const TfliteParts> parts;
 };
 
-// Parts go with parts of the same picture, and with what is the same for every pixel.
+// Returns the parts of the inputs: all of the same picture, or the same for every pixel.
 Result<std::shared_ptr<const TfliteParts>> parts_of(const TfliteNode& node) {
   std::shared_ptr<const TfliteParts> parts;
   for (int i = 0; i < node.inputs(); ++i) {
@@ -74,7 +74,7 @@ Result<std::shared_ptr<const TfliteParts>> parts_of(const TfliteNode& node) {
   return parts;
 }
 
-// One that repeats over a picture gets its four dimensions.
+// Gives an operand that repeats over a picture its four dimensions.
 Result<std::string> over_picture(const TfliteNode& node, int i) {
   if (node.is_picture(i)) return node.picture_or_parts(i);
   DVNN_ASSIGN(std::vector<int64_t> dims, node.dims(i));
@@ -233,7 +233,7 @@ Status import_tflite_select(const TfliteNode& node) {
 Status import_tflite_cast(const TfliteNode& node) {
   DVNN_ASSIGN(Operands operands, operands_of(node));
   std::string& in = operands.entries[0];
-  // The stored number of a quantised one, which is held as the number that it stands for.
+  // A quantised tensor is held as real numbers, so compute the stored number.
   DVNN_ASSIGN(const TfliteScaling scaling, tflite_scaling(node.input_tensor(0)));
   if (scaling.scale.size() > 1) {
     return Error{ErrorCode::kUnsupported, "reads a tensor with a scale for each channel"};
@@ -246,7 +246,7 @@ Status import_tflite_cast(const TfliteNode& node) {
   return done(node, operands, node.run("Cast", {in}, {{"to", type}}));
 }
 
-// Scalings and sparseness are taken off where numbers are read.
+// Scale and sparseness are applied when numbers are read, so nothing is left to do.
 Status import_tflite_same(const TfliteNode& node) {
   if (node.is_constant(0)) {
     node.done_as_input(0);

@@ -10,12 +10,12 @@
 namespace dvnn::import {
 namespace {
 
-// An axis of so many dimensions, which may count from the end.
+// Returns the index of an axis of a tensor of `rank` dimensions; it may count from the end.
 Result<int64_t> axis_of(int64_t axis, size_t rank) {
   return onnx_axis(axis, rank);
 }
 
-// Pads (before, after) per axis, as ONNX lists them.
+// Returns pads (before, after) per axis, as ONNX lists them.
 Result<std::string> pads_of(const TfliteNode& node, bool picture) {
   DVNN_ASSIGN(const auto given, node.ints(1));
   DVNN_ASSIGN(const auto dims, node.dims(0));
@@ -36,7 +36,7 @@ Result<std::string> pads_of(const TfliteNode& node, bool picture) {
   return node.list(before);
 }
 
-// The only thing that differs for a picture is where its axes are.
+// Returns an input to move; for a picture, only the places of its axes differ.
 Result<std::string> moved_input(const TfliteNode& node, bool picture) {
   return picture ? node.picture(0) : node.plain(0);
 }
@@ -50,7 +50,7 @@ Status padded(const TfliteNode& node, const char* mode, const std::string& value
   return node.done_at(0, node.run("Pad", inputs, {{"mode", std::string(mode)}}), picture);
 }
 
-// A tensor with the elements at both ends of an axis once more, turned about.
+// Returns a tensor with the elements at both ends of an axis repeated in reverse order.
 Result<std::string> with_mirrored_ends(const TfliteNode& node, const std::string& in, int64_t axis,
                                        int64_t before, int64_t after) {
   const int64_t size = nth(node.dims_of(in), axis);
@@ -58,7 +58,7 @@ Result<std::string> with_mirrored_ends(const TfliteNode& node, const std::string
     return Error{ErrorCode::kMalformed, "mirrors more than there is"};
   }
   const auto turned = [&](int64_t first, int64_t count) {
-    // An end of -1 would be the last element.
+    // An end of -1 would mean the last element.
     const int64_t end = first - count < 0 ? -size - 1 : first - count;
     return node.run("Slice",
                     {in, node.list({first}), node.list({end}), node.list({axis}), node.list({-1})});
@@ -76,7 +76,7 @@ Result<std::string> with_mirrored_ends(const TfliteNode& node, const std::string
   return node.run("Concat", parts, {{"axis", axis}});
 }
 
-// The outermost elements come twice, which ONNX does not have.
+// Symmetric padding repeats the outermost elements, which ONNX cannot express.
 Status padded_symmetrically(const TfliteNode& node) {
   DVNN_ASSIGN(std::string at, node.plain(0));
   DVNN_ASSIGN(const auto pads, node.ints(1));
@@ -91,7 +91,7 @@ Status padded_symmetrically(const TfliteNode& node) {
   return node.done(at);
 }
 
-// Splits an input along an axis in parts of these sizes.
+// Splits an input along an axis into parts of the given sizes.
 Status split(const TfliteNode& node, int input, int64_t axis, const std::vector<int64_t>& sizes) {
   const bool picture = node.is_picture(input);
   DVNN_ASSIGN(const std::string in, picture ? node.picture(input) : node.plain(input));
@@ -153,7 +153,7 @@ Status import_tflite_transpose(const TfliteNode& node) {
 
 Status import_tflite_concatenation(const TfliteNode& node) {
   const auto* o = node.op().options_as_ConcatenationOptions();
-  bool picture = false;  // any: the others are moved
+  bool picture = false;  // if any is one, the others are moved
   for (int i = 0; i < node.inputs(); ++i) picture |= node.is_picture(i) && !node.is_constant(i);
   std::vector<std::string> inputs;
   for (int i = 0; i < node.inputs(); ++i) {
@@ -199,7 +199,7 @@ Status import_tflite_split(const TfliteNode& node) {
     sizes.assign(static_cast<size_t>(parts), size / parts);
   } else {
     DVNN_ASSIGN(sizes, node.ints(1));
-    // One may be what is left.
+    // One size may be -1: the rest.
     int64_t rest = nth(dims, axis);
     for (int64_t size : sizes) rest -= std::max<int64_t>(size, 0);
     for (int64_t& size : sizes) size = size == -1 ? rest : size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows over pictures: what convolutions and poolings have in common, and poolings.
+// Windows over pictures: code shared by convolutions and poolings, and the poolings.
 #include <cstring>
 
 #include "base/format.h"
@@ -102,7 +102,7 @@ Status import_tflite_pool_with_places(const TfliteNode& node) {
   DVNN_ASSIGN(const Pool pool, custom_pool(node));
   DVNN_ASSIGN(const std::string in, node.picture(0));
   DVNN_ASSIGN(const auto dims, node.dims(0));
-  // So that what MaxUnpooling2D makes of it has the size of this picture: places are counted in it.
+  // Indices count in the picture's size, so the result of MaxUnpooling2D must have that size.
   if (dims[1] % pool.window.stride_y != 0 || dims[2] % pool.window.stride_x != 0) {
     return Error{ErrorCode::kUnsupported,
                  "the picture of " + given_shape_text(dims) + " is no whole number of strides"};

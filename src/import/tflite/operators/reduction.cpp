@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that take numbers of groups of elements, and orders along an axis.
+// Operators that reduce groups of elements, and orders along an axis.
 #include <algorithm>
 
 #include "base/format.h"
@@ -9,7 +9,7 @@
 namespace dvnn::import {
 namespace {
 
-// An input where `axis`, the last one if it is not said, is that of its channels or another.
+// An input whose `axis`, by default the last one, is that of its channels, or any other one.
 struct Along {
   std::string entry;
   int64_t axis = 0;
@@ -32,7 +32,7 @@ const char* reduction_of(const std::string& type) {
   return type == "REDUCE_MIN" ? "ReduceMin" : "ReduceProd";
 }
 
-// Returns whether what is left of a picture's axes is in the same order either way.
+// Returns whether the remaining axes of a picture have the same order in both layouts.
 bool keeps_order(const std::vector<int64_t>& axes) {
   const auto reduced = [&](int64_t axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();

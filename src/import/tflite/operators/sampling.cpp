@@ -14,11 +14,11 @@ namespace {
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 constexpr int64_t kBeforeFirst = std::numeric_limits<int64_t>::min();
 
-// The part of each axis, as ONNX says it.
+// The part of each axis, in ONNX's terms.
 struct Part {
   std::vector<int64_t> begin, end, step;
-  std::vector<int64_t> gone;   // axes that are taken at one place and go
-  std::vector<int64_t> added;  // axes of the result that are new
+  std::vector<int64_t> gone;   // axes of which one index is taken, and which are removed
+  std::vector<int64_t> added;  // new axes of the result
 };
 
 Result<std::string> cut(const TfliteNode& node, const std::string& in, const Part& part) {
@@ -28,7 +28,7 @@ Result<std::string> cut(const TfliteNode& node, const std::string& in, const Par
                             node.list(part.step)});
 }
 
-// A part of a picture, or of anything else, with no axis added or gone.
+// Cuts a part without removed or new axes from a picture or another tensor.
 Status cut_in_order(const TfliteNode& node, Part part) {
   const bool picture = node.is_picture(0);
   DVNN_ASSIGN(const std::string in, picture ? node.picture(0) : node.plain(0));
@@ -74,14 +74,14 @@ Status add_entry(const Entry& entry, int64_t size, Part* part) {
 }
 
 Result<Part> part_of(const std::vector<Entry>& entries, const std::vector<int64_t>& dims) {
-  size_t own = 0;  // entries that stand for one axis
+  size_t own = 0;  // number of entries that stand for one axis
   for (const Entry& entry : entries) own += entry.is_new || entry.rest ? 0 : 1;
   if (own > dims.size()) {
     return Error{ErrorCode::kMalformed,
                  format("takes parts along %zu axes of %zu", own, dims.size())};
   }
   Part part;
-  int64_t made = 0;  // axes of the result
+  int64_t made = 0;  // number of axes of the result
   for (const Entry& entry : entries) {
     if (entry.is_new) {
       part.added.push_back(made++);
@@ -207,7 +207,7 @@ Status import_tflite_resize(const TfliteNode& node) {
       {"mode", std::string(linear ? "linear" : "nearest")},
       {"coordinate_transformation_mode", std::string(coordinates)},
       {"nearest_mode", std::string(corners ? "round_prefer_ceil" : "floor")}};
-  // A whole number of times fits pictures of other sizes, too.
+  // A whole scale fits pictures of other sizes, too.
   const bool whole = !corners && size[0] % dims[2] == 0 && size[1] % dims[3] == 0;
   if (!whole) {
     const std::string sizes = node.list({dims[0], dims[1], size[0], size[1]});

@@ -11,17 +11,17 @@ struct TfliteWindow {
   int64_t stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1;
 };
 
-/// Checks numbers before anything is computed with them: files may hold any.
+/// Checks the numbers of a window before they are used: files may hold any.
 Status check_window(const TfliteWindow& window);
 
 /// Adds the attributes of an ONNX operator over a picture.
 void add_window(const TfliteWindow& window, OnnxAttributes* attributes);
-/// The same of a convolution with such weights over each of a picture's parts: over the picture, it
-/// is wider by the number of parts along each axis.
+/// Adds those of a convolution with such weights over each of a picture's parts: over the whole
+/// picture, it is dilated by the number of parts along each axis.
 void add_window_over_parts(const TfliteWindow& window, const TfliteParts& parts,
                            const std::vector<int64_t>& weights, OnnxAttributes* attributes);
 
-/// The first whole numbers of 32 bits of an operator's own options.
+/// Reads the first `count` whole numbers of 32 bits of a custom operator's options.
 Result<std::vector<int64_t>> custom_numbers(const TfliteNode& node, size_t count);
 
 }  // namespace dvnn::import

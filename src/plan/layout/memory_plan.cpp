@@ -22,10 +22,10 @@ bool live_together(const PlannedBuffer& a, const PlannedBuffer& b) {
   return a.birth <= b.death && b.birth <= a.death;
 }
 
-// Places buffers in that order, each at the lowest free place; stops once it is no better than
-// `limit`.
+// Places buffers in the given order, each at the lowest free offset. Returns the total size, or
+// stops once it is no better than `limit`.
 uint64_t place(const Order& order, uint64_t limit, std::vector<PlannedBuffer>* buffers) {
-  std::vector<const PlannedBuffer*> placed;  // in the order of their offsets
+  std::vector<const PlannedBuffer*> placed;  // by offset
   uint64_t total = 0;
   for (size_t i : order) {
     PlannedBuffer& buffer = (*buffers)[i];
@@ -49,11 +49,11 @@ uint64_t place(const Order& order, uint64_t limit, std::vector<PlannedBuffer>* b
   return total;
 }
 
-// Free space by offset and by size, for buffers that come and go.
+// Free space by offset and by size, for buffers with lifetimes.
 class FreeSpace {
  public:
-  // Takes the smallest place that has room, the lowest if several have; else a place after all
-  // others.
+  // Takes the smallest free block that is large enough, the lowest of equals; else a new one at the
+  // end.
   uint64_t take(uint64_t size) {
     const auto it = sizes_.lower_bound({size, 0});
     if (it == sizes_.end()) return std::exchange(end_, end_ + size);
@@ -63,7 +63,7 @@ class FreeSpace {
     return offset;
   }
 
-  // Joins what lies beside it.
+  // Frees a block and joins it with its free neighbours.
   void give(uint64_t offset, uint64_t size) {
     auto next = offsets_.lower_bound(offset);
     if (next != offsets_.end() && next->first == offset + size) {
@@ -100,8 +100,8 @@ class FreeSpace {
   uint64_t end_ = 0;
 };
 
-// For more buffers than a search could handle: each gets a place when it is born and returns it
-// when it dies. Places are multiples of the largest alignment, so that each suits every buffer.
+// For more buffers than a search could handle: each gets an offset when its life begins and frees
+// it at the end. Offsets are multiples of the largest alignment, so that each suits every buffer.
 uint64_t place_in_time(std::vector<PlannedBuffer>* buffers) {
   uint64_t unit = kDeviceAlignment;
   for (const PlannedBuffer& b : *buffers) unit = std::max(unit, b.alignment);
@@ -125,7 +125,7 @@ uint64_t place_in_time(std::vector<PlannedBuffer>* buffers) {
   return space.end();
 }
 
-// The best of the plans that were tried.
+// Keeps the best of the plans that were tried.
 class Search {
  public:
   explicit Search(const std::vector<PlannedBuffer>& buffers)
@@ -148,10 +148,10 @@ class Search {
     try_order(order);
   }
 
-  // Exchanges two places of the best order at a time.
+  // Tries to improve the best order by swapping two buffers at a time.
   void improve() {
-    constexpr size_t kMostWork = 4000000;  // buffers placed; a fraction of a second
-    constexpr size_t kMany = 512;          // from there on, each is held against too many others
+    constexpr size_t kMostWork = 4000000;  // number of buffers placed: a fraction of a second
+    constexpr size_t kMany = 512;  // number of buffers from which on each trial compares too many
     std::minstd_rand random(1);
     const size_t n = buffers_.size(), cost = n * std::max<size_t>(1, n / kMany);
     for (size_t work = 0; n > 2 && best_ > least_ && work < kMostWork; work += cost) {
@@ -176,7 +176,7 @@ class Search {
 }  // namespace
 
 uint64_t least_memory(const std::vector<PlannedBuffer>& buffers) {
-  // At every birth: the bytes that are born, and those that have died before.
+  // At each step: the bytes of buffers that begin there, and of those that ended before.
   std::map<int, uint64_t> born, dead;
   for (const PlannedBuffer& b : buffers) {
     const uint64_t size = aligned(b.size, b.alignment);

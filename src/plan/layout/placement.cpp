@@ -22,7 +22,7 @@ Placer::Placer(const Graph& graph, bool hwc)
   const Shape& input = graph.shape_of(graph.input);
   const bool for_device = is_picture(input) || device_will_read(graph.input);
   nth(device_made_, graph.input) = for_device;
-  // Numbers that are no picture, and that the CPU alone reads, keep all their bits.
+  // An input that is not a picture and that only the CPU reads keeps its full precision.
   nth(values_, graph.input).desc =
       for_device ? device_desc(input) : TensorDesc{ElementType::kFloat32, Layout::kNchw, input};
   find_readers();
@@ -47,7 +47,7 @@ void Placer::find_readers() {
   }
 }
 
-// Layers that read and write the device's layout as it is.
+// Returns whether a layer reads and writes the device's layout as it is.
 bool Placer::works_in_chunks(const Node& node) const {
   const auto* layer = node.as<CpuLayer>();
   const auto* standard = node.layer<layers::StandardizeAttributes>();
@@ -55,7 +55,7 @@ bool Placer::works_in_chunks(const Node& node) const {
          (standard && standard->axes == std::vector<int>{1});
 }
 
-// Elements stay where they are, and are rounded to what a command will read anyway.
+// Returns whether elements keep their places, and are rounded as the commands that read them do.
 bool Placer::keeps_layout(const Node& node) const {
   const Shape& shape = graph_.shape_of(node.output);
   return works_in_chunks(node) && shape.rank == 4 && shape.n() == 1 &&
@@ -80,7 +80,8 @@ bool Placer::is_device_concat(const Node& node) const {
                      [&](int v) { return nth(device_made_, v); });
 }
 
-// Part of a tensor in the device's layout, of which each element lies where the device expects it.
+// Returns the offset of a slice in its input, if both have the device's layout and the device can
+// read the slice there.
 std::optional<uint64_t> Placer::place_of_slice(const Node& node) const {
   const auto* slice = node.layer<layers::SliceAttributes>();
   if (!slice || graph_.is_output(node.output) || !nth(device_made_, node.inputs[0])) {
@@ -93,13 +94,13 @@ std::optional<uint64_t> Placer::place_of_slice(const Node& node) const {
 }
 
 TensorDesc Placer::device_desc(const Shape& shape) const {
-  // Fully connected results have no picture: one pixel's channels lie in plain order anyway.
+  // Fully connected results are no pictures: one pixel's channels lie in row-major order anyway.
   return {ElementType::kFloat16, shape.rank == 4 ? layout_ : Layout::kNchw, shape};
 }
 
 int Placer::root(int value, uint64_t* offset) const {
-  // Thousands of reshapes in a row are thousands of steps: whoever has gone them lies in the root
-  // itself from then on.
+  // Compresses the path, because a chain may have thousands of reshapes: each value on it becomes a
+  // direct child of the root.
   int root = value;
   uint64_t whole = 0;
   for (; at(root).parent >= 0; root = at(root).parent) whole += at(root).offset;
@@ -124,7 +125,7 @@ void Placer::place(size_t index) {
     destinations_[index] = Destination::kDevice;
     return;
   }
-  // What is known is written once; but commands read the I/O buffer alone.
+  // Constants are written once. Commands can only read the I/O buffer, so what they read is none.
   out.constant = !device_reads(node.output) && std::all_of(node.inputs.begin(), node.inputs.end(),
                                                            [&](int v) { return at(v).constant; });
   if (const auto offset = place_of_slice(node)) {
@@ -157,7 +158,7 @@ bool Placer::place_concat(const Node& node) {
   if (out.constant) return false;
   Section section = {std::vector<int>(out.desc.shape.axes(), 0),
                      std::vector<int>(out.desc.shape.axes(), 1)};
-  std::vector<std::pair<int, uint64_t>> members;  // roots, and where they come to lie
+  std::vector<std::pair<int, uint64_t>> members;  // roots, and their offsets in the result
   std::set<int> roots;
   for (int value : node.inputs) {
     const TensorDesc& in = at(value).desc;
@@ -165,7 +166,7 @@ bool Placer::place_concat(const Node& node) {
     uint64_t offset = 0;
     const int top = root(value, &offset);
     const bool whole = offset == 0 && at(top).desc.bytes() == in.bytes();
-    // A value may lie in only one concatenation's result, and the input comes from outside.
+    // A value can be in only one concatenation's result, and the input's memory is given.
     if (!place || !whole || top == graph_.input || at(top).constant || !roots.insert(top).second) {
       return false;
     }

@@ -9,11 +9,11 @@
 namespace dvnn::plan {
 namespace {
 
-constexpr int kAddressAlignment = 16;  // bytes; what the driver asks of a buffer's offset
+constexpr int kAddressAlignment = 16;  // in bytes, of a buffer's offset; the driver requires it
 
 using Index = std::array<int64_t, Shape::kMaxRank>;
 
-// The address, in elements, of an element.
+// Returns the address of an element, counted in elements.
 int64_t address_of(const TensorDesc& desc, const Index& at) {
   if (desc.layout != Layout::kNchw) {
     return element_offset(desc.layout, desc.shape, static_cast<int>(at[0]), static_cast<int>(at[1]),
@@ -26,10 +26,10 @@ int64_t address_of(const TensorDesc& desc, const Index& at) {
   return address;
 }
 
-// Calls visit(index) for elements that decide where all others lie; ends early where it returns
-// false. A layout places rows and columns at fixed distances within a channel, so an element, the
-// next one in its row and the one below it decide a channel's place. A row-major array has a fixed
-// distance along each axis.
+// Calls visit(index) for the elements that determine all addresses; ends early if it returns false.
+// A layout has fixed distances between rows and between columns of a channel, so an element, the
+// next one in its row and the one below it determine the channel's place. A row-major array has a
+// fixed distance along each axis.
 template <typename Visit>
 bool for_each_deciding(const TensorDesc& desc, Visit visit) {
   const Shape& shape = desc.shape;
@@ -86,7 +86,7 @@ std::optional<uint64_t> lies_within(const TensorDesc& whole, const Section& sect
   const TensorDesc by_channel = {part.type, whole.layout, part.shape};
   if (!for_each_deciding(part, lies) || !for_each_deciding(by_channel, lies)) return std::nullopt;
   const auto bytes = static_cast<uint64_t>(begin) * element_size(whole.type);
-  // The device reads and writes binary16 alone.
+  // The device reads and writes only binary16.
   if (whole.type == ElementType::kFloat16 && bytes % kAddressAlignment != 0) return std::nullopt;
   return bytes;
 }

@@ -9,7 +9,7 @@ namespace dvnn::plan {
 
 std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
   const size_t count = graph.nodes.size();
-  std::vector<size_t> missing(count, 0);  // inputs that are not there yet, by node
+  std::vector<size_t> missing(count, 0);  // by node: number of inputs that are not computed yet
   std::vector<std::vector<size_t>> readers(graph.values.size());
   std::vector<bool> made(graph.values.size(), true);
   for (const Node& node : graph.nodes) nth(made, node.output) = false;
@@ -20,8 +20,8 @@ std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
       ++missing[i];
     }
   }
-  // Nodes that can run, the first in the graph's order on top. Nodes that take no time belong to
-  // either turn.
+  // Nodes whose inputs are computed, the first in the graph's order on top. Nodes that take no time
+  // run in either turn.
   using Ready = std::priority_queue<size_t, std::vector<size_t>, std::greater<>>;
   Ready device, cpu;
   auto add = [&](size_t i, Destination turn) {
@@ -37,7 +37,7 @@ std::vector<size_t> schedule(const Graph& graph, const Placer& placer) {
   for (Destination turn = Destination::kDevice; order.size() < count;
        turn = turn == Destination::kDevice ? Destination::kCpu : Destination::kDevice) {
     Ready& ready = turn == Destination::kDevice ? device : cpu;
-    if (device.empty() && cpu.empty()) break;  // a circle, which no front end makes
+    if (device.empty() && cpu.empty()) break;  // a cycle, which no front end makes
     while (!ready.empty()) {
       const size_t i = ready.top();
       ready.pop();

@@ -40,7 +40,7 @@ std::vector<int> without_ones(const Shape& shape) {
 
 }  // namespace
 
-// The value as part of a sequence that has a picture; the whole one, where it is that.
+// Returns the value as a view of a sequence that has a picture, perhaps of the whole one.
 std::optional<AttentionFinder::View> AttentionFinder::view_of(int value) const {
   const auto it = views_.find(value);
   if (it != views_.end()) return it->second;
@@ -54,7 +54,7 @@ std::optional<AttentionFinder::View> AttentionFinder::view_of(int value) const {
   return whole;
 }
 
-// What moves elements of a view makes another one.
+// Makes the result of a node that moves a view's elements another view.
 void AttentionFinder::view(size_t index) {
   const Node& node = rewriter_.node(index);
   if (node.inputs.empty()) return;
@@ -64,7 +64,7 @@ void AttentionFinder::view(size_t index) {
   }
   if (!from || !moved(node, &*from)) return;
   views_[node.output] = *from;
-  // A whole sequence in its own order has its picture.
+  // A view of the whole sequence in its own order has the sequence's picture.
   const int64_t channels = graph_.shape_of(from->picture).c();
   const Shape shape = graph_.shape_of(node.output);
   if (from->factor != 1 || from->offset != 0 || !is_sequence(shape) || last_of(shape) != channels ||
@@ -102,11 +102,11 @@ bool AttentionFinder::moved(const Node& node, View* view) const {
   return factor.has_value();
 }
 
-// The axes of a view cut in others, which no stride hinders, or joined where they follow one
-// another.
+// Reshapes a view: splits axes, or joins axes that are contiguous. Returns false if strides prevent
+// it.
 bool AttentionFinder::split_axes(const std::vector<int64_t>& dims, View* view) {
-  std::vector<int64_t> sizes,
-      steps;  // without axes of one element, joined where that is possible
+  // Axes of more than one element, joined where they are contiguous.
+  std::vector<int64_t> sizes, steps;
   for (size_t i = 0; i < view->dims.size(); ++i) {
     if (view->dims[i] == 1) continue;
     if (!sizes.empty() && steps.back() == view->strides[i] * view->dims[i]) {
@@ -119,7 +119,7 @@ bool AttentionFinder::split_axes(const std::vector<int64_t>& dims, View* view) {
   }
   std::vector<int64_t> strides(dims.size(), 0);
   size_t at = sizes.size();
-  int64_t left = 1, step = 0;  // of the axis that is being cut
+  int64_t left = 1, step = 0;  // rest and step of the axis that is being split
   for (size_t i = dims.size(); i-- > 0;) {
     if (dims[i] == 1) continue;
     if (left == 1) {
@@ -137,7 +137,7 @@ bool AttentionFinder::split_axes(const std::vector<int64_t>& dims, View* view) {
   return true;
 }
 
-// The number that a node multiplies a value with, if it does only that.
+// Returns the factor of a node that only multiplies a value by a number.
 std::optional<float> AttentionFinder::factor_of(const Node& node) const {
   if (const auto line = line_of(node)) {
     if (line->second != 0) return std::nullopt;
@@ -161,8 +161,8 @@ std::optional<float> AttentionFinder::factor_of(const Node& node) const {
   return std::nullopt;
 }
 
-// A product of two views begins an attention, and one of its weights and a view ends it. Returns
-// whether the node is part of one.
+// Follows a product: one of two views begins an attention, one of weights and a view ends it.
+// Returns whether the node is part of one.
 bool AttentionFinder::follow_product(size_t index) {
   const Node& node = rewriter_.node(index);
   const auto known = products_.find(node.inputs[0]);
@@ -175,7 +175,7 @@ bool AttentionFinder::follow_product(size_t index) {
   return true;
 }
 
-// Factors, biases, other shapes, and the softmax of products.
+// Follows factors, biases, reshapes, and the softmax of products.
 void AttentionFinder::follow_products(size_t index) {
   const Node& node = rewriter_.node(index);
   const auto known = products_.find(node.inputs.empty() ? -1 : node.inputs[0]);
@@ -188,7 +188,7 @@ void AttentionFinder::follow_products(size_t index) {
   if (softmax && softmax->axis && *softmax->axis == shape.rank - 1) {
     now.weights = true;
   } else if (node.op == Op::kReshape) {
-    // Only axes of one element come or go before the matrices.
+    // Only axes of one element may be added or removed before the matrices.
     const Shape from = graph_.shape_of(node.inputs[0]);
     if (without_ones(from) != without_ones(shape)) return;
   } else if (const auto factor = factor_of(node)) {
@@ -216,7 +216,7 @@ int AttentionFinder::with_rank_4(size_t index, int value) {
   return pictures_.add_reshape(index, value, shape, "_bias");
 }
 
-// The sum of two biases; -1 if they do not go together.
+// Returns the sum of two biases; -1 if their shapes do not fit.
 int AttentionFinder::sum_of(size_t index, int a, int b) {
   if (a < 0 || b < 0) return -1;
   const Shape x = graph_.shape_of(a), y = graph_.shape_of(b);
@@ -238,7 +238,7 @@ std::optional<AttentionFinder::Matrices> AttentionFinder::matrices_of(const View
   m.row_step = view.strides[rank - 2], m.column_step = view.strides[rank - 1];
   for (size_t i = 0; i + 2 < rank; ++i) {
     if (view.dims[i] == 1) continue;
-    // What steps over whole tokens goes from sequence to sequence.
+    // A step over whole tokens leads from sequence to sequence; others lead from head to head.
     const bool sequence = view.strides[i] % channels == 0;
     if ((sequence ? m.sequences : m.heads) != 1 || (sequence && m.heads != 1)) {
       return std::nullopt;
@@ -249,7 +249,7 @@ std::optional<AttentionFinder::Matrices> AttentionFinder::matrices_of(const View
   return m;
 }
 
-// Whether tokens follow one another along an axis, all of them, sequence by sequence.
+// Returns whether an axis has all tokens in order, sequence by sequence.
 bool AttentionFinder::has_tokens(const Matrices& m, int64_t tokens, int64_t token_step,
                                  int64_t number_step, const Shape& picture, int64_t offset) {
   const int64_t channels = picture.c();
@@ -291,7 +291,7 @@ bool AttentionFinder::finish_attention(size_t index, const Products& products, c
   return true;
 }
 
-// The node's result as part of what the attention has made.
+// Makes the node's result a view of the attention's result.
 void AttentionFinder::see(size_t index, int made, const Matrices& q,
                           const layers::AttentionAttributes& layer) {
   const int out = rewriter_.node(index).output;
@@ -301,14 +301,14 @@ void AttentionFinder::see(size_t index, int made, const Matrices& q,
   const size_t rank = view.dims.size();
   view.strides[rank - 1] = 1;
   view.strides[rank - 2] = channels;
-  bool heads = layer.heads > 1;  // the next axis from the end that is not of one element
+  bool heads = layer.heads > 1;  // the next axis with several elements, from the end, has heads
   for (size_t i = rank - 2; i-- > 0;) {
     if (view.dims[i] == 1) continue;
     view.strides[i] = heads ? layer.value_size : q.rows * channels;
     heads = false;
   }
   views_[out] = view;
-  // For those that read it otherwise.
+  // For nodes that read the result in another way.
   const Shape apart = {layer.heads, layer.value_size, layer.sequences, static_cast<int>(q.rows)};
   const int parts = pictures_.add_reshape(index, made, apart, "_heads");
   const int ordered = pictures_.add_layer(index, layers::PermuteAttributes{{2, 0, 3, 1}}, {parts},

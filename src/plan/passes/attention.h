@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds softmax(q k' + bias) v among the nodes of a graph, whose parts may have been sliced, split
-// by heads and turned on the way, and makes one layer of it. Private to turn_tokens().
+// Finds softmax(q k' + bias) v among the nodes of a graph, even if its operands were sliced, split
+// by heads and permuted, and replaces it by one layer. Private to turn_tokens().
 #pragma once
 
 #include <optional>
@@ -20,26 +20,27 @@ class AttentionFinder {
   void view(size_t index);
   /// Follows a product of two computed matrices. Returns whether it is part of an attention.
   bool follow_product(size_t index);
-  /// Follows what is done to products before they meet values.
+  /// Follows operations on products before they are multiplied by values.
   void follow_products(size_t index);
 
  private:
-  // A value whose elements lie in a sequence's row-major ones: where the first is, and elements
-  // from one index of each axis to the next. `factor` of them.
+  // A strided view of a sequence's row-major elements, multiplied by `factor`: the offset of the
+  // first element, and for each axis its size and its stride in elements.
   struct View {
-    int picture = -1;  // of the sequence
+    int picture = -1;  // the sequence's picture
     int64_t offset = 0;
     std::vector<int64_t> dims, strides;
     float factor = 1;
   };
-  // Products of queries and keys, with what has been done to them.
+  // Products of queries and keys, with the operations applied to them.
   struct Products {
     View query, key;
     float factor = 1;
     int bias = -1;         // value; -1: none
-    bool weights = false;  // after the softmax
+    bool weights = false;  // whether the softmax was applied
   };
-  // Axes of one head's matrix, (rows, columns), and of sequences and heads before it.
+  // Sizes and steps of one head's matrix, (rows, columns), and of the heads and sequences before
+  // it.
   struct Matrices {
     int64_t sequences = 1, heads = 1, rows = 1, columns = 1;
     int64_t head_step = 0, sequence_step = 0, row_step = 0, column_step = 0;
@@ -60,11 +61,11 @@ class AttentionFinder {
   Graph& graph_;
   Rewriter& rewriter_;
   TokenPictures& pictures_;
-  std::unordered_map<int, View> views_;         // of what lies in sequences
-  std::unordered_map<int, Products> products_;  // by the value that they are
+  std::unordered_map<int, View> views_;         // by value that is part of a sequence
+  std::unordered_map<int, Products> products_;  // by value
 };
 
-/// Factor and sum of a node that does one and the same to all elements.
+/// Returns factor and sum of a node that applies the same ones to all elements.
 std::optional<std::pair<float, float>> line_of(const Node& node);
 
 }  // namespace dvnn::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes on branches that meet again: Inception and fire modules.
+// Passes for branches that are joined again: Inception and fire modules.
 #include <algorithm>
 #include <unordered_set>
 
@@ -13,7 +13,7 @@ namespace {
 
 using device::PoolKind;
 
-constexpr size_t kMaxDepth = 2;  // runs of a branch; as the dv-sdk converter
+constexpr size_t kMaxDepth = 2;  // largest number of runs of a branch; as in the dv-sdk converter
 
 bool is_channel_concat(const Graph& graph, const Node& node) {
   return !node.dead && node.op == Op::kConcat &&
@@ -39,7 +39,7 @@ class Merger {
   }
 
  private:
-  // The runs that make `value` from `source`, in order; empty if it is not so made.
+  // Returns the runs that compute `value` from `source`, in order; empty if there are no such.
   std::vector<int> chain(int value, int source) const {
     std::vector<int> nodes;
     while (value != source) {
@@ -53,7 +53,7 @@ class Merger {
     return nodes;
   }
 
-  // Candidate inputs of the first branch: those of its last one or two runs.
+  // Returns candidates for the source of all branches: inputs of the first branch's last two runs.
   std::vector<int> sources(int value) const {
     std::vector<int> list;
     for (size_t depth = 0; depth < kMaxDepth; ++depth) {
@@ -65,7 +65,7 @@ class Merger {
     return list;
   }
 
-  // Every branch but the last must end with whole chunks, because the next branch's follow at once.
+  // All branches but the last must end with whole chunks, because the next one's chunks follow.
   bool chunks_fit(const Node& concat) const {
     return std::all_of(concat.inputs.begin(), concat.inputs.end() - 1,
                        [this](int value) { return graph_.shape_of(value).c() % 8 == 0; });
@@ -131,12 +131,12 @@ class Merger {
   const device::Limits limits_;
 };
 
-// A convolution, or what later passes put into one.
+// Returns whether a later pass may fuse the node into a convolution.
 bool may_join_convolution(const Node& node) {
   return node.op == Op::kConvolution || node.op == Op::kAffine || node.op == Op::kActivation;
 }
 
-// An activation between a convolution and what follows is part of its command.
+// Returns whether a convolution makes the value, perhaps with an activation in its command.
 bool is_convolution_alone(Rewriter* rewriter, int value) {
   int made_by = rewriter->sole_producer(value);
   if (made_by >= 0 && rewriter->node(made_by).op == Op::kActivation) {
@@ -147,8 +147,8 @@ bool is_convolution_alone(Rewriter* rewriter, int value) {
   return node.op == Op::kConvolution && !node.flattens();
 }
 
-// The concatenation at `before`, changed to `concat`, takes the place of the node at `index`, and
-// `parts` its own.
+// Moves the concatenation at `before`, as `concat`, to the place of the node at `index`, and puts
+// `parts` where it was.
 void put_parts_first(Rewriter* rewriter, int before, size_t index, Node concat,
                      std::vector<Node> parts) {
   rewriter->take(before);
@@ -218,7 +218,7 @@ Status pool_before_concat(Graph* graph) {
                      [&](int value) { return is_convolution_alone(&rewriter, value); })) {
       continue;
     }
-    // The concatenation takes the pooling's place; poolings of its inputs take its own.
+    // The concatenation replaces the pooling, and poolings of its inputs replace the concatenation.
     std::vector<Node> poolings;
     const Shape pooled = graph->shape_of(pool.output);
     for (int& value : concat.inputs) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of single elements that the CPU computes, one after the other, become one step: SiLU,
-// hard-swish, gates, and the sums and products around them. What the device would do before is part
-// of it, unless a convolution does it for nothing: a command for a function alone costs more than
-// the function, and rounds its result.
+// Fuses consecutive elementwise functions on the CPU into one step: SiLU, hard-swish, gates, and
+// the sums and products around them. An operation that the device could do before is included,
+// unless a convolution does it at no cost: a command for one function costs more than the function,
+// and rounds its result.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -38,7 +38,7 @@ class Chain {
   void add(const Node& node) { results_.emplace_back(node.output, result_of(node)); }
   std::vector<int> inputs() const { return inputs_; }
 
-  // Null if the chain is longer than a layer takes.
+  // Returns the layer; null if the chain exceeds a layer's limits.
   std::optional<ElementwiseAttributes> finish() {
     if (inputs_.empty() || steps_.empty() || inputs_.size() > ElementwiseAttributes::kMostInputs ||
         steps_.size() > ElementwiseAttributes::kMostSteps ||
@@ -145,7 +145,7 @@ class Chain {
     return x;
   }
 
-  // The layer's steps, with the chain's operands.
+  // Adds the layer's steps with the chain's operands.
   Operand steps_of(const ElementwiseAttributes& layer, const std::vector<int>& inputs) {
     std::vector<Operand> operands;
     for (int value : inputs) operands.push_back(operand(value));
@@ -189,7 +189,7 @@ class ChainFinder {
   }
 
   void run() {
-    // The walk goes from the end, so that a chain is found from its last node on.
+    // Walk from the end, so that a chain is found from its last node on.
     for (size_t i = rewriter_.count(); i-- > 0;) {
       if (!taken_[i] && is_for_cpu(rewriter_.node(i))) join(i);
     }
@@ -197,7 +197,7 @@ class ChainFinder {
   }
 
  private:
-  // Functions of single elements that only the CPU computes.
+  // Returns whether a node is an elementwise function that only the CPU computes.
   bool is_for_cpu(const Node& node) const {
     if (node.dead || node.op != Op::kCpu || node.inputs.empty()) return false;
     const Shape& whole = graph_.shape_of(node.output);
@@ -217,7 +217,7 @@ class ChainFinder {
            is_for_cpu(node);
   }
 
-  // Returns whether a convolution does it as it goes, perhaps after another that it does so.
+  // Returns whether a convolution does it in its own command, perhaps after another such operation.
   bool follows_convolution(const Node& node) const {
     if (node.op != Op::kActivation && node.op != Op::kAdd) return false;
     return std::any_of(node.inputs.begin(), node.inputs.end(), [this](int value) {
@@ -262,7 +262,7 @@ class ChainFinder {
     return std::includes(members.begin(), members.end(), readers.begin(), readers.end());
   }
 
-  // The one reader of what the node at `index` makes, if it can be part of its chain.
+  // Returns the only reader of the node's result, if it can be part of the chain.
   std::optional<size_t> reader_to_join(size_t index) const {
     const Node& node = graph_.nodes[index];
     const auto readers = readers_.find(node.output);
@@ -302,7 +302,7 @@ class ChainFinder {
 
   Graph& graph_;
   Rewriter rewriter_;
-  std::vector<bool> taken_, free_;  // by node: part of a chain; done by a convolution as it goes
+  std::vector<bool> taken_, free_;  // by node: part of a chain; done by a convolution at no cost
   std::unordered_map<int, std::set<size_t>> readers_;  // by value: the nodes that read it
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reshapes, permutations, slices and joins that only choose and reorder the channels of pictures:
-// shuffles, splits, space to depth. What they do is followed as a list of planes. A convolution
-// that reads the result takes the planes where they are, by its weights; else one step moves them.
+// shuffles, splits, space to depth. Their results are tracked as lists of planes. A convolution
+// that reads such a result reads the planes in place, by reordered weights; otherwise one step
+// moves them.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -16,14 +17,14 @@
 namespace dvnn::plan {
 namespace {
 
-// Every step_y-th row and step_x-th column, from (y, x) on, of a channel of a value.
+// The rows and columns of one channel of a value, from (y, x) on, in steps of step_y and step_x.
 struct Plane {
   int value, channel;
   int y = 0, x = 0, step_y = 1, step_x = 1;
 };
 
-// A value as planes: they are its elements along the first dimensions, `lead`, in order, and fill
-// the last two, or the last one if it is `flat`.
+// A value as planes: the elements of the first dimensions, `lead`, in order; each plane fills the
+// last two dimensions, or the last one if it is `flat`.
 struct Planes {
   std::vector<int64_t> lead;
   std::vector<Plane> planes;
@@ -56,7 +57,7 @@ class ChannelMover {
   }
 
  private:
-  // Limits of what is followed for one value, and for all values together.
+  // Limits of planes tracked for one value, and for all values together.
   static constexpr size_t kMostPlanes = 4096, kMostFollowed = 1 << 20;
 
   static bool is_movement(const Node& node) {
@@ -65,7 +66,7 @@ class ChannelMover {
            node.layer<layers::SliceAttributes>() != nullptr;
   }
 
-  // The planes of a value; its own channels if nothing is known of how it was made.
+  // Returns the planes of a value; its own channels if nothing else is known.
   std::optional<Planes> planes_of(int value) const {
     const auto known = planes_.find(value);
     if (known != planes_.end()) return known->second;
@@ -83,8 +84,7 @@ class ChannelMover {
     const Node& node = rewriter_.node(index);
     const Shape& out = graph_.shape_of(node.output);
     if (node.op == Op::kConcat) {
-      // Planes that come from many places are moved now, so that the list does not grow from join
-      // to join.
+      // Move planes from many places now, so that the list does not grow from join to join.
       for (int value : std::vector<int>(node.inputs)) move(value);
     }
     std::optional<Planes> made = node.op == Op::kConcat ? joined(node) : planes_of(node.inputs[0]);
@@ -107,7 +107,7 @@ class ChannelMover {
     planes_[node.output] = std::move(*made);
   }
 
-  // The last dimensions must stay what a plane fills.
+  // Reshapes the first dimensions; a plane must still fill the last ones.
   static bool reshape(const Shape& out, Planes* planes) {
     const bool whole =
         out.rank >= 2 && out[out.rank - 2] == planes->h && out[out.rank - 1] == planes->w;
@@ -119,7 +119,7 @@ class ChannelMover {
     return product(planes->lead) == static_cast<int64_t>(planes->planes.size());
   }
 
-  // Calls visit(index of a plane) for those at begin + step i along each of the first dimensions.
+  // Calls visit(index of a plane) for planes at begin + step i along each of the first dimensions.
   template <typename Visit>
   static void walk_planes(const std::vector<int64_t>& from, const std::vector<int64_t>& begin,
                           const std::vector<int64_t>& step, const std::vector<int64_t>& count,
@@ -193,7 +193,7 @@ class ChannelMover {
     return true;
   }
 
-  // Pictures joined along their channels.
+  // Returns the planes of pictures joined along their channels.
   std::optional<Planes> joined(const Node& node) const {
     if (node.layer<layers::ConcatAttributes>()->axis != 1) return std::nullopt;
     std::optional<Planes> all;
@@ -220,7 +220,7 @@ class ChannelMover {
     for (int value : std::vector<int>(rewriter_.node(index).inputs)) move(value);
   }
 
-  // The value's planes if it is a picture that was moved.
+  // Returns the value's planes if it is a picture whose elements were moved.
   const Planes* moved_picture(int value) const {
     const auto known = planes_.find(value);
     if (known == planes_.end() || known->second.flat || known->second.lead.size() != 2 ||
@@ -230,8 +230,8 @@ class ChannelMover {
     return &known->second;
   }
 
-  // Four phases of one picture beside one another, in any order, under a convolution: the
-  // convolution of the picture itself with a kernel and a stride twice as large.
+  // Replaces a convolution of a picture's four phases, side by side in any order, by one of the
+  // picture itself with a kernel and a stride twice as large.
   bool become_strided(size_t index) {
     const Node& node = rewriter_.node(index);
     const Planes* planes = moved_picture(node.inputs[0]);
@@ -276,8 +276,8 @@ class ChannelMover {
     return true;
   }
 
-  // Some channels of one value, or of one join, in any order: the convolution of all of them, with
-  // zeros for the others. Twice the work at most.
+  // Replaces a convolution of some channels of a value, or of a join, in any order, by one of all
+  // channels, with zero weights for the others. It at most doubles the work.
   bool become_sparse(size_t index) {
     const Node& node = rewriter_.node(index);
     const Planes* planes = moved_picture(node.inputs[0]);
@@ -307,7 +307,7 @@ class ChannelMover {
     return true;
   }
 
-  // Returns whether planes are channels as they are: all rows and columns of them.
+  // Returns whether planes are whole channels, with all rows and columns.
   bool are_whole(const Planes& planes) const {
     return std::all_of(planes.planes.begin(), planes.planes.end(), [&](const Plane& p) {
       const Shape& shape = graph_.shape_of(p.value);
@@ -316,7 +316,7 @@ class ChannelMover {
     });
   }
 
-  // The values that planes are of, in the order of their first appearance.
+  // Returns the values of the planes, in the order of their first appearance.
   static std::vector<int> sources_of(const Planes& planes) {
     std::vector<int> sources;
     std::unordered_set<int> seen;
@@ -334,7 +334,7 @@ class ChannelMover {
     return join == joins_.end() ? std::nullopt : std::optional<int>(join->second);
   }
 
-  // Makes a picture that was moved in one step: a slice of one value, or a gathering.
+  // Moves a picture's elements in one step: a slice of one value, or a gathering.
   void move(int value) {
     const Planes* planes = moved_picture(value);
     const int producer = rewriter_.producer(value);
@@ -359,12 +359,12 @@ class ChannelMover {
         node->op = Op::kCpu;
       });
     } else if (sources.size() > 1) {
-      return;  // a join stays what it is
+      return;  // a join stays as it is
     }
-    planes_.erase(value);  // from now on it is a value of its own
+    planes_.erase(value);  // from now on it has channels of its own
   }
 
-  // Returns whether planes are neighbouring channels that the device finds where they are.
+  // Returns whether planes are adjacent channels that the device can read in place.
   bool is_slice(const Planes& planes) const {
     const Plane& first = planes.planes[0];
     const auto count = static_cast<int>(planes.planes.size());
@@ -377,7 +377,7 @@ class ChannelMover {
     return true;
   }
 
-  // Returns whether planes are all of their sources, one after the other.
+  // Returns whether planes are all channels of their sources, in order.
   bool is_join(const Planes& planes, const std::vector<int>& sources) const {
     size_t at = 0;
     for (int source : sources) {
@@ -394,9 +394,9 @@ class ChannelMover {
   Graph& graph_;
   device::Limits limits_;
   Rewriter rewriter_;
-  std::map<int, Planes> planes_;           // by value, of what moves made
+  std::map<int, Planes> planes_;           // by value, for results of moves
   std::map<std::vector<int>, int> joins_;  // by the values joined: the result
-  size_t followed_ = 0;                    // planes
+  size_t followed_ = 0;                    // number of planes tracked
 };
 
 }  // namespace

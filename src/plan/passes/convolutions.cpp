@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions as CPU layers compute them.
+// Parameters of convolutions for the CPU's layers.
 #include "plan/passes/passes.h"
 
 namespace dvnn::plan {

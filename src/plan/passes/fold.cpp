@@ -11,7 +11,7 @@
 namespace dvnn::plan {
 namespace {
 
-// `into` takes over what `from` made and the names of its layers.
+// Lets node `into` make the result of `from`, and take over the names of its layers.
 void absorb(Rewriter* rewriter, size_t into, size_t from) {
   const Node gone = rewriter->take(from);
   rewriter->replace_shape_input(rewriter->node(into).output, gone.output);
@@ -38,7 +38,7 @@ float largest_of(const std::vector<float>& numbers) {
 }
 
 // Returns whether all products of two layers' factors are below binary16's smallest normal number,
-// which the factors are not: together they would have fewer digits than one after the other.
+// though the factors are not: the products would have fewer digits than the two steps.
 bool vanish_together(const Node& before, const Node& affine) {
   constexpr float kLeastNormal = 1.0f / (1 << 14);
   if (largest_of(before.weights) < kLeastNormal || largest_of(affine.weights) < kLeastNormal) {
@@ -144,7 +144,7 @@ void fold_input_affine(Graph* graph, InputSpec* picture) {
 
 namespace {
 
-// A dense convolution, with zeros between the groups.
+// Turns a grouped convolution into a dense one, with zeros between the groups.
 void make_dense(Node* node, size_t channels) {
   const size_t m = node->run.outputs(), groups = static_cast<size_t>(node->groups);
   const size_t area = node->run.kernel.area();
@@ -159,8 +159,8 @@ void make_dense(Node* node, size_t channels) {
   node->groups = 1;
 }
 
-// A convolution per group, of a slice of whole chunks, and a concatenation: none of the two copies.
-// They take the place of the node at `index`.
+// Replaces the node at `index` by a convolution per group, of a slice of whole chunks, and a
+// concatenation. Neither slices nor concatenation copy anything.
 void slice_groups(Rewriter* rewriter, size_t index) {
   const Node node = rewriter->take(index);
   const Shape in = rewriter->graph().shape_of(node.inputs[0]);

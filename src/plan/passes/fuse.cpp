@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes that decide what one device command does.
+// Passes that choose the operations of each device command.
 #include <algorithm>
 
 #include "base/budget.h"
@@ -13,8 +13,8 @@ using device::Activation;
 using device::ConvKind;
 using device::PoolKind;
 
-// Tiles that a convolution is cut into, along the width, so that one fits the unified buffer.
-// Source: dv-sdk converter, conv_tiles.
+// Returns the number of tiles along the width into which a convolution is cut, so that each fits
+// the unified buffer. Source: dv-sdk converter, conv_tiles.
 int convolution_tiles(const Node& node, const Shape& in, const Shape& out, int buffer_bytes) {
   if (node.run.conv == ConvKind::kDepthwise) return 1;
   for (int tiles = 1; tiles <= in.w(); ++tiles) {
@@ -38,7 +38,8 @@ int pooling_tiles(const Shape& in, int buffer_bytes) {
   return static_cast<int>((bytes + buffer_bytes - 1) / buffer_bytes);
 }
 
-// f(max(a, b)) = max(f(a), f(b)): the device activates after pooling, the model before.
+// Returns whether f(max(a, b)) = max(f(a), f(b)): the device activates after pooling, the model
+// before.
 bool is_monotonic(const Node& node) {
   switch (node.run.activation) {
     case Activation::kRelu:
@@ -66,7 +67,7 @@ class Fuser {
   }
 
  private:
-  // The index of the command that makes `value`, if the value has one reader; else -1.
+  // Returns the index of the command that makes `value`, if only one node reads it; else -1.
   int command_before(int value) {
     const int index = rewriter_.sole_producer(value);
     if (index < 0) return -1;
@@ -75,8 +76,8 @@ class Fuser {
     return command ? index : -1;
   }
 
-  // The node at `index` becomes the command at `before` with its own part in `change`. It stands
-  // where it stood: by then all its inputs have been made.
+  // Merges the node at `index` into the command at `before`, which `change` extends. The command
+  // takes the node's place, where all its inputs have been made.
   template <typename Change>
   void take_over(size_t index, int before, Change change) {
     Node merged = rewriter_.take(before);
@@ -102,7 +103,8 @@ class Fuser {
       take_over(index, before, [other](Node* merged) { merged->inputs.push_back(other); });
       return;
     }
-    // If no convolution takes the sum, an average over one pixel does, followed by the addition.
+    // If no convolution takes the sum, an average pooling over one pixel does, followed by the
+    // addition.
     node->op = Op::kPooling;
     node->run.pool = PoolKind::kAverage;
     node->run.m = graph_.shape_of(node->output).c();
@@ -121,7 +123,7 @@ class Fuser {
         before->run.pool == PoolKind::kMax) {
       return;
     }
-    // PReLU's slopes travel with weights, but not with those of a dilated convolution.
+    // PReLU's slopes are stored with the weights, but not for a dilated convolution.
     const bool dilated = before->run.dilation.x > 1 || before->run.dilation.y > 1;
     if (node->run.activation == Activation::kPrelu && (before->op != Op::kConvolution || dilated)) {
       return;
@@ -145,7 +147,7 @@ class Fuser {
       return;
     }
     const Shape in = graph_.shape_of(before->inputs[0]), conv = graph_.shape_of(before->output);
-    // A window would straddle tiles.
+    // A window of the pooling would cross the border of two tiles.
     if (convolution_tiles(*before, in, conv, limits_.unified_buffer_bytes) != 1 ||
         pooling_tiles(conv, limits_.unified_buffer_bytes) != 1) {
       return;
@@ -194,8 +196,8 @@ layers::ElementwiseAttributes activation_layer(const Node& node) {
 
 namespace {
 
-// A function of single values is worth a command on a picture that the device has. What comes from
-// a CPU layer stays on the CPU: no round trip for one function.
+// Returns whether a function of single values is worth a command: its picture is on the device. A
+// CPU layer's result stays on the CPU, to save a round trip for one function.
 bool suits_device(Rewriter* rewriter, const Node& node) {
   const int before = rewriter->producer(node.inputs[0]);
   const Op op = before >= 0 ? rewriter->node(before).op : Op::kInput;
@@ -204,8 +206,8 @@ bool suits_device(Rewriter* rewriter, const Node& node) {
   return shape.rank == 4 && shape.n() == 1 && !from_cpu;
 }
 
-// Makes the node a depthwise convolution; its weights and bias are set, one per channel. False if
-// its picture is beyond the device's limits: then it stays what it is.
+// Turns the node into a depthwise convolution; its weights and bias are set, one per channel.
+// Returns false, and leaves it as it is, if its picture is beyond the device's limits.
 bool to_depthwise(const Graph& graph, const device::Limits& limits, Node* node) {
   Node made = *node;
   made.op = Op::kConvolution;
@@ -219,7 +221,7 @@ bool to_depthwise(const Graph& graph, const device::Limits& limits, Node* node) 
 }  // namespace
 
 void lower_affines(Graph* graph, const device::Limits& limits) {
-  Rewriter rewriter(graph);  // what follows changes no input and no output
+  Rewriter rewriter(graph);  // the changes below affect no input and no output
   for (Node& node : graph->nodes) {
     if (node.op == Op::kAffine && suits_device(&rewriter, node)) {
       to_depthwise(*graph, limits, &node);
@@ -228,10 +230,10 @@ void lower_affines(Graph* graph, const device::Limits& limits) {
 }
 
 Status lower_rest_to_cpu(Graph* graph, const device::Limits& limits) {
-  // A depthwise kernel takes a block of 72 halves: what an activation says in a line of a file.
+  // A depthwise kernel takes a block of 72 halves, though a file states an activation in one line.
   constexpr uint64_t kBytesPerChannel = 72 * sizeof(half_t);
   uint64_t weight_bytes = 0;
-  Rewriter rewriter(graph);                        // what follows changes no input and no output
+  Rewriter rewriter(graph);  // the changes below affect no input and no output
   std::vector<bool> chosen(graph->values.size());  // by value: whether it is compared
   for (const Node& node : graph->nodes) {
     if (!chooses(node)) continue;

@@ -34,14 +34,14 @@ Status lower_inner_products(Graph* graph, bool hwc) {
       nth(unshaped, node.output) = nth(unshaped, node.inputs[0]);
     }
     if (node.op != Op::kInnerProduct) continue;
-    // A preceding flattening only does what this layer does anyway, so the layer reads the image
-    // before it.
+    // A flattening before this layer does what the layer does anyway, so the layer reads the
+    // picture before it.
     const int in = nth(unshaped, node.inputs[0]);
     const Shape shape = graph->shape_of(in);
     const size_t inputs = shape.count();
     FlatInput flat;
     if (shape.rank == 4 && shape.elements() > shape.c()) {
-      // Weights follow the order in which the device's buffer holds the picture.
+      // Weights follow the order of the picture's elements in the device's buffer.
       const std::vector<size_t> places = places_of(shape, hwc ? Layout::kHwc8 : Layout::kWhc8);
       std::vector<float> ordered(node.weights.size());
       for (size_t m = 0; m < node.run.outputs(); ++m) {
@@ -57,7 +57,7 @@ Status lower_inner_products(Graph* graph, bool hwc) {
     node.attributes = flat;
     node.inputs[0] = in;
   }
-  // Drops reshapes without readers, the last first, because others may have only them as readers.
+  // Drops reshapes without readers, the last one first, because only such ones may read the others.
   Rewriter rewriter(graph);
   for (size_t i = rewriter.count(); i-- > 0;) {
     const Node& node = rewriter.node(i);

@@ -18,14 +18,14 @@ using device::Extent;
 using device::Limits;
 using device::PoolKind;
 
-// The window of a run along one axis: of a convolution with its dilation, of a pooling, of the
-// two-fold upsampling.
+// The window of a run along one axis: of a dilated convolution, of a pooling, or of the two-fold
+// upsampling.
 struct Window {
   int size = 1, stride = 1, before = 0;
-  int repeats = 1;  // results for each element
+  int repeats = 1;  // number of results for each element
 };
 
-// Elements [begin, end) of an input and the pads about them, from which a run makes `count`
+// The elements [begin, end) of an input, and the pads around them, from which a run makes `count`
 // results.
 struct Piece {
   int begin = 0, end = 0, before = 0, after = 0, count = 0;
@@ -43,8 +43,8 @@ Window window_of(const Node& node, bool along_x) {
           along_x ? run.pool_pad.left : run.pool_pad.top, 1};
 }
 
-// Cuts `out` results of a window over `in` elements into `count` pieces; empty if one of them would
-// look at nothing but pads.
+// Cuts a window's `out` results over `in` elements into `count` pieces; empty if a piece would read
+// nothing but pads.
 std::vector<Piece> pieces_of(const Window& window, int in, int out, int count) {
   std::vector<Piece> pieces;
   const int windows = out / window.repeats;
@@ -61,8 +61,8 @@ std::vector<Piece> pieces_of(const Window& window, int in, int out, int count) {
   return pieces;
 }
 
-// Averages over pads at a border follow the whole picture's size, which a strip does not know; and
-// no strip has a smaller kernel or fewer channels.
+// Returns whether a node may be cut into strips. Averages over pads depend on the whole picture's
+// size, which a strip does not have; and strips reduce neither kernel nor channels.
 bool may_be_cut(const Node& node, int channels, const Limits& limits) {
   if (std::max(channels, node.run.m) > limits.channels) return false;
   if (node.op == Op::kConvolution) {
@@ -127,7 +127,7 @@ class DeviceFitter {
     return {};
   }
 
-  // A product of more numbers than a command has channels: a 1x1 convolution of the CPU's.
+  // Turns a product of more numbers than a command's channels into a 1x1 convolution on the CPU.
   void fit_inner_product(size_t index) {
     Node node = rewriter_.node(index);
     const Shape in = graph_.shape_of(node.inputs[0]), out = graph_.shape_of(node.output);
@@ -158,12 +158,12 @@ class DeviceFitter {
     rewriter_.replace(index, std::move(last));
   }
 
-  // The node at `index` becomes strips of itself, joined, if the device can do them.
+  // Replaces the node at `index` by strips of itself, joined, if the device can compute them.
   bool cut(size_t index) {
     const Node node = rewriter_.node(index);
     if (!may_be_cut(node, graph_.shape_of(node.inputs[0]).c(), limits_)) return false;
     std::vector<Node> made;
-    // An activation behind it works strip by strip, too, and costs nothing there.
+    // An activation that reads the result works on strips, too, and costs nothing there.
     const int reader = sole_activation(index);
     std::optional<Node> activation;
     if (reader >= 0) activation = rewriter_.node(reader);
@@ -178,7 +178,7 @@ class DeviceFitter {
     return true;
   }
 
-  // The index of an activation that is the only reader of what the node at `index` makes; or -1.
+  // Returns the index of an activation that alone reads the result of the node at `index`; else -1.
   int sole_activation(size_t index) {
     const int value = rewriter_.node(index).output;
     if (rewriter_.is_output(value) || rewriter_.readers(value) != 1) return -1;
@@ -200,7 +200,7 @@ class DeviceFitter {
     for (int count = 2; count <= std::min(kMostStrips, out[axis]); ++count) {
       const auto pieces = pieces_of(window_of(node, wide), in[axis], out[axis], count);
       if (pieces.empty()) return std::nullopt;
-      // Strips that are too high are cut once more, the other way.
+      // Strips that are too high are cut again, along the other axis.
       const bool fit = std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
         if (wide) return std::max(piece.end - piece.begin, piece.count) <= limits_.width;
         Node strip = node;
@@ -250,7 +250,7 @@ class DeviceFitter {
       made->push_back(slice);
       joined.inputs.push_back(strip.output);
       if (!misfit_of(strip, graph_.shape_of(slice.output), part, limits_).empty()) {
-        // Still too large the other way.
+        // Still too large along the other axis.
         auto inner =
             axis == 3 ? strips(strip, activation, strip.output, made) : std::optional<Node>();
         if (!inner) return std::nullopt;
@@ -294,7 +294,7 @@ bool fold(Node* node, const Graph& graph, const Limits& limits) {
   const Shape& in = graph.shape_of(node->inputs[0]);
   const bool picture = in.rank == 4 && in.n() == 1;
   if (in.rank == 4 && !picture) return false;
-  // All else is one pixel of all its elements.
+  // Other values count as one pixel with all elements as channels.
   const device::Dims dims = picture ? device::Dims{in.w(), in.h(), in.c()}
                                     : device::Dims{1, 1, static_cast<int>(in.elements())};
   const std::string why = device::misfit(node->run, dims, limits);

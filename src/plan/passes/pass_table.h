@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes take what they need of a PassTarget; a row of a table takes all of it.
+// Adapts passes to the tables' rows: a pass takes only those members of a PassTarget that it needs.
 #pragma once
 
 #include <type_traits>

@@ -24,7 +24,7 @@ bool has_pads(const device::Pad& pad) {
   return pad.left + pad.right + pad.top + pad.bottom > 0;
 }
 
-// Sets the pads after the input's end that make `out` windows.
+// Sets the pads after the input so that there are `out` windows.
 void fit_pads(int in, int out, int window, int stride, int before, int* after) {
   *after = std::max(0, (out - 1) * stride + window - before - in);
 }
@@ -36,7 +36,8 @@ void fit_pads(const Shape& in, const Shape& out, device::ConvRun* run) {
            &run->pool_pad.bottom);
 }
 
-// Windows that lie side by side and cover the input: maxima of maxima, averages of averages.
+// Returns whether windows lie side by side and cover the input, so that maxima of maxima, or
+// averages of averages, compute the same.
 bool tiles_exactly(const device::ConvRun& run, const Shape& in, const Shape& out) {
   return !has_pads(run.pool_pad) && out.w() * run.pool_size.x == in.w() &&
          out.h() * run.pool_size.y == in.h() &&
@@ -44,7 +45,7 @@ bool tiles_exactly(const device::ConvRun& run, const Shape& in, const Shape& out
          (out.h() == 1 || run.pool_stride.y == run.pool_size.y);
 }
 
-// The largest factor of `size` that is at most `most`; 0 if its least factor is larger.
+// Returns the largest factor of `size` from 2 to `most`; 0 if there is none; 1 if `size` is 1.
 int factor_of(int size, int most) {
   for (int f = most; f > 1; --f) {
     if (size % f == 0) return f;
@@ -65,7 +66,7 @@ std::vector<Stage> split_tiles(Extent size, int most) {
   return stages;
 }
 
-// Windows that move by one: 5 x 5 is 3 x 3 of 3 x 3, and so on.
+// Splits windows that move by one element: 5 x 5 is 3 x 3 of 3 x 3, and so on.
 std::vector<Stage> split_overlapping(const device::ConvRun& run) {
   const int k = run.pool_size.x, pad = (k - 1) / 2;
   const device::Pad& p = run.pool_pad;
@@ -80,8 +81,8 @@ std::vector<Stage> split_overlapping(const device::ConvRun& run) {
   return std::vector<Stage>(static_cast<size_t>(pad), stage);
 }
 
-// An average over the whole image. A window beyond the device's `most` becomes two steps, with
-// zeros after the input if its size has no factors. The scales leave the sum divided by the true
+// Splits an average over the whole image. A window beyond the device's `most` becomes two steps,
+// with zeros after the input if its size has no factors. The scales divide the sum by the true
 // number of pixels.
 std::vector<Stage> split_global_average(const Shape& in, int most) {
   Stage first, second;
@@ -115,7 +116,8 @@ bool fits_maximum(const device::ConvRun& run, const Shape& in, int most) {
   return run.pool_size.x >= 2 && std::max(run.pool_size.x, run.pool_size.y) <= most && in.w() >= 2;
 }
 
-// Averages divide by the whole window on the device; Caffe and ONNX clip windows at the padded end.
+// Returns whether windows are clipped at the padded end, as in Caffe and ONNX. The device divides
+// averages by the whole window.
 bool is_clipped(const device::ConvRun& run, const Shape& in, const Shape& out) {
   return (out.w() - 1) * run.pool_stride.x + run.pool_size.x >
              in.w() + run.pool_pad.left + run.pool_pad.right ||
@@ -151,8 +153,8 @@ void put_stages(Rewriter* rewriter, size_t index, const std::vector<Stage>& stag
   }
 }
 
-// The poolings that make a maximum; empty if the device cannot do it. A single one is the pooling
-// itself.
+// Returns the poolings that compute a maximum, possibly only the pooling itself; empty if the
+// device cannot compute it.
 std::vector<Stage> stages_of_maximum(const device::ConvRun& run, const Shape& in, const Shape& out,
                                      int most) {
   if (fits_maximum(run, in, most)) return {{run.pool_size, run.pool_stride, run.pool_pad}};
@@ -193,7 +195,7 @@ std::vector<Stage> stages_of(const Node& node, const Shape& in, const Shape& out
                                          : stages_of_average(node, in, out, most);
 }
 
-// The reason why the device cannot do a pooling.
+// Returns why the device cannot do a pooling.
 std::string why_no_pooling(const Node& node, const Shape& in, int most) {
   const device::ConvRun& run = node.run;
   if (!node.pooling().counts_pads) return "the device counts zeros around a picture";
@@ -205,8 +207,8 @@ std::string why_no_pooling(const Node& node, const Shape& in, int most) {
   return "its last windows are clipped, which the device does not do";
 }
 
-// A window over the whole picture does not mind in which width and height its pixels are counted:
-// sets those in which the device has the stages.
+// Splits a window over the whole picture, whose pixels may be counted in another width and height:
+// sets those with which the device has the stages.
 std::vector<Stage> fold_global(Node* node, const Shape& in, const Shape& out,
                                const device::Limits& limits) {
   const int64_t pixels = int64_t{in.w()} * in.h();
@@ -240,7 +242,7 @@ void to_cpu_pooling(Node* node, const Shape& out) {
   const device::Pad& pad = run.pool_pad;
   const bool even = pad.left == pad.right && pad.top == pad.bottom;
   if (run.pool == PoolKind::kAverage && node->pooling().counts_pads && !even) {
-    // Caffe's layer knows but the pads before the input, and takes those behind to be as many.
+    // Caffe's layer has only pads before the input, and assumes as many behind it.
     layers::WindowPoolAttributes windows;
     windows.operation = layers::WindowPoolAttributes::Operation::kAverage;
     windows.kernel = {run.pool_size.y, run.pool_size.x};

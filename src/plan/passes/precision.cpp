@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of precision: values that meet in a comparison or a choice have been rounded alike. The
-// device rounds what it reads to binary16, so a maximum that it makes of a value in single
+// Keeps comparisons consistent: values that meet in a comparison or a choice must have been rounded
+// in the same way. The device rounds its inputs to binary16, so its maximum of a value in single
 // precision no longer equals any element of that value.
 #include <algorithm>
 #include <cmath>
@@ -64,7 +64,7 @@ bool compares(const ElementStep& step) {
   }
 }
 
-// Functions of single elements that choose between their operands, or change their signs.
+// Returns whether a node chooses between elements of its operands, or changes their signs.
 bool passes_elements(const Node& node) {
   const auto* layer = node.layer<ElementwiseAttributes>();
   return layer &&
@@ -74,7 +74,7 @@ bool passes_elements(const Node& node) {
          });
 }
 
-// The inputs of which a node's result has elements as they are.
+// Returns the inputs whose elements the node's result contains unchanged.
 std::vector<int> passed_on(const Node& node) {
   if (passes_elements(node)) return node.inputs;
   if (node.op == Op::kConcat || node.layer<layers::ChannelGatherAttributes>()) return node.inputs;
@@ -100,7 +100,8 @@ class PrecisionKeeper {
     }
   }
 
-  // Mends the first place where values meet that were not rounded alike. False if there is none.
+  // Repairs the first place where values meet that were rounded differently. Returns false if there
+  // is none.
   bool mend() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!chooses(graph_.nodes[i])) continue;
@@ -121,10 +122,10 @@ class PrecisionKeeper {
   }
 
  private:
-  // How a value comes to where it is compared.
+  // Flags: ways on which a value comes to the place where it is compared.
   static constexpr unsigned kAsIs = 1, kRounded = 2;
 
-  // Follows a value to where its elements come from.
+  // Follows a value back to the sources of its elements.
   void walk(int value, unsigned way) {
     std::vector<std::pair<int, unsigned>> open = {{value, way}};
     while (!open.empty()) {
@@ -163,7 +164,7 @@ class PrecisionKeeper {
     to_cpu_pooling(node, graph_.shape_of(node->output));
   }
 
-  // All readers of the value get it as binary16 holds it.
+  // Rounds the value to binary16 for all its readers.
   void round(int value) {
     Node node;
     node.op = Op::kCpu;
@@ -183,8 +184,8 @@ class PrecisionKeeper {
   Graph& graph_;
   const Placer placer_;
   std::vector<int> producers_;              // by value: the node that makes it
-  std::unordered_map<int, unsigned> ways_;  // by value: how it comes to the choice
-  std::vector<size_t> maxima_;              // on the way: the device's poolings
+  std::unordered_map<int, unsigned> ways_;  // by value: flags of its ways to the choice
+  std::vector<size_t> maxima_;              // the device's maximum poolings on these ways
 };
 
 }  // namespace
@@ -197,7 +198,7 @@ bool chooses(const Node& node) {
 }
 
 void keep_precision(Graph* graph, bool hwc) {
-  // Each round leaves a pooling less on the device, or a rounded value more.
+  // Each round moves a pooling off the device, or rounds one more value.
   while (std::any_of(graph->nodes.begin(), graph->nodes.end(), chooses) &&
          PrecisionKeeper(graph, hwc).mend()) {
   }

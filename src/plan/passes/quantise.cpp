@@ -10,10 +10,11 @@ namespace {
 constexpr size_t kCentres = 255, kTableSize = 256;
 constexpr int kMostRounds = 50;
 
-// The best centres of a histogram of the weights, by dynamic programming over where clusters end:
-// least[k][n] is the least sum of squared errors of the first n bins in k clusters. Where the best
-// last cluster begins never moves back as n grows, so each k takes bins * log(bins) steps.
-// Source: Wang and Song, "Ckmeans.1d.dp: Optimal k-means clustering in one dimension" (2011).
+// Finds the best centres of a histogram of the weights by dynamic programming over the ends of
+// clusters: least[k][n] is the least sum of squared errors of the first n bins in k clusters. The
+// begin of the best last cluster never decreases as n grows, so each k takes bins * log(bins)
+// steps. Source: Wang and Song, "Ckmeans.1d.dp: Optimal k-means clustering in one dimension"
+// (2011).
 class BestClusters {
  public:
   explicit BestClusters(const std::vector<float>& sorted)
@@ -55,7 +56,7 @@ class BestClusters {
  private:
   static constexpr size_t kBins = 2048;
 
-  // The error of bins [begin, end) as one cluster.
+  // Returns the error of bins [begin, end) as one cluster.
   double error(size_t begin, size_t end) const {
     const double n = count_[end] - count_[begin];
     if (n <= 0) return 0;
@@ -63,7 +64,7 @@ class BestClusters {
     return std::max(0.0, squares_[end] - squares_[begin] - s * s / n);
   }
 
-  // Fills next[first..last]; the last cluster of these begins within [low, high].
+  // Fills next[first..last]; the last cluster of each begins within [low, high].
   void fill(const std::vector<double>& least, size_t k, size_t first, size_t last, size_t low,
             size_t high, std::vector<double>* next) {
     const size_t middle = (first + last) / 2;
@@ -79,11 +80,11 @@ class BestClusters {
     if (middle < last) fill(least, k, middle + 1, last, where, high, next);
   }
 
-  std::vector<double> count_, sum_, squares_;  // of the bins before
-  std::vector<std::vector<uint16_t>> begins_;  // of the last of k + 1 clusters
+  std::vector<double> count_, sum_, squares_;  // sums over the bins before
+  std::vector<std::vector<uint16_t>> begins_;  // begin of the last of k + 1 clusters
 };
 
-// Values that are few enough are centres themselves.
+// Returns the first centres. If there are few enough values, these are the centres themselves.
 std::vector<double> first_centres(const std::vector<float>& sorted) {
   std::vector<double> centres;
   for (float w : sorted) {
@@ -126,7 +127,7 @@ void settle(const std::vector<float>& sorted, std::vector<double>* centres) {
 
 bool are_bytes(const std::vector<half_t>& weights) {
   constexpr half_t kSign = 0x8000;
-  // Below this the table takes as much as it saves.
+  // With fewer weights the table takes as many bytes as it saves.
   constexpr size_t kLeastWeights = 2 * kTableSize;
   if (weights.size() <= kLeastWeights) return false;
   std::vector<bool> seen(size_t{1} << 16, false);
@@ -149,7 +150,7 @@ QuantisedWeights quantise(const std::vector<float>& weights) {
     centres = first_centres(sorted);
     settle(sorted, &centres);
   }
-  // The device's values: centres as binary16, some of which may coincide.
+  // The values in the device's table: centres as binary16, some of which may coincide.
   std::vector<float> values = {0.0f};
   for (double c : centres) values.push_back(half_to_float(float_to_half(static_cast<float>(c))));
   std::sort(values.begin(), values.end());
@@ -160,7 +161,7 @@ QuantisedWeights quantise(const std::vector<float>& weights) {
     if (k == values.size() || (k > 0 && w - values[k - 1] < values[k] - w)) --k;
     nearest.push_back(w == 0 ? 0.0f : values[k]);
   }
-  // The values in use: weights that were quantised before keep their table.
+  // Keep only the values in use: weights that were quantised before keep their table.
   std::vector<float> used = nearest;
   used.erase(std::remove(used.begin(), used.end(), 0.0f), used.end());
   std::sort(used.begin(), used.end());

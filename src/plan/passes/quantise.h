@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as one byte each: an index into a table of 256 values.
+// Stores weights as one byte each: an index into a table of 256 values.
 #pragma once
 
 #include <cstdint>

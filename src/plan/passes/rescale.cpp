@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values beyond binary16 are kept as a power of two of what they are. Convolutions, affine and
-// fully connected layers change the power in their weights; what only moves, adds, joins or takes
-// the largest keeps it; what else reads such a value gets it back as it was, in single precision.
+// Values beyond binary16 are stored divided by a power of two. Convolutions, affine and fully
+// connected layers apply the power in their weights; nodes that only move, add, join or take the
+// largest keep it; for all others the value is restored, in single precision.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,10 +13,10 @@
 namespace dvnn::plan {
 namespace {
 
-// Values of other pictures may be larger than those that were measured.
+// Largest magnitude left as it is, and the one to scale to: other pictures may have larger values.
 constexpr float kMostMeasured = 16384, kWanted = 4096;
-// A function that makes more than this (a power of e to the pixels' values) was measured with a
-// picture which the model is not for. What is divided by as much leaves nothing of a one.
+// A function's result above this (a power of e to the pixels' values) comes from a picture that the
+// model is not for. Dividing by that much would leave nothing of a one.
 constexpr float kMostMeant = kWanted * (1 << 20);
 
 bool changes_power(const Node& node) {
@@ -34,7 +34,7 @@ bool keeps_power(const layers::LayerAttributes& layer) {
          layer.as<layers::TileAttributes>();
 }
 
-// Sums of values of one shape, perhaps with coefficients.
+// Returns whether a node is a sum of values of one shape, perhaps with coefficients.
 bool is_sum(const Graph& graph, const Node& node) {
   const auto* layer = node.layer<layers::ElementwiseAttributes>();
   return layer && node.inputs.size() > 1 &&
@@ -47,7 +47,7 @@ bool is_sum(const Graph& graph, const Node& node) {
          });
 }
 
-// Returns whether the result has the power of all inputs.
+// Returns whether the result has the same power as all inputs.
 bool keeps_power(const Graph& graph, const Node& node) {
   switch (node.op) {
     case Op::kAdd:
@@ -67,7 +67,7 @@ bool keeps_power(const Graph& graph, const Node& node) {
   }
 }
 
-// Values that have one power, and which: value = what is kept * 2^power.
+// Groups of values with one power each: value = stored value * 2^power.
 class Powers {
  public:
   explicit Powers(const Graph& graph) : parents_(graph.values.size()), powers_(parents_.size(), 0) {
@@ -85,7 +85,7 @@ class Powers {
       int& power = nth(powers_, root(static_cast<int>(i)));
       power = std::max(power, static_cast<int>(std::ceil(std::log2(largest[i] / kWanted))));
     }
-    // The input is what it is, and so is what neither weights nor these rules made.
+    // The input keeps its scale, as do results of nodes that neither weights nor these rules scale.
     pin(graph.input);
     for (const Node& node : graph.nodes) {
       if (!changes_power(node) && !keeps_power(graph, node)) pin(node.output);
@@ -98,7 +98,7 @@ class Powers {
   int of(int value) { return nth(powers_, root(value)); }
 
  private:
-  // By value: whether it comes of a function's result that is larger than any model means.
+  // Returns for each value whether it depends on a function's result above kMostMeant.
   static std::vector<bool> beyond_meaning(const Graph& graph, const std::vector<float>& largest) {
     std::vector<bool> beyond(graph.values.size(), false);
     if (largest.size() != beyond.size()) return beyond;  // nothing was measured
@@ -129,12 +129,12 @@ void scale(std::vector<float>* numbers, int power) {
   for (float& number : *numbers) number = std::ldexp(number, power);
 }
 
-// Gives values back as they were, each once.
+// Restores the original values, each once.
 class Restorer {
  public:
   Restorer(Graph* graph, Powers* powers) : graph_(graph), powers_(powers) {}
 
-  // The value itself, or a node in front of the next one that restores it.
+  // Returns the value itself, or the result of a new node that restores it.
   int restored(int value, std::vector<Node>* nodes) {
     const int power = powers_->of(value);
     if (power == 0) return value;

@@ -21,7 +21,7 @@ Rewriter::Rewriter(Graph* graph)
   for (size_t i = 0; i < count_; ++i) put(i);
 }
 
-// A node that reads a value twice counts once.
+// Visits the inputs of a node, each once.
 template <typename Visit>
 void Rewriter::for_each_input(const Node& node, Visit visit) {
   ++visit_;
@@ -84,7 +84,7 @@ Status Rewriter::check_size() const {
 
 void Rewriter::finish() {
   if (!anchors_.empty()) {
-    // New nodes in the order of their places, then of their coming; each before its place's node.
+    // New nodes ordered by place, then by insertion; each before the node of its place.
     std::vector<size_t> added(anchors_.size());
     for (size_t i = 0; i < added.size(); ++i) added[i] = i;
     std::stable_sort(added.begin(), added.end(),
@@ -106,7 +106,7 @@ void Rewriter::finish() {
     auto* const layer = node.as<CpuLayer>();
     if (!layer) continue;
     for (int& value : layer->shape_inputs) {
-      // The replacement of a value may have been replaced later.
+      // A value's replacement may itself have been replaced later.
       int last = value;
       for (auto it = shapes_.find(last); it != shapes_.end(); it = shapes_.find(last)) {
         last = it->second;

@@ -79,7 +79,7 @@ class Rewriter {
   std::vector<int> producers_;   // by value
   std::vector<size_t> readers_;  // by value
   std::vector<bool> outputs_;    // by value
-  std::vector<size_t> anchors_;  // of the nodes from count_ on
+  std::vector<size_t> anchors_;  // index before which each node from count_ on stands
   std::vector<size_t> seen_;     // by value: the last node that for_each_input() met it in
   size_t visit_ = 0;
   std::unordered_map<int, int> shapes_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heads of a detector: convolutions of one value with a few channels each, whose results only
-// the CPU reads. The device computes chunks of 8 channels, so 1, 4, 1 and 10 channels cost as much
-// as 40; as one convolution they cost 16.
+// Merges the heads of a detector: convolutions of one value with a few channels each, whose results
+// only the CPU reads. The device computes chunks of 8 channels, so 1, 4, 1 and 10 channels cost as
+// much as 40; as one convolution they cost as much as 16.
 #include <algorithm>
 #include <optional>
 
@@ -22,7 +22,7 @@ bool same(device::Extent a, device::Extent b) {
   return a.x == b.x && a.y == b.y;
 }
 
-// A convolution that nothing else has gone into yet.
+// Returns whether a node is a convolution that nothing else has been fused into.
 bool is_plain(const Node& node) {
   return node.op == Op::kConvolution && !node.adds() && node.slopes.empty() &&
          std::holds_alternative<std::monostate>(node.attributes) &&
@@ -39,12 +39,12 @@ bool same_windows(const device::ConvRun& a, const device::ConvRun& b) {
          p.right == q.right && p.top == q.top && p.bottom == q.bottom;
 }
 
-// Only moves elements, on the CPU.
+// Returns whether a node only moves elements, on the CPU.
 bool is_move(const Node& node) {
   return node.op == Op::kReshape || node.layer<layers::PermuteAttributes>() != nullptr;
 }
 
-// A convolution, and the one that works on each of its channels alone, if there is one.
+// A convolution and, if there is one, a second one that works on each of its channels alone.
 struct Sibling {
   size_t node;
   std::optional<size_t> follower;
@@ -77,7 +77,7 @@ class SiblingMerger {
   }
 
  private:
-  // What the node at `index` is to others that read the same, if the CPU alone reads what it makes.
+  // Returns the node at `index` as a sibling, if only the CPU reads its result.
   std::optional<Sibling> sibling_at(size_t index) {
     const Node& node = rewriter_.node(index);
     if (!is_dense(node)) return std::nullopt;
@@ -108,7 +108,7 @@ class SiblingMerger {
     return same_windows(rewriter_.node(*a.follower).run, rewriter_.node(*b.follower).run);
   }
 
-  // The first one, and all others that may join it; they are removed from the list.
+  // Removes from the list the first sibling and all others that may join it, and returns them.
   std::vector<Sibling> take_family(std::vector<Sibling>* siblings) {
     const Sibling first = siblings->front();
     const auto others =
@@ -128,7 +128,7 @@ class SiblingMerger {
       first = std::min(first, sibling.node);
     }
     if (chunks <= chunks_of(channels)) return;
-    // Whole chunks come first: they need no move to be a value of their own.
+    // Whole chunks come first, so that their slices need no copy.
     std::stable_partition(family.begin(), family.end(),
                           [](const Sibling& sibling) { return sibling.channels % kChunk == 0; });
     std::vector<size_t> nodes, followers;
@@ -152,7 +152,8 @@ class SiblingMerger {
     for (int result : results) begin = slice(first, made, begin, result);
   }
 
-  // One convolution with the channels of all of them, which go; `results` are what they made.
+  // Removes the nodes and returns one convolution with their channels. `results`: their former
+  // results.
   Node join(const std::vector<size_t>& nodes, std::vector<int>* results) {
     results->clear();
     Node merged;
@@ -175,7 +176,7 @@ class SiblingMerger {
     return merged;
   }
 
-  // Channels of `from`, from `begin` on, become the value `to`. Returns where they end.
+  // Makes channels of `from`, from `begin` on, the value `to`. Returns where they end.
   int slice(size_t before, int from, int begin, int to) {
     const int count = graph_.shape_of(to).c();
     Node node;
@@ -191,7 +192,7 @@ class SiblingMerger {
 
   Graph& graph_;
   Rewriter rewriter_;
-  std::vector<std::vector<size_t>> readers_;  // nodes by value, those of its shape, too
+  std::vector<std::vector<size_t>> readers_;  // by value: nodes that read it or its shape
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ Span<const Pass> sized_passes() {
 
 Status run_passes(Span<const Pass> passes, const PassTarget& target) {
   for (const Pass& pass : passes) {
-    // One over the largest graph takes a tenth of a second.
+    // One pass over the largest graph takes a tenth of a second.
     DVNN_TRY(check_cancelled(target.options->cancellation));
     DVNN_TRY(pass.run(target));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poolings that only pass over elements, between a permutation and its inverse: what PyTorch's
-// poolings over channels become.
+// Poolings that only skip elements, between a permutation and its inverse: PyTorch exports poolings
+// over channels like this.
 #include "base/nth.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
@@ -41,7 +41,7 @@ class StepSlicer {
   }
 
  private:
-  // The permutation at `index` becomes a slice if it is the last of the three.
+  // Turns the permutation at `index` into a slice if it is the last of the three nodes.
   void slice(size_t index) {
     const int pooling = rewriter_.sole_producer(rewriter_.node(index).inputs[0]);
     if (pooling < 0 || !only_steps(rewriter_.node(pooling))) return;

@@ -74,7 +74,7 @@ int TokenPictures::add_layer(size_t index, layers::LayerAttributes layer, std::v
 int TokenPictures::add_reshape(size_t index, int value, const Shape& shape,
                                const std::string& suffix) {
   if (graph_.shape_of(value) == shape) return value;
-  // One of another is one of what was there first.
+  // A reshape of a reshape reads the first value.
   const int before = rewriter_.producer(value);
   if (before >= 0 && nth(graph_.nodes, before).op == Op::kReshape) {
     value = nth(graph_.nodes, before).inputs[0];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences of tokens become pictures of one row: products with known matrices are 1x1 convolutions
-// there, which the device computes. What stands between such products and works on each token by
-// itself follows, so that values stay in the device's layout from one product to the next. A value
-// that somebody reads as it was is turned back; where nobody does, nothing is.
+// Turns sequences of tokens into pictures of one row, because products with known matrices are 1x1
+// convolutions there, which the device computes. Operations on single tokens between such products
+// follow, so that values stay in the device's layout from one product to the next. A value is
+// turned back into a sequence only if a node still reads it as one.
 #include <algorithm>
 #include <numeric>
 #include <unordered_set>
@@ -22,8 +22,7 @@ using kernels::Operation;
 using layers::ConstantAttributes;
 using layers::ElementwiseAttributes;
 
-// Returns whether weights are so many times the same numbers that the device can hold them as
-// bytes.
+// Returns whether weights have few enough distinct values for the device to store them as bytes.
 bool have_few_values(const std::vector<float>& weights) {
   std::vector<half_t> halves(weights.size());
   float_to_half(weights.data(), halves.data(), weights.size());
@@ -70,7 +69,7 @@ class TokenTurner {
       const auto own = pictures_.picture(value);
       return own && made_.count(*own) > 0;
     });
-    // What comes from no product and goes into none would only be rounded to 16 bits.
+    // A value that neither comes from a product nor goes into one would only be rounded to 16 bits.
     if (!of_product && !nth(wanted_, node.output)) return;
     const int out = node.output;
     follow_by_token(index);
@@ -82,7 +81,7 @@ class TokenTurner {
     return producer >= 0 && nth(graph_.nodes, producer).layer<layers::AttentionAttributes>();
   }
 
-  // What works on each token by itself.
+  // Follows a node that works on each token by itself.
   void follow_by_token(size_t index) {
     const Node& node = rewriter_.node(index);
     if (node.layer<layers::StandardizeAttributes>()) return follow_standard(index);
@@ -92,7 +91,7 @@ class TokenTurner {
     if (node.layer<ElementwiseAttributes>()) follow_elementwise(index);
   }
 
-  // Finds the values that products with known matrices are made of.
+  // Finds the values from which inputs of products with known matrices are computed.
   void find_wanted() {
     wanted_.assign(graph_.values.size(), false);
     for (size_t i = rewriter_.count(); i-- > 0;) {
@@ -111,8 +110,8 @@ class TokenTurner {
     }
   }
 
-  // Numbers that go with a sequence of shape `whole`: one for each channel, or for each element.
-  // Nothing if they go otherwise.
+  // Returns numbers that apply to a sequence of shape `whole`: one for each channel, or one for
+  // each element (`each`). Empty if their shape differs.
   std::optional<std::vector<float>> numbers_of(int value, const Shape& whole, bool* each) {
     const auto* constant = pictures_.constant_of(value);
     if (!constant) return std::nullopt;
@@ -150,7 +149,7 @@ class TokenTurner {
     if (known.elements() != static_cast<int64_t>(k * n) ||
         static_cast<int64_t>(k) != last_of(shape) ||
         std::max(k, n) > static_cast<size_t>(limits_.channels)) {
-      return;  // a matrix for each picture
+      return;  // one matrix for each picture
     }
     Node conv;
     conv.op = Op::kConvolution;
@@ -170,7 +169,7 @@ class TokenTurner {
     made_.insert(made);
   }
 
-  // Factors and sums of channels before a product go into its weights.
+  // Merges factors and sums of channels before a product into its weights.
   void take_affine(Node* conv) {
     for (;;) {
       const int before = rewriter_.producer(conv->inputs[0]);
@@ -178,9 +177,9 @@ class TokenTurner {
       const Node& affine = nth(graph_.nodes, before);
       if (affine.op != Op::kAffine) return;
       const int further = rewriter_.producer(affine.inputs[0]);
-      // After a convolution they go into that one's.
+      // After a convolution, they go into the weights of that one.
       if (further >= 0 && nth(graph_.nodes, further).op == Op::kConvolution) return;
-      // Weights that are bytes stay so if all channels have one factor.
+      // Weights that are bytes stay bytes if all channels have the same factor.
       const bool one_factor =
           std::all_of(affine.weights.begin(), affine.weights.end(),
                       [&](float factor) { return factor == affine.weights[0]; });
@@ -199,7 +198,7 @@ class TokenTurner {
     }
   }
 
-  // Tokens made of a picture's pixels, and a picture made of tokens.
+  // Follows tokens made from a picture's pixels, and a picture made from tokens.
   void follow_permute(size_t index) {
     const Node& node = rewriter_.node(index);
     const std::vector<int> order = node.layer<layers::PermuteAttributes>()->order;
@@ -225,9 +224,9 @@ class TokenTurner {
     pictures_.set_picture(out, pictures_.add_reshape(index, in, picture_of(to), "_pixels"));
   }
 
-  // Patches that a kernel beyond the device's looks at one by one, and that become tokens: their
-  // elements are channels of one pixel, for a kernel of 1 x 1. For inputs of another size the
-  // tokens would be others, too.
+  // Cuts patches that become tokens, if their kernel is larger than the device's and looks at each
+  // patch once: their elements become channels of one pixel, for a kernel of 1 x 1. For inputs of
+  // another size the tokens would differ, too.
   void cut_patches(int tokens) {
     int made = rewriter_.producer(tokens);
     if (made >= 0 && rewriter_.node(made).op == Op::kReshape) {
@@ -270,7 +269,7 @@ class TokenTurner {
         index, pictures_.add_layer(index, layer, {*known}, "_pixels", graph_.shape_of(*known)));
   }
 
-  // Sequences one after the other.
+  // Follows sequences that are joined one after the other.
   void follow_concat(size_t index) {
     const Node& node = rewriter_.node(index);
     const int axis = node.layer<layers::ConcatAttributes>()->axis;
@@ -325,7 +324,7 @@ class TokenTurner {
                      pictures_.add(index, std::move(affine), "_pixels", graph_.shape_of(*known)));
   }
 
-  // Functions of single elements of sequences and known numbers.
+  // Follows elementwise functions of sequences and known numbers.
   void follow_elementwise(size_t index) {
     const Node& node = rewriter_.node(index);
     const Shape shape = graph_.shape_of(node.output);
@@ -364,7 +363,7 @@ class TokenTurner {
     pictures_.finish(index, pictures_.add(index, std::move(made), "_pixels", picture_of(shape)));
   }
 
-  // A sum or product with a number for each channel is an affine layer, which convolutions take in.
+  // Turns a sum or product with one number per channel into an affine layer, for convolutions.
   bool make_affine(size_t index, const Shape& shape) {
     const Node& node = rewriter_.node(index);
     const auto& layer = *node.layer<ElementwiseAttributes>();
@@ -401,8 +400,8 @@ class TokenTurner {
   const device::Limits limits_;
   TokenPictures pictures_;
   AttentionFinder attention_;
-  std::vector<bool> wanted_;      // by value: a product reads it, or what it is made of
-  std::unordered_set<int> made_;  // pictures that come from products
+  std::vector<bool> wanted_;      // by value: whether inputs of a product depend on it
+  std::unordered_set<int> made_;  // pictures computed by products
 };
 
 }  // namespace

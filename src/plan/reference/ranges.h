@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures with the FP32 reference how large a graph's values become.
+// Measures the range of a graph's values with the FP32 reference.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace dvnn::plan {
 
-/// The largest magnitude of each value (0: not computed) over the sample inputs (samples.h). Empty
-/// for a graph that cannot be measured.
+/// Returns the largest magnitude of each value (0: not computed) over the sample inputs
+/// (samples.h). Empty for a graph that cannot be measured.
 Result<std::vector<float>> measure_ranges(const Graph& graph, const PlanOptions& options,
                                           const InputSpec& picture);
 

@@ -17,7 +17,7 @@ using device::Activation;
 using device::ConvRun;
 using device::PoolKind;
 
-// Planes of rows of floats.
+// A picture as planes of rows of floats.
 struct Picture {
   const float* data;
   int c, h, w;
@@ -73,7 +73,7 @@ std::vector<float> pool(const Node& node, const Picture& in, const Shape& out) {
         }
         const int own = (wy.end - wy.begin) * (wx.end - wx.begin);
         const int count = counts_pads ? wy.padded * wx.padded : own;
-        // A pass that has decided on the device's factor has taken zeros into account.
+        // If a pass has chosen the device's factor, it has taken the zeros into account.
         const float mean =
             run.pool_scale != 1 ? sum * run.pool_scale : sum / static_cast<float>(count);
         result.push_back(run.pool == PoolKind::kMax ? best : mean);
@@ -103,7 +103,7 @@ float activated(Activation activation, float param, float slope, float x) {
   return x;
 }
 
-// Channel of element i of a tensor, along axis 1.
+// Returns the index along axis 1 of element i of a tensor.
 size_t channel_of(const Shape& shape, size_t i) {
   size_t inner = 1;
   for (int d = 2; d < shape.rank; ++d) inner *= shape.extent(d);
@@ -122,8 +122,8 @@ Shape shape_of(const device::Dims& dims) {
   return {1, dims.c, dims.h, dims.w};
 }
 
-// A convolution or pooling with all that passes have put into it, whose result has the shape
-// `result`. `added` is null or what is added.
+// Computes a convolution or pooling with all operations fused into it. `result`: shape of its
+// result; `added`: the summand, or null.
 std::vector<float> run_command(const Node& node, const Picture& in, const std::vector<float>* added,
                                const Shape& result) {
   const Shape conv = shape_of(device::conv_output(node.run, {in.w, in.h, in.c}));
@@ -183,7 +183,7 @@ Status Reference::run_node(size_t index) {
   const Shape& shape = graph_.shape_of(node.output);
   std::vector<float>& out = nth(values_, node.output);
   auto planes = [&](const std::vector<float>& values, const Shape& s) {
-    // What works by pixel does so in any width and height.
+    // A node that works pixel by pixel does so in any width and height.
     const bool folded = node.fold.x > 0 && !device::works_by_pixel(node.run);
     const device::Dims dims = folded ? node.input_dims(s) : device::Dims{s.w(), s.h(), s.c()};
     return Picture{values.data(), s.c(), dims.h, dims.w};

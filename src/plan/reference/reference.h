@@ -14,16 +14,16 @@ namespace dvnn::plan {
 
 class Reference {
  public:
-  /// Fully connected layers that a pass has turned into convolutions must read single pixels: the
-  /// order of their weights is the device's.
-  /// `library` has the CPU layers that are not ours; it may be null.
+  /// Creates the reference of a graph. Fully connected layers that a pass has made convolutions
+  /// must read single pixels, because the order of their weights is the device's. `library` has the
+  /// CPU layers of users; it may be null.
   static Result<std::unique_ptr<Reference>> create(Graph graph,
                                                    const layers::CustomLibrary* library = nullptr);
 
   const Graph& graph() const { return graph_; }
-  /// A value that the last run computed, row-major; empty if it computed none.
+  /// Returns a value of the last run, row-major; empty if it was not computed.
   const std::vector<float>& value(int index) const { return nth(values_, index); }
-  /// All outputs, row-major, for a row-major input (C, H, W).
+  /// Returns all outputs, row-major, for a row-major input (C, H, W).
   Result<std::vector<std::vector<float>>> run(const float* input);
 
  private:
@@ -34,7 +34,7 @@ class Reference {
   }
 
   Graph graph_;
-  std::vector<layers::BoundLayer> layers_;  // by node; false: not a CPU layer
+  std::vector<layers::BoundLayer> layers_;  // by node; false: no CPU layer
   std::vector<std::vector<float>> values_;
 };
 

@@ -7,7 +7,7 @@
 namespace dvnn::plan {
 namespace {
 
-// A few seconds of one core.
+// Takes a few seconds of one core.
 constexpr double kMostMacs = 8e9;
 
 double macs_of(const Graph& graph) {
@@ -23,15 +23,15 @@ double macs_of(const Graph& graph) {
   return macs;
 }
 
-// Layers of users' libraries, which the converter does not load.
+// Returns whether a graph has layers of users' libraries, which the converter does not load.
 bool has_users_layers(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
     return node.layer<layers::CustomAttributes>() != nullptr;
   });
 }
 
-// Pixels 0..255 of every channel: a corner of noise, one of a gradient, one of stripes and one of
-// blocks of one colour, as photographs have all of these.
+// Returns pixels 0..255 of every channel: a corner each of noise, a gradient, stripes and blocks of
+// one colour, because photographs have all of these.
 std::vector<float> seeded_picture(const Shape& shape) {
   std::mt19937 random(1);
   std::uniform_int_distribution<int> pixel(0, 255);
@@ -54,7 +54,7 @@ std::vector<float> seeded_picture(const Shape& shape) {
   return values;
 }
 
-// Numbers that are no picture: as layers like them.
+// Returns numbers for an input that is not a picture, of a magnitude that layers suit.
 std::vector<float> seeded_numbers(const Shape& shape) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;

@@ -11,13 +11,13 @@
 
 namespace dvnn::plan {
 
-/// Returns whether the FP32 reference can run the graph in reasonable time: not beyond 8 GMAC, nor
-/// with layers of users' libraries.
+/// Returns whether the FP32 reference can run the graph in reasonable time: it has at most 8 GMAC
+/// and no layers of users' libraries.
 bool can_be_measured(const Graph& graph);
 
-/// The graph's inputs, row-major: `options.samples`, or one picture of noise, gradients and edges
-/// that is the same for everybody; `picture` says how pixels become the input. kInvalidArgument if
-/// a sample does not fit the input.
+/// Returns the graph's inputs, row-major: `options.samples`, or else one fixed picture of noise,
+/// gradients and edges. `picture`: how pixels become the input. Error: kInvalidArgument if a sample
+/// does not fit the input.
 Result<std::vector<std::vector<float>>> sample_inputs(const Graph& graph,
                                                       const PlanOptions& options,
                                                       const InputSpec& picture);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer's cost is the noise that 8 bits add to its own result, in relation to that result; noise
-// of several layers adds up. So layers are put in the order of noise, of noise per byte, or between
-// the two, and a search finds how many of the first ones must keep 16 bits. The order that keeps
-// the fewest bytes is taken: neither is best for every network.
+// of several layers adds up. Layers are sorted by noise, by noise per byte, or by a mean of the
+// two, and a search finds how many of the first ones must keep 16 bits. No order is best for every
+// network, so the one that keeps the fewest bytes is taken.
 #include "plan/reference/weight_bits.h"
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 namespace dvnn::plan {
 namespace {
 
-// The wanted 0.999, and room for what 16 bits take by themselves: 0.0003 in yolox_nano.
+// The wanted 0.999, and a margin for the error of 16 bits themselves: 0.0003 in yolox_nano.
 constexpr double kLeastCosine = 0.9995;
 
 using Values = std::vector<std::vector<float>>;
 
 struct Layer {
   size_t node;
-  std::vector<float> rounded;  // its weights of 8 bits
-  double noise = 0;            // power of the result's error, in relation to the result's
+  std::vector<float> rounded;  // its weights after 8 bits
+  double noise = 0;            // power of the result's error / power of the result
 };
 
 double cosine(const std::vector<float>& a, const std::vector<float>& b) {
@@ -46,7 +46,7 @@ std::vector<float> rounded_to_bytes(const std::vector<float>& weights) {
   return rounded;
 }
 
-// The graph of one node alone.
+// Returns a graph of one node alone.
 Graph alone(const Graph& graph, const Node& node) {
   Graph own;
   own.input = own.add_value("in", graph.shape_of(node.inputs[0]));
@@ -87,10 +87,10 @@ class BitSearch {
   WeightBits found() const { return {layers_.size(), kept_.size(), samples_.size(), cosine_}; }
 
  private:
-  // The outputs in 16 bits, and every layer's noise, on the first sample.
+  // Computes the outputs in 16 bits, and every layer's noise, on the first sample.
   Status measure() {
     DVNN_ASSIGN(const auto reference, Reference::create(graph_));
-    for (size_t i = samples_.size(); i-- > 0;) {  // the first one last: its values stay
+    for (size_t i = samples_.size(); i-- > 0;) {  // the first sample last: its values are kept
       DVNN_TRY(check_cancelled(options_.cancellation));
       DVNN_ASSIGN(auto outputs, reference->run(samples_[i].data()));
       wanted_.insert(wanted_.begin(), std::move(outputs));
@@ -107,8 +107,8 @@ class BitSearch {
     return {};
   }
 
-  // Each of the three orders is halved until one layer is left; before and after them there is a
-  // run with none and with those found.
+  // Each of the three orders is bisected until one layer is left; one run before them has no
+  // layers, one after them those found.
   [[nodiscard]] size_t most_runs() const {
     size_t halvings = 0;
     while ((size_t{1} << halvings) < layers_.size()) ++halvings;
@@ -119,7 +119,7 @@ class BitSearch {
     if (options_.weighing) options_.weighing(done_, most_runs());
   }
 
-  // The layers to keep, if they are put in the order of noise / bytes^power.
+  // Returns the layers to keep, if they are sorted by noise / bytes^power.
   Result<std::vector<size_t>> search(double power) const {
     std::vector<size_t> order(layers_.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -161,7 +161,7 @@ class BitSearch {
     return power > 0 ? error / power : 0;
   }
 
-  // The least cosine of an output if all layers but those kept have 8 bits.
+  // Returns the least cosine of an output if all layers but `kept` have 8 bits.
   Result<double> cosine_without(const std::vector<size_t>& kept) const {
     Graph graph = graph_;
     for (const Layer& layer : layers_) graph.nodes[layer.node].weights = layer.rounded;
@@ -189,7 +189,7 @@ class BitSearch {
   std::vector<Layer> layers_;
   std::vector<size_t> kept_;  // indices of layers
   double cosine_ = 1;
-  mutable size_t done_ = 0;  // runs, as told
+  mutable size_t done_ = 0;  // number of runs, for progress
 };
 
 }  // namespace

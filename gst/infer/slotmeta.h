@@ -37,7 +37,7 @@ BufferPtr slot_buffer(SlotPtr slot);
 /// Marks the tensor in such a buffer as complete.
 void mark_slot_written(GstBuffer* tensor);
 /// Takes the slot out of a buffer of a stream of tensors, if the buffer has a written slot of
-/// `network` that nobody else uses.
+/// `network` and is its only owner.
 std::optional<SlotPtr> take_slot_memory(GstBuffer* tensor, const network::Network* network);
 
 }  // namespace dvnn::gst

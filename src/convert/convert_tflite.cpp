@@ -16,7 +16,7 @@ std::array<float, 3> of_channels(const std::vector<float>& values) {
   return all;
 }
 
-// What the file says takes the place of what nobody said.
+// The file's metadata replaces options that were not given.
 void take_metadata(const import::TfliteMetadata& metadata, ConvertOptions* options,
                    std::vector<std::string>* notes) {
   InputSpec* picture = &options->picture;

@@ -110,7 +110,7 @@ class Slot {
   bool has_finite_outputs() const;
   /// Output i of the model, valid until the next run().
   virtual ConstTensorView output(size_t i) const = 0;
-  /// What a run of a tensor (not pixels) hands over; zeros where nobody knows.
+  /// Returns what a run of a tensor (not pixels) hands over; zeros if that is unknown.
   virtual HandoverCount handed_over() const { return {}; }
   const std::shared_ptr<Network>& network() const { return network_; }
 

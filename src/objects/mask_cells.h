@@ -23,7 +23,7 @@ class MaskCells {
     size_ = count;
     return own_.data();
   }
-  /// Shares `count` cells with other owners. Nobody may change them any more.
+  /// Shares `count` cells with other owners. None of them may change the cells from now on.
   void share(std::shared_ptr<const uint8_t> cells, size_t count) {
     clear();
     shared_ = std::move(cells);

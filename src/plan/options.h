@@ -25,7 +25,7 @@ struct PlanOptions {
   std::vector<std::vector<float>> samples;
   const Cancellation* cancellation = nullptr;  // null: planning goes on to its end
   // Is called while it is found out which layers keep 16 bits, which takes long: how many of
-  // `total` runs are done, first with 0. It may end before all of them. Empty: nobody watches.
+  // `total` runs are done, first with 0. It may end before all of them. May be empty.
   std::function<void(size_t done, size_t total)> weighing;
 };
 

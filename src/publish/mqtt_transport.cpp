@@ -382,7 +382,7 @@ class MqttTransport final : public Transport {
   std::atomic<uint64_t> sent_{0};  // messages, by this connection
   std::atomic<int> status_id_{0};
   std::atomic<bool> up_{false}, stopping_{false}, told_{false};
-  int version_;  // the library's number; changes only while nobody is connected
+  int version_;  // the library's number; changes only without a connection
   // The thread's.
   bool answered_ = false, accepted_ = false, unsupported_ = false, other_family_ = false;
   std::string refusal_;  // the connection's thread only

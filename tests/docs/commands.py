@@ -31,7 +31,7 @@ PROGRAMS = ("dvnet", "gst-launch-1.0", "c++", "(cat")
 # Other tests run these pages, and compare the results: tests/tools/tutorial.py, fleet.py,
 # tests/acceptance.
 TUTORIALS = {"your-yolo.md", "fleet.md", "cascades.md"}
-# Replacements for hardware: a few frames at a camera's pace, shown to nobody.
+# Replacements for hardware: a few frames at a camera's pace, and no display.
 HARDWARE = {"v4l2src": "videotestsrc is-live=true num-buffers=10", "autovideosink": "fakesink"}
 # Files that a new user has. Every other file that a command names must be made by a command before
 # it.

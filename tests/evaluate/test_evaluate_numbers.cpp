@@ -87,7 +87,7 @@ START_TEST(a_wanted_precision_is_reached_with_a_margin) {
   const ClassJudgement of = judged(scores, 0);
   const Chosen easy = operation_of_precision(of, 0.8);
   ck_assert(easy.reached && easy.operation.right + easy.operation.wrong == 200);
-  // 0.9 is what it is, so nobody can be sure that it is more.
+  // The share is 0.9, so a lower bound of 0.95 cannot be reached.
   const Chosen hard = operation_of_precision(of, 0.95);
   ck_assert(!hard.reached && hard.operation.right > 0);
   // Wilson's bound of 9 of 10 and z = 1.645, by hand: (0.9 + 0.13528 - 0.20652) / 1.27055.

@@ -77,7 +77,7 @@ std::string put_together(const Files& files) {
   return all + files.prototxt.substr(0, length) + files.caffemodel;
 }
 
-// Silences protobuf: nobody hears of the rest of what was parsed.
+// Silences the messages of protobuf's parser.
 class Silence final : public google::protobuf::io::ErrorCollector {
   void AddError(int, int, const std::string&) override {}
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvinfer: frames that nobody has converted, frames through dvconvert, and streams of tensors. The
+// dvinfer: frames without conversion, frames through dvconvert, and streams of tensors. The
 // pipelines stay from input to input, as loading a network takes longer than all else; each begins
 // with a flush.
 #include <algorithm>

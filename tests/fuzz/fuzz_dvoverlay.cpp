@@ -59,7 +59,7 @@ GstStructure* any_fields(FuzzedData* in, double extent) {
   }
   if (which & 2) gst_structure_set(fields, "confidence", G_TYPE_DOUBLE, in->real(1), nullptr);
   if (which & 4) gst_structure_set(fields, "class-id", G_TYPE_INT, in->any<int32_t>(), nullptr);
-  // Nobody expects fields of these types.
+  // Fields of unexpected types.
   if (which & 8) gst_structure_set(fields, "confidence", G_TYPE_STRING, "much", nullptr);
   if (which & 16) gst_structure_set(fields, "x0", G_TYPE_INT, 3, nullptr);
   return fields;

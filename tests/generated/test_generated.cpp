@@ -299,7 +299,7 @@ START_TEST(the_vendors_clocks_measure_time) {
   ck_assert_int_ge(real.get_us(), kPause);
   ck_assert_double_ge(real.get_ms(), kPause / 1e3);
   ck_assert_double_ge(get_clock_sec() - begin, kPause / 1e6);
-  ck_assert_int_lt(own.get_us(), kPause);  // who sleeps takes no processor
+  ck_assert_int_lt(own.get_us(), kPause);  // a sleeping thread uses no processor time
   const double around = get_clock_sec();
   real.reset();
   const auto since = real.get_us();

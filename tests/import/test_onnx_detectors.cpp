@@ -135,7 +135,7 @@ START_TEST(an_open_size_is_the_one_that_was_trained) {
   convert::ConvertOptions options;
   options.import.width = options.import.height = 32;
   dvnn_assert_text(shape(made_of(m, options)), "1x3x32x32");
-  // Nobody says it: nobody knows it.
+  // Without a given size it is unknown.
   OnnxModel silent = detector(true);
   silent.output("whole");
   expect_refused(convert_model(silent), {"--size WxH"});

@@ -95,7 +95,7 @@ START_TEST(a_pipe_may_be_read_late_and_slowly) {
   Publisher publisher(settings, told.tell());
   start(&publisher, path);
   publish_numbers(&publisher, 0, 20000);
-  told.lost();  // nobody reads it yet
+  told.lost();  // it has no reader yet
   ck_assert(!publisher.flush(milliseconds(0)));
   const int reading = open(path.c_str(), O_RDONLY);
   std::string text;

@@ -53,7 +53,7 @@ class Broker {
   }
   void start() { server_->start(); }
   void end(int signal) { server_->stop(signal); }
-  // Until it has written down who is subscribed.
+  // Waits until it has stored its subscribers.
   void wait_until_saved() const {
     const int changes = inotify_init1(IN_CLOEXEC);
     ck_assert_int_ge(inotify_add_watch(changes, folder_.path().c_str(), IN_CREATE | IN_MOVED_TO),
@@ -341,7 +341,7 @@ START_TEST(the_last_will_of_who_was_killed_says_offline) {
 }
 END_TEST
 
-// The broker keeps the state for whoever comes later; with status=no there is none.
+// The broker keeps the state for later subscribers; with status=no there is none.
 START_TEST(who_subscribes_later_is_told_the_state) {
   if (!there_is_a_broker()) return;
   for (const bool told : {true, false}) {

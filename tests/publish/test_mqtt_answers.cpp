@@ -169,7 +169,7 @@ START_TEST(a_broker_that_does_not_know_mqtt_5_is_asked_in_3_1_1) {
 END_TEST
 
 // It has announced MQTT's largest packet, 256 MiB, and begun to send it. Then it waits: until the
-// connection ends nothing more comes, so that it does not matter who is faster.
+// connection ends nothing more comes, so that it does not matter which side is faster.
 START_TEST(a_broker_that_sends_more_than_answers_is_left) {
   for (const bool is_5 : {false, true}) {
     Told told;

@@ -133,7 +133,7 @@ START_TEST(what_a_broker_acknowledged_and_forgot_is_sent_again) {
       }
       // As often as not all of them have been acknowledged.
       if (round % 2 == 0) ck_assert(deliver(&publisher));
-      // Killed while nobody is connected, it would not be missed.
+      // A broker that is killed without a connection causes no loss.
       broker.until_served();
       const auto losses = publisher.stats().losses;
       broker.set_away(round % 5 == 4);

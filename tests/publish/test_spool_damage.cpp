@@ -26,7 +26,7 @@ START_TEST(every_torn_end_costs_one_message_at_most) {
     const std::string last = segments(folder).back();
     std::filesystem::resize_file(last, std::filesystem::file_size(last) - cut);
     opened(folder);
-    const auto spool = opened(folder);  // it is counted once, by whoever finds it first
+    const auto spool = opened(folder);  // counted once, at the first open
     ck_assert_uint_eq(spool->take_dropped(), 0);
     append(spool.get(), 5, 7);
     for (const int wanted : {0, 1, 2, 3, 5, 6}) {

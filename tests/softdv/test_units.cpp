@@ -114,7 +114,7 @@ dmp_dv_cmdraw_conv_v1 looked_up_command(Bench* bench) {
 using Buffers = std::vector<dmp_dv_buf*>;
 
 // Runs a command on the bench, and again with each of its buffers, of which the output is the last,
-// in a memory that nobody but the list keeps.
+// in a memory that only the list keeps.
 template <typename Command, typename BuffersOf>
 void check_kept(Bench* bench, Command cmd, BuffersOf buffers_of) {
   constexpr size_t kBytes = 4096;
@@ -337,7 +337,7 @@ START_TEST(bytes_are_looked_up_and_swapped) {
 }
 END_TEST
 
-// Whoever has added a command may release the memories that it names: the list keeps them.
+// The caller may release the memories that an added command names: the list keeps them.
 START_TEST(lists_keep_the_memories_of_their_commands) {
   Bench bench;
   fill(&bench);

@@ -47,7 +47,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Runs `work` as somebody who may not read what is root's; its result.
+// Runs `work` as a user without access to root's files, and returns its result.
 bool as_nobody(bool (*work)(const Dev&), const Dev& dev) {
   const pid_t child = fork();
   if (child == 0) {

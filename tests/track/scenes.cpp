@@ -144,7 +144,7 @@ double visible_share(const Box& box, double depth, const std::vector<std::pair<d
     if (x < 0 || x >= kWidth || y < 0 || y >= kHeight) continue;
     seen += std::none_of(all.begin(), all.end(), [&](const auto& other) {
       const Box& b = other.second;
-      // A thing does not fill its box: who stands behind its rim is seen.
+      // A thing does not fill its box: people behind its rim are seen.
       const double rim = 0.12 * (b.x1 - b.x0);
       return other.first < depth && x >= b.x0 + rim && x < b.x1 - rim && y >= b.y0 && y < b.y1;
     });
@@ -188,7 +188,7 @@ class Detector {
       return error_ * size * (0.7 * to->waver[i] + 0.7 * random_.normal());
     };
     seen->box = {there.x0 + off(0), there.y0 + off(1), there.x1 + off(2), there.y1 + off(3)};
-    // Of who is half hidden, the legs are.
+    // If a person is half hidden, the legs are.
     seen->box.y1 -= 0.5 * std::max(0.0, 0.7 - share) * (there.y1 - there.y0);
     seen->confidence =
         std::clamp(0.42 + 0.5 * share + 0.1 * to->doubt + 0.04 * random_.normal(), 0.05, 0.99);

@@ -28,7 +28,7 @@ double best_by_trying_all(const Gains& gains, size_t row, std::vector<bool>* tak
   return best;
 }
 
-// The sum of what `assignment` chooses, of which nobody may be twice.
+// Returns the sum of the chosen gains; no row or column may be chosen twice.
 double sum_of(const Gains& gains, size_t columns, Assignment* assignment) {
   assignment->begin(gains.size(), columns);
   for (size_t row = 0; row < gains.size(); ++row) {

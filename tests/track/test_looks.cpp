@@ -55,7 +55,7 @@ START_TEST(looks_tell_whom_places_do_not) {
 }
 END_TEST
 
-// Hidden for a second, it comes out where nobody expects it.
+// Hidden for a second, it appears at an unexpected place.
 START_TEST(looks_alone_find_what_went_elsewhere) {
   const float own[] = {4, 0, 0}, other[] = {0, 0.5f, 0};
   const struct {

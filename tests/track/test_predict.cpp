@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tracker shows where nobody has looked.
+// What a tracker shows in frames that were not inferred.
 #include <algorithm>
 #include <cmath>
 

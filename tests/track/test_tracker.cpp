@@ -54,7 +54,7 @@ START_TEST(doubts_of_a_detector_that_is_mostly_sure_begin_nothing) {
 }
 END_TEST
 
-// Whoever lets less than 0.5 begin a track has a detector that is sure of that.
+// A setting that lets less than 0.5 begin a track means that the detector is sure at that score.
 START_TEST(a_detector_that_is_never_sure_is_believed_where_it_may_begin_tracks) {
   Settings settings = times(500, 1000, 4);
   settings.sure = settings.start = 0.3f;
@@ -214,8 +214,8 @@ START_TEST(what_comes_near_keeps_its_name_and_size) {
 }
 END_TEST
 
-// Whoever stands behind the one that vanishes is lower by a quarter: nobody grows so small at once
-// whose class has kept its heights, however wide the boxes overlap.
+// The box behind the one that vanishes is lower by a quarter: in a class of constant heights no
+// object shrinks that fast, however much the boxes overlap.
 START_TEST(who_was_hidden_does_not_take_the_name_of_who_hides) {
   Stream stream(times(200, 1000));
   const Detection front = at(300, 200);
@@ -352,7 +352,8 @@ double farthest_edge(const image::Corners& a, const image::Corners& b) {
 }
 
 START_TEST(smoothed_boxes_do_not_lag) {
-  // The part that is seen of who enters grows as fast as they walk, and who comes near grows, too.
+  // The visible part of an entering person grows as fast as they walk; an approaching one grows,
+  // too.
   for (const double interval : {16.0, 40.0, 200.0}) {
     for (const double speed : {25.0, 100.0, 300.0}) {  // pixels per second
       for (const bool enters : {true, false}) {

@@ -68,8 +68,8 @@ bool is_on_line(const Place2& p, int64_t d, const std::vector<Place2>& line) {
   return false;
 }
 
-// On which side of the line somebody is who leaves it at `p`, times d, in that direction: 1 right,
-// -1 left, 0 for who goes straight on beyond its end.
+// Returns the side of the line of a track that leaves it at `p`, times d, in that direction: 1
+// right, -1 left, 0 straight on beyond its end.
 int side_of(const Place2& p, int64_t d, const Place2& direction, const std::vector<Place2>& line) {
   for (size_t i = 1; i + 1 < line.size(); ++i) {
     if (!(times(line[i], d) == p)) continue;
@@ -95,7 +95,7 @@ struct Count {
 Count count_of(const std::vector<Place2>& walk, const std::vector<Place2>& line) {
   Count count;
   bool on = is_on_line(walk[0], 1, line);
-  int before = 0;  // nobody who begins on the line crosses it
+  int before = 0;  // a track that begins on the line does not cross it
   for (size_t i = 1; i < walk.size(); ++i) {
     const Place2 from = walk[i - 1], step = walk[i] - from;
     if (step.x == 0 && step.y == 0) continue;

@@ -189,7 +189,7 @@ START_TEST(a_hundred_thousand_tracks_are_counted_right) {
                std::abs(s.duration - stay) <= 2;
       if (std::abs(stay - kDwell) > 2) right &= s.dwelt == (stay >= kDwell);
     }
-    // Whoever begins or ends on the line has not crossed it there: only signs count.
+    // A track that begins or ends on the line has not crossed it there: only signs count.
     int net = 0;
     const int count = crossings_of(kZigzag, way, &net);
     crossed += count;

@@ -23,8 +23,8 @@ struct OnnxRefusal {
 /// cut.
 Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImporter& importer);
 
-/// The results to stop at so that nothing is needed of the refused node, of nodes that nobody
-/// knows, and of what reads them: the last ones before those, and the wanted ones that are left.
+/// Returns results at which to cut the graph, so that it needs neither the refused node, nor nodes
+/// of unknown types, nor their readers: the last results before these, and the wanted ones left.
 std::vector<std::string> results_before(const OnnxRefusal& refusal, const OnnxImporter& importer);
 
 }  // namespace dvnn::import

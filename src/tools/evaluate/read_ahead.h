@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads pictures one after the other, a few ahead of whoever takes them, on threads of its own.
+// Reads pictures one after the other, a few ahead of their reader, on threads of its own.
 #pragma once
 
 #include <deque>

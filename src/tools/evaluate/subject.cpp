@@ -187,7 +187,7 @@ Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subj
   subject->classes = by_index ? matches_by_index(data, classes) : matches_by_name(data, labels);
   subject->labels = data.classes;
   subject->known.assign(data.classes.size(), false);
-  // Without names nobody can tell what a network does not know: it is wrong there.
+  // Without names, unknown classes cannot be told from wrong results: they count as wrong.
   if (!data.named) subject->known.assign(data.classes.size(), true);
   for (size_t i = 0; i < subject->classes.size(); ++i) {
     const std::string label = objects::label_of(labels, static_cast<int>(i));

@@ -294,7 +294,7 @@ START_TEST(the_best_objects_stay_within_the_limit) {
   std::vector<OutputRow> rows(4);
   const float confidences[] = {0.3f, 0.9f, 0.2f, 0.6f};
   for (size_t i = 0; i < rows.size(); ++i) rows[i].confidence = confidences[i];
-  rows[1].x0 = 2, rows[1].x1 = 3;  // the best one is beyond the frame: it takes nobody's place
+  rows[1].x0 = 2, rows[1].x1 = 3;  // the best one is outside: it displaces none
   add_rows(frame, rows);
   GstBuffer* out = h.push_and_pull(frame);
   ck_assert_uint_eq(count_objects(out), 2);

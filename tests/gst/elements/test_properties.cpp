@@ -430,7 +430,7 @@ START_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
 }
 END_TEST
 
-// Statistics and counts, too, once there are some, by everybody who asks.
+// Statistics and counts, too, can be read as soon as there are some.
 START_TEST(every_property_is_read_once_there_is_something_to_read) {
   Pipeline pipeline(pipeline_with_all());
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));

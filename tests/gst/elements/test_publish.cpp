@@ -21,7 +21,7 @@ START_TEST(a_frame_becomes_a_document) {
 }
 END_TEST
 
-// Who else holds a frame has it unchanged, and nobody pays for a copy.
+// Other owners of a frame see it unchanged, and it is not copied.
 START_TEST(a_frame_that_others_hold_passes_as_it_is) {
   PublishHarness harness("");
   GstBuffer* frame = PublishHarness::frame(0);

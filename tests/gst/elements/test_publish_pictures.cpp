@@ -79,7 +79,7 @@ START_TEST(pictures_may_be_files) {
     ck_assert(names[0] != names[1]);
     ck_assert_uint_eq(harness.warnings(), 0);
   }
-  // A folder that goes meanwhile costs the picture, not the document, and is told of once.
+  // If the folder is removed meanwhile, documents lack the picture, and one warning says so.
   PublishHarness harness(std::string("snapshot=object snapshot-folder=") + folder);
   std::filesystem::remove_all(folder);
   for (int i = 0; i < 3; ++i) harness.push(i, 50);

@@ -51,7 +51,7 @@ std::string error_of(GstElement* element) {
   return text;
 }
 
-// Values that a property of this kind cannot have, or that nobody would mean.
+// Values that a property of this kind cannot have, or that make no sense.
 void put_nans(int count, GValue* array) {
   for (int i = 0; i < count; ++i) {
     GValue number = G_VALUE_INIT;
@@ -250,7 +250,7 @@ START_TEST(a_setting_that_is_set_right_afterwards_is_forgiven) {
 }
 END_TEST
 
-// Not the function that all errors go through, and nothing of who has built it.
+// The place is not the function that all errors pass, and shows no path of the build's machine.
 START_TEST(an_error_names_the_place_that_raised_it) {
   GstElement* element = element_of("dvinfer");
   g_object_set(element, "network", "/nowhere.dvn", nullptr);

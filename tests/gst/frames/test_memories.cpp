@@ -258,7 +258,7 @@ START_TEST(metas_of_frames_are_asked_for_where_frames_end) {
     expect_proposal("dvconvert" + tensors("3:16:16:1", "uint8"), downstream_knows, true);
     expect_proposal(infer + " ! " + end, downstream_knows, true);
     expect_proposal("dvconvert ! " + end + " ! " + infer, downstream_knows, true);
-    // Elements that pass frames on leave it to those who get them.
+    // Elements that pass frames on leave the answer to downstream.
     for (const std::string& passes : {infer, "dvconvert ! " + infer, std::string("dvoverlay")}) {
       expect_proposal(passes, downstream_knows, downstream_knows);
     }

@@ -19,7 +19,7 @@ START_TEST(null_returns_while_the_device_hangs_for_good) {
     demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
     faults.set("exec:3:hang");
     const bool ended = pipeline.play_to_end();
-    const bool stopped = pipeline.stop();  // nobody has released the device
+    const bool stopped = pipeline.stop();  // the device still hangs
     const std::string problem = pipeline.problem();
     faults.release();
     ck_assert(!ended);

@@ -36,7 +36,7 @@ class Play {
   // turn is `run`, once all that have no turn wait for one.
   void run(const std::vector<Element*>& elements, const std::function<bool()>& is_over,
            const std::function<void(const Element&, DeviceTurns::Turn*)>& run) {
-    // All are known before any runs: until there are two nobody waits.
+    // All become members before any of them runs: a single member never waits.
     for (Element* element : elements) turns.take("device", element, element->priority, kForever);
     const size_t others = elements.size() - at_once_;
     std::atomic<bool> over{false};

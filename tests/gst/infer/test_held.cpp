@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many frames dvinfer holds, to whom it reports them, and how frames pass without a network's
-// work: in the thread that brings them.
+// How many frames dvinfer holds, to which elements it reports that, and how frames pass without a
+// network's work: in the thread that brings them.
 #include <atomic>
 #include <mutex>
 #include <set>

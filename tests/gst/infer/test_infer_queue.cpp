@@ -198,7 +198,7 @@ START_TEST(frames_that_are_done_make_room_while_they_wait_for_a_sink) {
   for (guint64 i = 0; i < 5; ++i) {
     ck_assert_int_eq(bench.queue.push_frame(frame(i, true)), GST_FLOW_OK);
   }
-  // Now the queue is full of frames that nobody takes.
+  // Now the queue is full of frames that are not popped.
   std::atomic<bool> pushed{false};
   std::thread source([&] {
     bench.queue.push_frame(frame(5, true));

@@ -49,7 +49,7 @@ START_TEST(after_an_error_the_other_regions_are_not_run) {
   dvnn_assert_text(out->status.error().message, "region two");
   ck_assert_int_eq(runs.value(), 3);
   bench.queue.finish(false, GST_FLOW_OK);
-  // Whoever still fills regions is told before the frame leaves.
+  // A thread that still fills regions learns of the failure before the frame leaves.
   const ItemPtr open = frame_of(1, 9);
   bench.queue.push_frame(open, 3);
   runs.until(6);
@@ -135,7 +135,7 @@ START_TEST(a_frame_is_wanted_until_it_is_dropped_or_has_failed) {
     ck_assert(bench.queue.is_wanted(*next) == (end == kWatchdog || end == kError));
     go.open();
     bench.queue.abandon(item);
-    // Its error is told of all the same.
+    // Its error is reported all the same.
     if (end == kError) dvnn_assert_text(bench.queue.pop(0)->status.error().message, "no");
     if (end == kEos) ck_assert(push(&bench.queue, segment()).queued);
     ck_assert(bench.queue.is_wanted(*next) == (end != kFlush));

@@ -89,7 +89,7 @@ START_TEST(only_what_the_device_does_not_answer_about_is_given_up) {
   ck_assert_ptr_nonnull(strstr(failed->status.error().message.c_str(), "watchdog"));
   ck_assert(!left.late.has_failed() && left.late.is_under_way());
   ck_assert_uint_eq(left.list.inferences(), 1);
-  // The worker comes back to nobody.
+  // The result of a worker that returns too late is dropped.
   left.run(hangs);
   ck_assert(left.late.take_done().empty());
   // With no worker left, nothing will be run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stall is read from the log: each test plants one, takes the log that GST_DEBUG=dv*:6 would
-// print, and finds in it who waits, and for what.
+// print, and finds in it which thread waits, and for what.
 #include <algorithm>
 #include <mutex>
 
@@ -106,7 +106,7 @@ START_TEST(downstream_that_takes_nothing_is_named) {
   play_until(&pipeline, &log,
              "dvqueue: upstream has waited for a second: downstream has not answered for frame 1");
   ck_assert_msg(log.has("dvqueue: a frame waits for room: "), "%s", log.text().c_str());
-  // It was pushed, and nobody has answered.
+  // It was pushed, and downstream has not answered.
   ck_assert_msg(log.has("dvinfer: frame 1 is pushed, with 1 regions"), "%s", log.text().c_str());
   ck_assert_msg(!log.has("dvinfer: frame 1: downstream says"), "%s", log.text().c_str());
   unblock(pipeline["after"], "src", id);
@@ -158,7 +158,7 @@ START_TEST(a_run_that_does_not_end_is_told) {
 }
 END_TEST
 
-// Whoever waits behind it says so.
+// The log of each thread that waits behind it says so.
 START_TEST(a_device_that_keeps_a_frame_is_named) {
   Log log;
   FaultPlan faults("");
@@ -189,7 +189,7 @@ END_TEST
 
 namespace {
 
-// Once `end` returns nobody has another slot of the network that was in use.
+// Once `end` has returned, no slot of the network that was in use is handed out.
 void expect_slots_to_close(void (*end)(Pipeline*)) {
   const char* const kClosed = "dvslots: nobody may take a slot";
   Log log;

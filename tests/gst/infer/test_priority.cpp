@@ -18,7 +18,7 @@ Inferred count_of(Pipeline& pipeline) {
   return {stat_of(pipeline["high"], "inferred"), stat_of(pipeline["low"], "inferred")};
 }
 
-// Runs during the next so many of both, once both are at it.
+// Counts the runs of each during the next `runs` of both, once both are inferring.
 Inferred share(Pipeline& pipeline, guint64 runs) {
   const Inferred begin = count_of(pipeline);
   demand(&pipeline, pipeline.run_until(

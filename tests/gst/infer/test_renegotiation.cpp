@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom another network makes negotiate: dvconvert, and nobody upstream of it.
+// Another network makes dvconvert renegotiate, and no element upstream of it.
 #include <atomic>
 
 #include "watched_suite.h"

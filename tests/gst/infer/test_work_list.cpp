@@ -95,7 +95,7 @@ START_TEST(the_watchdog_is_of_one_run) {
   WorkList list(2, "list");
   const ItemPtr item = frame_of(0, 3);
   list.add(item, 3, 0);
-  ck_assert(!WorkList::is_overdue(*item, kWatchdogMs, kTooLate));  // nobody runs it
+  ck_assert(!WorkList::is_overdue(*item, kWatchdogMs, kTooLate));  // no worker runs it
   const WorkList::Run first = list.begin(kStart);
   ck_assert(!WorkList::is_overdue(*item, kWatchdogMs, kInTime));
   ck_assert(WorkList::is_overdue(*item, kWatchdogMs, kTooLate));

@@ -223,7 +223,7 @@ END_TEST
 START_TEST(dvdecode_lets_go_of_outputs_in_both_metas) {
   const struct {
     const char* which;
-    size_t left;  // detections are nobody's memory
+    size_t left;  // number of tensor metas
   } cases[] = {{"auto", 0}, {"always", 1}};
   for (const auto& c : cases) {
     Line line(grid_infer(std::string("tensor-meta=") + c.which) + " ! dvdecode", kSize, kSize);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No wait in the plugin depends on somebody who waits for the plugin: queues, doubled frames,
+// No wait in the plugin depends on a thread that waits for the plugin: queues, doubled frames,
 // branches that keep frames, two networks. Every test compares boxes with the frames' pixels, so a
 // result that lands on the wrong frame shows, too.
 #include "fault_plan.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr int kFrames = 60;
 constexpr int kDoubled = 2 * kFrames - 2;  // what videorate makes of them at twice the rate
 
-// A queue that keeps so many frames before it lets the first one go, without a limit.
+// A queue without a limit that holds `frames` frames before it passes the first one on.
 std::string hoard(int frames) {
   return "queue max-size-buffers=0 max-size-bytes=0 max-size-time=0 min-threshold-buffers=" +
          std::to_string(frames);

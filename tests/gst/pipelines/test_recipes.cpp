@@ -125,7 +125,7 @@ START_TEST(every_recipe_runs_to_its_end_and_infers) {
                     line.c_str());
     }
     Pipeline pipeline(line);
-    // Nobody pulls what an application would.
+    // No application pulls from the sink here.
     if (pipeline.get()) {
       for_each_of(pipeline.get(), "appsink",
                   [](GstElement* sink) { g_object_set(sink, "wait-on-eos", FALSE, nullptr); });

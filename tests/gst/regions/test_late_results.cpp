@@ -99,7 +99,7 @@ Seen show(const Line& line, GstBuffer* frame) {
   return see(gst_harness_push_and_pull(line.h, frame));
 }
 
-// What is found where nobody is late.
+// Returns what is found if no result is late.
 std::vector<Found> wanted_parts(int objects) {
   GstHarness* h = chain("dvconvert regions=objects ! " + infer(Looks::kRed) + " ! dvdecode",
                         video_caps("RGB", kWidth, kHeight));
@@ -373,7 +373,7 @@ START_TEST(frames_behind_a_tracker_are_expected_to_leave_at_once) {
 }
 END_TEST
 
-// Whoever follows objects may say so: dvinfer does not look for an element's name.
+// Any element that tracks objects may say so: dvinfer does not look for an element's name.
 START_TEST(any_tracker_may_answer_that_it_is_one) {
   FaultPlan faults("exec:*:delay=200");
   GstHarness* h = gst_harness_new_parse(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views hold for every frame, whoever converts it in the end: boxes are those of the linear
+// Views hold for every frame, whichever element converts it: boxes are those of the linear
 // pipeline, frame for frame.
 #include <algorithm>
 #include <atomic>

@@ -419,7 +419,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
 }
 
 DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
-  // A plan for any call befalls this one; a plan for "exec" befalls whoever waits.
+  // A plan for any call affects this one; a plan for "exec" affects the call that waits for it.
   const Outcome outcome = faults().next("exec");
   if (outcome.refused || (outcome.of_any && (outcome.fails || outcome.corrupts))) {
     dmp_dv_set_last_error_message("fault: exec number %d fails as planned", outcome.number);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every call that a pipeline makes of the device, from its load to its stop, fails once, in turn:
 // then it hangs, then it changes bytes. Each time there is one clear message or right boxes, all is
-// given back, and the same pipeline plays again. Which calls there are is what the fault device
-// counts; nobody lists them.
+// given back, and the same pipeline plays again. The fault device counts the calls, so that there
+// is no list of them.
 //
 // In a plain build each call fails and some of them hang; DVNN_EVERY_CALL=1 has all of them do all
 // of it.
@@ -35,7 +35,7 @@ void note(GstMessage* message, Outcome* outcome) {
   } else {
     gst_message_parse_warning(message, &error, nullptr);
   }
-  // A source that is told of an error posts a second one, as everywhere in GStreamer.
+  // A source whose push fails posts a second error, as everywhere in GStreamer.
   const bool ours = g_str_has_prefix(GST_MESSAGE_SRC_NAME(message), "dv");
   if (ours)
     (is_error ? outcome->errors : outcome->warnings)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes of each type of CPU layer, as a struct per type. A struct is its type's one row:
-// its name in files, how it is read from JSON and written to it, the shape of its result, its cost,
-// and the layer itself. A new type is a struct in a file of attributes/, its name in LayerTypes,
-// and a file with its functions; a missing function does not link. CONTRIBUTING.md has an example.
-// Names and parameters are Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
+// The attributes of each type of CPU layer, one struct per type. A struct has all of its type: its
+// name in files, its form in JSON, the shape of its result, its cost, and the layer itself. A new
+// type is a struct in a file of attributes/, its name in LayerTypes, and a file with its functions;
+// a missing function does not link. CONTRIBUTING.md has an example. Names and parameters are
+// Caffe's if Caffe has the layer. Shapes are row-major; axes count from 0.
 #pragma once
 
 #include <any>
@@ -49,7 +49,7 @@ struct TypeList {
   }
 };
 
-/// Every type in the order of names; the last one stands for all types that are not built in.
+/// All types in the order of names; the last one stands for types that are not built in.
 using LayerTypes = TypeList<
     ArgReduceAttributes, AttentionAttributes, BorderAttributes, ChannelGatherAttributes,
     ConcatAttributes, ConstantAttributes, ConvolutionAttributes, CumSumAttributes,
@@ -59,15 +59,15 @@ using LayerTypes = TypeList<
     ResizeAttributes, ScatterAttributes, SliceAttributes, SoftmaxAttributes, StandardizeAttributes,
     TileAttributes, TopKAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
 
-/// The attributes of a layer of any type. No std::variant, which is compiled once for each type
-/// within each other one.
+/// The attributes of a layer of any type. It is no std::variant, whose visitors would be compiled
+/// for each pair of types.
 class LayerAttributes {
  public:
   template <typename Attributes, typename = decltype(&Attributes::dims_after)>
   LayerAttributes(Attributes attributes)  // NOLINT: implicit by design
       : place_(LayerTypes::place_of<Attributes>()), own_(std::move(attributes)) {}
 
-  /// The attributes of that type; null if the layer is of another.
+  /// Returns the attributes if the layer is of that type, else null.
   template <typename Attributes>
   const Attributes* as() const {
     return std::any_cast<Attributes>(&own_);
@@ -76,7 +76,7 @@ class LayerAttributes {
   Attributes* as() {
     return std::any_cast<Attributes>(&own_);
   }
-  /// The type's place among LayerTypes.
+  /// Returns the type's index in LayerTypes.
   size_t place() const { return place_; }
 
  private:
@@ -84,20 +84,20 @@ class LayerAttributes {
   std::any own_;
 };
 
-/// Reads the parameters of the type called `type`, null if it has none. Errors name the type and
-/// the parameter.
+/// Reads the parameters of layer type `type`; `params` is null if it has none. Errors name the type
+/// and the parameter.
 Result<LayerAttributes> parse_layer(const std::string& type, const Json& params);
-/// The same, to be shared; `params` may be null, too.
+/// Reads shared attributes; `params` may be null.
 Result<LayerPtr> read_layer(const std::string& type, const Json* params);
-/// The type's name in files, and its parameters there.
+/// Return the type's name in files, and its parameters there.
 std::string type_of(const LayerAttributes& attributes);
 Json params_of(const LayerAttributes& attributes);
-/// The result's dimensions, not yet checked against a tensor's limits. kUnsupported if the inputs
-/// do not fit.
+/// Returns the result's dimensions, not yet checked against a tensor's limits. Error: kUnsupported
+/// if the inputs do not fit.
 DimsResult dims_after(const LayerAttributes& attributes, Span<const Shape> inputs);
 
-/// Creates the layer; errors name its type. Checks its cost against the budgets. `library` has the
-/// types that are not built in; it may be null.
+/// Creates the layer, and checks its cost against the budgets. Errors name the type. `library` has
+/// the types that are not built in; it may be null.
 LayerResult create_cpu_layer(const LayerAttributes& attributes, Span<const TensorDesc> inputs,
                              Span<const TensorDesc> outputs,
                              const CustomLibrary* library = nullptr);

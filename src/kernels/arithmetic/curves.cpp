@@ -87,7 +87,7 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
       });
     case Curve::kTanh:
       return Map(from, to, count, [](auto d, auto x) HWY_ATTR { return Tanh(d, x); });
-    default:  // is_vectored() says so
+    default:  // excluded by is_vectored()
       return;
   }
 }
@@ -154,11 +154,11 @@ float value(Curve curve, float a, float b, float x) {
     case Curve::kTanh:
       return plain::tanh(x);
     default:
-      return x;  // apply_library() has it
+      return x;  // computed by apply_library()
   }
 }
 
-// The curves that are not vectored; the switch is outside of the loop.
+// Computes the curves that are not vectored; the switch is outside of the loop.
 void apply_library(Curve curve, float a, float b, const float* from, float* to, size_t count) {
   const auto map = [=](auto f) {
     for (size_t i = 0; i < count; ++i) to[i] = f(from[i]);

@@ -46,7 +46,7 @@ void Operate(Operation operation, const float* x, const float* y, float* to, siz
       });
     case Operation::kSub:
       return Zip(x, y, to, count, [](auto, auto a, auto b) HWY_ATTR { return hn::Sub(a, b); });
-    default:  // is_vectored() says so
+    default:  // excluded by is_vectored()
       return;
   }
 }

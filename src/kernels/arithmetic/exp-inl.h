@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exponential and what follows from it, part of each kernel's source that needs them. They
-// multiply and add in steps, never fused, so that every instruction set gives the bits of the plain
-// forms (exp_plain.h). Polynomials: Cephes expf(), tanhf(), logf(), erff() and erfcf().
+// The exponential and functions computed from it, part of each kernel's source that needs them.
+// They multiply and add in separate steps, never fused, so that every instruction set gives the
+// bits of the plain forms (exp_plain.h). Polynomials: Cephes expf(), tanhf(), logf(), erff() and
+// erfcf().
 
-// A guard for each target, as Highway's own -inl headers have it.
+// A guard for each target, as in Highway's own -inl headers.
 #if defined(DVNN_KERNELS_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVNN_KERNELS_EXP_INL_H
 #undef DVNN_KERNELS_EXP_INL_H
@@ -22,7 +23,7 @@ namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 2^n for whole numbers n of -126 to 127.
+// Returns 2^n for whole numbers n of -126 to 127.
 template <class D, class V>
 HWY_INLINE V PowerOfTwo(D d, V n) {
   const hn::RebindToSigned<D> whole;
@@ -30,7 +31,7 @@ HWY_INLINE V PowerOfTwo(D d, V n) {
   return hn::BitCast(d, hn::ShiftLeft<23>(exponent));
 }
 
-// e^x = 2^n (1 + y), where y = e^r - 1 and |r| is at most half of log 2. NaN gives NaN in y.
+// Splits e^x = 2^n (1 + y), where y = e^r - 1 and |r| is at most half of log 2. NaN gives NaN in y.
 template <class V>
 struct ExpParts {
   V n, y;
@@ -38,7 +39,7 @@ struct ExpParts {
 
 template <class D, class V>
 HWY_INLINE ExpParts<V> SplitExp(D d, V x) {
-  // Both comparisons are false where x is NaN, and NaN stays.
+  // Both comparisons are false for NaN, which stays.
   x = hn::IfThenElse(hn::Lt(hn::Set(d, exp_constants::kMost), x), hn::Set(d, exp_constants::kMost),
                      x);
   x = hn::IfThenElse(hn::Lt(x, hn::Set(d, exp_constants::kLeast)),
@@ -53,9 +54,8 @@ HWY_INLINE ExpParts<V> SplitExp(D d, V x) {
   return {n, hn::Add(hn::Mul(hn::Mul(p, r), r), r)};
 }
 
-// e^x where 2^n is a normal number, for x of kLeast to 88: the bits of Exp() in half of its steps.
-// Adding 1.5 x 2^23 rounds to a whole number, to the even one of two, and leaves it in the last
-// bits.
+// Returns e^x if 2^n is a normal number, for x of kLeast to 88: the bits of Exp() in half of its
+// steps. Adding 1.5 x 2^23 rounds to a whole number, ties to even, and leaves it in the last bits.
 template <class D, class V>
 HWY_INLINE V NormalExp(D d, V x) {
   const hn::RebindToSigned<D> whole;
@@ -77,14 +77,14 @@ HWY_INLINE V NormalExp(D d, V x) {
 template <class D, class V>
 HWY_INLINE V Exp(D d, V x) {
   const auto parts = SplitExp(d, x);
-  // In two steps, as 2^n need not be a number where the result is one.
+  // Multiplies in two steps, as 2^n may be too large for a float even if the result is not.
   const V half = hn::Floor(hn::Mul(parts.n, hn::Set(d, 0.5f)));
   const V first = hn::Mul(hn::Add(parts.y, hn::Set(d, 1.0f)), PowerOfTwo(d, half));
   const V power = hn::Mul(first, PowerOfTwo(d, hn::Sub(parts.n, half)));
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, exp_constants::kLeast)), power);
 }
 
-// e^x - 1 for x of at most 0, also where it is small.
+// Returns e^x - 1 for x of at most 0, precise for small x, too.
 template <class D, class V>
 HWY_INLINE V ExpMinusOne(D d, V x) {
   const auto parts =
@@ -96,7 +96,7 @@ HWY_INLINE V ExpMinusOne(D d, V x) {
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f), least = hn::Set(d, exp_constants::kLeast);
-  // What is 0 is not divided, as the quotient is below the normal numbers.
+  // Elements whose result is 0 are not divided, as the quotient is below the normal numbers.
   const auto is_zero = hn::Lt(x, least);
   // Beyond the second end the sum is 1.
   const V power = NormalExp(d, hn::Neg(Clamp(d, x, exp_constants::kLeast, -exp_constants::kLeast)));
@@ -124,7 +124,7 @@ HWY_INLINE V Polynomial(D d, const float (&factors)[kTerms], V x) {
   return p;
 }
 
-// Of normal numbers above 0.
+// For normal numbers above 0.
 template <class D, class V>
 HWY_INLINE V LogOfNormal(D d, V x) {
   using namespace exp_constants;
@@ -149,7 +149,7 @@ HWY_INLINE V Log(D d, V x) {
   y = hn::IfThenElse(small, hn::Sub(y, hn::Set(d, kSubnormalLog)), y);
   y = hn::IfThenElse(hn::Eq(x, infinite), x, y);
   y = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinite), y);
-  // NaN, too, is not at least 0.
+  // A NaN, too, fails the comparison.
   return hn::IfThenElse(hn::Ge(x, zero), y, hn::Set(d, std::numeric_limits<float>::quiet_NaN()));
 }
 
@@ -169,7 +169,7 @@ HWY_INLINE V Mish(D d, V x) {
   return hn::Mul(x, Divide(n, hn::Add(n, two)));
 }
 
-// 1 - erf(x), of x of at least 1.
+// Returns 1 - erf(x), for x of at least 1.
 template <class D, class V>
 HWY_INLINE V Erfc(D d, V x) {
   using namespace exp_constants;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums use vectors only across columns; along a row there are four, of every fourth element, in any
-// form. So the order of additions, and with it the result, is the same everywhere.
+// Sums use vectors only across columns; along a row every form adds four partial sums, of every
+// fourth element. So the order of additions, and with it the result, is the same everywhere.
 #include "kernels/arithmetic/softmax.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
-// The largest, as std::max_element finds it: a NaN counts only if it is the first.
+// Returns the largest value as std::max_element does: a NaN counts only if it is the first.
 HWY_INLINE float LargestOfRow(const float* row, size_t count) {
   const hn::ScalableTag<float> d;
   float top = row[0];
@@ -57,8 +57,8 @@ HWY_INLINE float LargestOfRow(const float* row, size_t count) {
   return top;
 }
 
-// Short rows are turned, so that vectors hold the same element of many. The sums are those of
-// sum_of_row().
+// Short rows are transposed, so that a vector holds the same element of several rows. The sums are
+// those of sum_of_row().
 constexpr size_t kMostShort = 16, kTurnedRows = 64;
 void SoftmaxShortRows(float* rows, size_t some, size_t count) {
   HWY_ALIGN float turned[kMostShort * kTurnedRows];
@@ -88,7 +88,7 @@ void SoftmaxShortRows(float* rows, size_t some, size_t count) {
   transpose(words(turned), kTurnedRows, words(rows), stride, some, count);
 }
 
-// Blocks of rows at a time, so that short rows fill whole vectors of exponentials too.
+// Computes blocks of rows, so that short rows fill whole vectors of exponentials, too.
 void SoftmaxRows(float* rows, size_t count_rows, size_t count) {
   for (; count <= kMostShort && count_rows >= hn::Lanes(hn::ScalableTag<float>());) {
     const size_t some = std::min(count_rows, kTurnedRows);
@@ -117,7 +117,7 @@ void SoftmaxRows(float* rows, size_t count_rows, size_t count) {
   }
 }
 
-// Softmax of `width` columns that lie side by side; rows are `stride` floats apart.
+// Softmax of `width` adjacent columns; rows are `stride` floats apart.
 constexpr size_t kMostColumns = 256;
 void SoftmaxColumns(float* first, size_t width, size_t count, size_t stride) {
   HWY_ALIGN float top[kMostColumns], sum[kMostColumns];

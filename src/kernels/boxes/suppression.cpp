@@ -81,7 +81,7 @@ void suppress_non_maxima(Span<const Box> boxes, const NmsOptions& options,
       options, candidates,
       [&](size_t index, size_t count, float threshold) {
         const Box& box = boxes[index];
-        // Vectors compare several boxes in the time that one from a list takes.
+        // Comparing a vector of boxes takes as long as comparing one box of a list.
         constexpr size_t kFew = 8, kAtOnce = 8;
         bool many = true, overlaps = false;
         if (has_grid) {

@@ -14,10 +14,10 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels {
 namespace HWY_NAMESPACE {
 
-// Some windows at once, as each takes its values one after the other.
+// Number of windows at once, because each adds its values one after the other.
 constexpr size_t kTogether = 4;
 
-// add(value, so far) takes a value in. Windows are kCount, from the `from`-th on.
+// Folds windows: add(value, so far) adds a value. They are kCount, from the `from`-th on.
 template <size_t kCount, class D, class Add>
 HWY_INLINE void Fold(D d, const PixelWindows& w, const float* HWY_RESTRICT from,
                      hn::Vec<D> (&folded)[kCount], Add add) {
@@ -30,7 +30,7 @@ HWY_INLINE void Fold(D d, const PixelWindows& w, const float* HWY_RESTRICT from,
   }
 }
 
-// All windows: from `start` on by `add`; end(folded) is the result.
+// Folds all windows, beginning with `start`; end(folded) is the result.
 template <class Add, class End>
 HWY_INLINE void FoldAll(const PixelWindows& w, float start, float* HWY_RESTRICT to, Add add,
                         End end) {
@@ -86,7 +86,7 @@ void average_of_windows(const PixelWindows& windows, float divisor, float* to) {
 
 namespace plain {
 
-// Calls visit(float) for what a window has of a channel.
+// Calls visit(float) for the values of a window in a channel.
 template <typename Visit>
 static void each(const PixelWindows& w, size_t window, size_t channel, Visit visit) {
   for (size_t i = 0; i < w.rows * w.columns; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise functions: a span of each operand is converted, takes all steps while it is in the
-// first-level cache, and is rounded once.
+// Elementwise functions: a span of each operand is converted, goes through all steps while it is in
+// the first-level cache, and is rounded once.
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
@@ -73,7 +73,7 @@ class Elementwise final : public CpuLayer {
   Spans spans_;
 };
 
-// Chooses between two inputs by a third: no step has three operands.
+// Chooses between two inputs by a third. A layer of its own, as no step has three operands.
 class Where final : public CpuLayer {
  public:
   Where(Span<const TensorDesc> inputs, const TensorDesc& output) : spans_(inputs, output) {}
@@ -106,7 +106,7 @@ Result<Step> parse_step(const Json& json, size_t before) {
     step.a = static_cast<float>(in.number("a", 0));
     step.b = static_cast<float>(in.number("b", 0));
   }
-  // A step may read only the `before` values that come before it.
+  // A step may read only the `before` values made earlier.
   const std::vector<int> of = in.integers("of", 0, static_cast<int64_t>(before) - 1, 2);
   if (of.size() != (step.combines ? 2u : 1u)) in.fail("of", "needs one number per operand");
   DVNN_TRY(in.status());

@@ -38,7 +38,7 @@ class Softmax final : public CpuLayer {
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
     const float* in = reader_.read(inputs[0]);
     float* out = writer_.begin(outputs[0]);
-    // Floats of a task: rows, or groups of columns.
+    // Number of floats of a task: rows, or groups of columns.
     constexpr size_t kTaskFloats = 1 << 14;
     const size_t group = split_.count * split_.inner;
     const size_t some = std::max<size_t>(1, kTaskFloats / group);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of elements brought to one mean and variance.
+// Standardises groups of elements: brings them to one mean and variance.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -19,7 +19,7 @@ namespace {
 
 using kernels::Fold;
 
-// Sums of groups become their means, or 0; sums of squares become factors.
+// Turns sums of groups into means, or 0, and sums of squares into factors.
 struct Statistics {
   double length, epsilon;
   bool centre;
@@ -36,7 +36,7 @@ struct Statistics {
   }
 };
 
-// Each pixel by the statistics of its channels.
+// Standardises each pixel by the statistics of its channels.
 class StandardizePixels final : public CpuLayer {
  public:
   StandardizePixels(const StandardizeAttributes& layer, size_t channels, const PixelBlocks& blocks)
@@ -63,7 +63,8 @@ class StandardizePixels final : public CpuLayer {
   PixelBlocks blocks_;
 };
 
-// Groups of elements anywhere, some of which are turned, so that sums of several are made at once.
+// Standardises groups of elements anywhere. Some are transposed, so that several are summed at
+// once.
 class StandardizeGroups {
  public:
   StandardizeGroups(const StandardizeAttributes& layer, Groups groups)
@@ -86,7 +87,8 @@ class StandardizeGroups {
  private:
   static constexpr size_t kGroups = 32, kPiece = 64;
 
-  // Calls f(lines, stride, some) for pieces of `count` groups, whose lines have room for `width`.
+  // Calls f(lines, stride, some) for pieces of `count` groups, whose lines have room for `width`
+  // floats.
   template <typename F>
   void turn(const float* in, size_t first, size_t count, size_t width, F f) const {
     const size_t length = groups_.inner.size();
@@ -116,7 +118,7 @@ class StandardizeGroups {
 
   void make(const float* in, size_t first, size_t count, float* result) const {
     double means[kGroups] = {}, factors[kGroups] = {};
-    // Whole vectors, as sums of a few groups would be made one after the other.
+    // Whole vectors: a few groups would be summed one after the other.
     constexpr size_t kVector = 8;
     const size_t width = count == 1 ? 1 : (count + kVector - 1) / kVector * kVector;
     turn(in, first, count, width, [&](const float* lines, size_t stride, size_t some) {
@@ -147,7 +149,7 @@ class StandardizeGroups {
 
   Statistics statistics_;
   Groups groups_;
-  bool rows_;  // a group's elements are side by side, and so are groups
+  bool rows_;  // a group's elements are adjacent, and so are the groups
 };
 
 }  // namespace
@@ -174,13 +176,13 @@ DimsResult StandardizeAttributes::dims_after(Span<const Shape> inputs) const {
 
 Cost StandardizeAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
   if (in.size() == 1 && out.size() == 1 && axes.size() == 1 && axes[0] < in[0].shape.rank) {
-    // Pixel by pixel, without lists of elements.
+    // Works pixel by pixel, without lists of elements.
     const AxisSplit split = split_at(in[0].shape, axes[0]);
     if (split.inner > 1 && PixelBlocks::make(in[0], out[0], axes[0], split.count)) {
       return one_look(in, out).borrow_floats(PixelBlocks::borrowed(in, out, axes[0], false));
     }
   }
-  // Where groups and their elements are.
+  // Finds the places of groups and their elements.
   const uint64_t blocks = axes.size() == 1 ? PixelBlocks::borrowed(in, out, axes[0], false) : 0;
   return float_layer_cost(in, out)
       .keep_floats(saturating_sum(elements_of(in), elements_of(out)))

@@ -8,12 +8,12 @@
 
 namespace dvnn::layers {
 
-/// What each query sees: softmax(scale q k' + bias) v of each head. The inputs are pictures of one
-/// row, (1, channels, 1, tokens), of queries, keys and values, which may be one and the same, and a
-/// bias, (sequences, heads, queries, keys), which may be missing; its dimensions of 1 repeat:
-/// {sequences: each of the tokens' equal parts is one of its own, heads, size: channels of a head's
-/// queries and keys, value_size: of its values, scale, first: [3] and step: [3]: the first channel
-/// of queries, keys and values, and channels from a head's first one to the next head's}. The
+/// Attention: softmax(scale q k' + bias) v of each head. The inputs are pictures of one row, (1,
+/// channels, 1, tokens), of queries, keys and values, which may be the same picture, and an
+/// optional bias, (sequences, heads, queries, keys), whose dimensions of 1 repeat. Attributes:
+/// {sequences: number of equal parts of the tokens, each a sequence of its own, heads, size:
+/// channels of a head's queries and keys, value_size: of its values, scale, first: [3] and step:
+/// [3]: the first channel of queries, keys and values, and channels from one head to the next}. The
 /// result is (1, heads * value_size, 1, queries). Source: Vaswani et al. (2017).
 struct AttentionAttributes {
   DVNN_LAYER_TYPE(AttentionAttributes, "Attention");
@@ -23,13 +23,12 @@ struct AttentionAttributes {
 };
 
 /// A recurrent layer in one direction over (steps, batch, inputs): {kind: lstm|gru|rnn,
-/// activations:
-/// [...] (of gates, of the candidate, of an LSTM's cell), clip (0: none), reverse, reset_after
-/// (GRU: after its product), coupled (LSTM: forgets what it does not take), cell: the result is an
-/// LSTM's cell}. The result is (steps, batch, hidden). The other inputs are the weights (gates *
-/// hidden, inputs), those of the state (gates * hidden, hidden), both biases one after the other,
-/// the first state and cell (batch, hidden), and peepholes (3 * hidden). Source: ONNX LSTM, GRU and
-/// RNN, whose order of gates it has.
+/// activations: [...] (of gates, of the candidate, of an LSTM's cell), clip (0: none), reverse,
+/// reset_after (GRU: after its product), coupled (LSTM: forgets what it does not take), cell: the
+/// result is an LSTM's cell}. The result is (steps, batch, hidden). The other inputs are the
+/// weights (gates * hidden, inputs), those of the state (gates * hidden, hidden), both biases one
+/// after the other, the first state and cell (batch, hidden), and peepholes (3 * hidden). Source:
+/// ONNX LSTM, GRU and RNN, which define the order of gates.
 struct RecurrentAttributes {
   DVNN_LAYER_TYPE(RecurrentAttributes, "Recurrent");
   enum class Kind : uint8_t { kRnn, kGru, kLstm } kind = Kind::kLstm;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No matrix of all products lies in memory: some queries of one head are compared with all keys,
-// and what they see is summed, before the next ones come.
+// Attention without a matrix of all products: a block of queries of one head is compared with all
+// keys, and its result is computed, before the next block begins.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -26,7 +26,7 @@ constexpr int kMostHeadChannels = 1 << 20;
 struct AttentionSizes {
   size_t queries, keys, size, value_size;
 
-  // As many queries as fill a cache with their products.
+  // Returns the number of queries whose products fill a cache.
   size_t rows() const {
     constexpr size_t kProducts = 1 << 15, kLeast = 4, kMost = 64;
     return std::min(queries, std::clamp(kProducts / keys / kLeast * kLeast, kLeast, kMost));
@@ -64,7 +64,7 @@ class Attend {
     float* const room = Workspace::current().floats(pieces * sizes_.floats());
     share(static_cast<int>(pieces), [&](size_t piece) {
       Room own(room + piece * sizes_.floats(), sizes_);
-      size_t last = tasks;  // whose keys and values are in the room
+      size_t last = tasks;  // head whose keys and values are in the room; tasks: none
       for (size_t t = piece * tasks / pieces; t < (piece + 1) * tasks / pieces; ++t) {
         const Place place = {t / blocks / heads, t / blocks % heads, t % blocks * rows};
         if (t / blocks != last) fetch(in, place, own);
@@ -76,9 +76,9 @@ class Attend {
 
  private:
   struct Place {
-    size_t sequence, head, first;  // the first query
+    size_t sequence, head, first;  // `first`: the block's first query
   };
-  // Row-major matrices of a thread.
+  // A thread's row-major matrices.
   struct Room {
     float *query, *products, *seen, *keys, *values;
     Room(float* at, const AttentionSizes& sizes)
@@ -89,7 +89,7 @@ class Attend {
           values(keys + sizes.keys * sizes.size) {}
   };
 
-  // The line of the head's first channel at the sequence's first token.
+  // Returns the line of the head's first channel at the sequence's first token.
   const float* lines(const float* const* in, size_t input, const Place& place) const {
     const auto channel = static_cast<size_t>(layer_.first[input]) +
                          place.head * static_cast<size_t>(layer_.step[input]);
@@ -136,7 +136,7 @@ class Attend {
 
   AttentionAttributes layer_;
   AttentionSizes sizes_;
-  std::array<size_t, kWithAttentionBias> pixels_ = {};  // of the inputs and of the result
+  std::array<size_t, kWithAttentionBias> pixels_ = {};  // widths of the inputs and of the result
   Strides bias_ = {};
   bool has_bias_ = false;
 };

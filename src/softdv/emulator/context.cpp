@@ -16,11 +16,11 @@
 namespace dvnn::softdv {
 namespace {
 
-// The process has one buffer, as in the vendor's interface. Callers that race may read garbage, but
+// The process has one buffer, as in the vendor's interface. Callers in a race may read garbage, but
 // never beyond the buffer.
 char last_error[256];
 
-// The clock of the hardware whose pace the device keeps, if it keeps one.
+// Returns the clock, in MHz, of the hardware whose pace the device keeps; else the default one.
 int conv_freq_mhz() {
   const auto hardware = pace();
   return hardware.ok() && hardware.value() ? static_cast<int>(hardware.value()->clock_mhz)

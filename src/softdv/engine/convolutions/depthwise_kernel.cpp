@@ -15,27 +15,26 @@ namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A row of results of 8 channels: from[y] is the source row for the y-th row of taps, from the
-// first tap of the first result on. `weights` and `bias` repeat over 16 floats, `weights` for each
-// tap.
+// A row of results of 8 channels. from[y]: the source row for the y-th row of taps, from the first
+// tap of the first result on. `weights` and `bias` repeat over 16 floats, `weights` for each tap.
 struct Row {
-  int kernel;  // taps along each axis
+  int kernel;  // number of taps along each axis
   const float* const* from;
   const float* weights;
   const float* bias;
-  size_t count;  // floats
-  size_t odd;    // with a stride of 2: from the source's even pixels to its odd ones
+  size_t count;  // number of floats
+  size_t odd;    // with a stride of 2: floats from the source's even pixels to its odd ones
 };
 
-// Where the x-th tap of a row's first result begins. With a stride of 2 the source's odd pixels
-// come after the even ones, so that results are beside one another there, too.
+// Returns where the x-th tap of a row's first result begins. With a stride of 2, the source's odd
+// pixels come after the even ones, so that sources of adjacent results are adjacent there, too.
 template <int kStride>
 HWY_INLINE size_t TapPlace(const Row& row, size_t x) {
   return kStride == 1 ? 8 * x : x % 2 * row.odd + x / 2 * 8;
 }
 
-// The floats of an odd tap, from `at` on. With a stride of 1 they are between those of the taps
-// before and after it, and a vector of 16 would straddle two cache lines.
+// Loads the floats of an odd tap, from `at` on. With a stride of 1 they are combined from the taps
+// before and after it, because a vector of 16 would straddle two cache lines.
 template <int kStride, class D>
 HWY_INLINE hn::Vec<D> LoadBetween(D d, const float* at, hn::Vec<D> before, hn::Vec<D> after) {
 #if HWY_TARGET <= HWY_AVX3
@@ -48,8 +47,8 @@ HWY_INLINE hn::Vec<D> LoadBetween(D d, const float* at, hn::Vec<D> before, hn::V
   return hn::LoadU(d, at);
 }
 
-// The nine weights stay in registers, and each row of taps has a sum of its own. Calls
-// take(vector, i) for the floats from `i` on.
+// Convolves by 3x3. The nine weights stay in registers, and each row of taps has a sum of its own.
+// Calls take(vector, i) for the floats from `i` on.
 template <int kStride, class D, class Take>
 HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
   const float *r0 = row.from[0], *r1 = row.from[1], *r2 = row.from[2];
@@ -64,7 +63,7 @@ HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
     const size_t step = std::max<size_t>(8, hn::Lanes(d));
     const size_t x1 = TapPlace<kStride>(row, 1), x2 = TapPlace<kStride>(row, 2);
     for (size_t i = lane; i < row.count; i += step) {
-      // The last vector begins earlier rather than to reach beyond the row.
+      // The last vector begins earlier, so that it does not reach beyond the row.
       const size_t to = i + hn::Lanes(d) > row.count ? row.count - hn::Lanes(d) : i;
       const auto a0 = hn::LoadU(d, r0 + to), a2 = hn::LoadU(d, r0 + x2 + to);
       const auto b0 = hn::LoadU(d, r1 + to), b2 = hn::LoadU(d, r1 + x2 + to);
@@ -84,8 +83,9 @@ HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
 }
 
 #if HWY_TARGET <= HWY_AVX3
-// Two rows of results: row.from has a source row more. Both have the sums of ConvolveRow(), and
-// share what they load. Calls take(of the first row, of the second, i) for the floats from `i` on.
+// Computes two rows of results, for which row.from has one more source row. Both have the sums of
+// ConvolveRow(), and share loads. Calls take(of the first row, of the second, i) for the floats
+// from `i` on.
 template <class D, class Take>
 HWY_INLINE void ConvolvePairs(D d, const Row& row, Take take) {
   hn::Vec<D> weights[9], x0[4], x1[4], x2[4];
@@ -97,7 +97,7 @@ HWY_INLINE void ConvolvePairs(D d, const Row& row, Take take) {
   for (size_t i = 0; i < row.count; i += 16) {
     size_t at = i;
     if (HWY_UNLIKELY(i + 16 > row.count)) {
-      // The last vector begins earlier rather than to reach beyond the row.
+      // The last vector begins earlier, so that it does not reach beyond the row.
       at = row.count - 16;
       HWY_UNROLL(4)
       for (size_t y = 0; y < 4; ++y) x0[y] = hn::LoadU(d, row.from[y] + at);
@@ -127,7 +127,7 @@ HWY_INLINE void ConvolvePairs(D d, const Row& row, Take take) {
   }
 }
 
-// The second row's floats follow the first one's.
+// The second row's floats come after the first one's.
 template <class D, class Take>
 HWY_INLINE void ConvolveTwoRows(D d, const Row& row, Take take) {
   ConvolvePairs(d, row, [&](auto first, auto second, size_t i) HWY_ATTR {
@@ -136,7 +136,7 @@ HWY_INLINE void ConvolveTwoRows(D d, const Row& row, Take take) {
   });
 }
 
-// As MakeRow(), which it leaves the rarer ways to finish to.
+// As MakeRow(), to which it leaves the rarer ways to finish.
 template <class D>
 HWY_INLINE bool MakeTwoRows(D d, const Row& row, float* HWY_RESTRICT to,
                             const RegisterFinish* finish) {
@@ -169,7 +169,7 @@ template <class D>
 constexpr size_t kMostVectors5 = 1;
 #endif
 
-// kVectors vectors of kernels of 5x5 from `i` on, with a sum for each row of taps.
+// Convolves kVectors vectors by 5x5, from `i` on, with a sum for each row of taps.
 template <int kStride, size_t kVectors, class D, class Take>
 HWY_INLINE void ConvolveVectors5(D d, const Row& row, size_t lane, size_t i, Take take) {
   constexpr size_t kStep = hn::MaxLanes(D()) < 8 ? 8 : hn::MaxLanes(D());
@@ -202,7 +202,7 @@ HWY_INLINE void ConvolveVectors5(D d, const Row& row, size_t lane, size_t i, Tak
   }
 }
 
-// As ConvolveRow(); the last block begins earlier rather than to reach beyond the row.
+// As ConvolveRow(); the last block begins earlier, so that it does not reach beyond the row.
 template <int kStride, size_t kVectors, class D, class Take>
 HWY_INLINE void ConvolveRow5(D d, const Row& row, Take take) {
   constexpr size_t kStep = hn::MaxLanes(D()) < 8 ? 8 : hn::MaxLanes(D());
@@ -223,7 +223,7 @@ HWY_INLINE void ConvolveAnyRow(D d, const Row& row, Take take) {
   ConvolveRow<kStride>(d, row, take);
 }
 
-// A row to floats or, if there is one, as `finish` says; its `slopes` repeat over 16 floats.
+// Makes a row of floats or, with `finish`, of finished results; its `slopes` repeat over 16 floats.
 template <int kStride, class D>
 HWY_INLINE void MakeRow(D d, const Row& row, float* HWY_RESTRICT to, const RegisterFinish* finish) {
   if (!finish) {
@@ -231,7 +231,7 @@ HWY_INLINE void MakeRow(D d, const Row& row, float* HWY_RESTRICT to, const Regis
                             [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
     return;
   }
-  const RegisterFinish by = *finish;  // which the loop's stores cannot change
+  const RegisterFinish by = *finish;  // a copy, which the loop's stores cannot change
   ConvolveAnyRow<kStride>(d, row, [=](auto sum, size_t i) HWY_ATTR {
     if (by.addend) sum = hn::Add(sum, LoadHalves(d, by.addend + i));
     const auto slope = by.slopes ? hn::LoadU(d, by.slopes + i % 8) : hn::Set(d, by.slope);
@@ -253,7 +253,7 @@ void DepthwiseRow(int kernel, int stride, size_t odd, const float* const* from,
   return narrow ? MakeRow<1>(chunk, row, to, finish) : MakeRow<1>(wide, row, to, finish);
 }
 
-// Pixels of 8 channels, in turns to one row and to another.
+// Splits pixels of 8 channels: even ones to one row, odd ones to another.
 void SplitPixels(const half_t* from, size_t pixels, float* HWY_RESTRICT first,
                  float* HWY_RESTRICT second) {
   const hn::CappedTag<float, 16> wide;
@@ -282,7 +282,7 @@ void SplitPixels(const half_t* from, size_t pixels, float* HWY_RESTRICT first,
   }
 }
 
-// Two rows of a kernel of 3x3 with a stride of 1.
+// Computes two rows of a 3x3 kernel with a stride of 1.
 void DepthwiseTwoRows(const float* const* from, const float* weights, const float* bias,
                       size_t pixels, float* to, const RegisterFinish* finish) {
   const size_t count = 8 * pixels;
@@ -299,8 +299,8 @@ void DepthwiseTwoRows(const float* const* from, const float* weights, const floa
   DepthwiseRow(3, 1, 0, from + 1, weights, bias, pixels, nullptr, &second);
 }
 
-// One pixel of 8 floats (or a part of one) of a pooled row, from its four results, in the order of
-// max_pool().
+// Returns one pixel of 8 floats (or a part of one) of a pooled row, from its four results, in the
+// order of max_pool().
 template <class D>
 HWY_INLINE void FinishPooled(D d, hn::Vec<D> left, hn::Vec<D> right, size_t at, size_t lane,
                              const RegisterFinish& finish) {
@@ -310,8 +310,8 @@ HWY_INLINE void FinishPooled(D d, hn::Vec<D> left, hn::Vec<D> right, size_t at, 
   StoreHalves(d, largest, finish.to + at + lane);
 }
 
-// The largest of each 2x2 results of two rows of 3x3 with a stride of 1, finished: `pixels` of them
-// from twice as many columns. `spare` has room for the two rows.
+// Computes the maximum of each 2x2 finished results of two rows of 3x3 with a stride of 1: `pixels`
+// pixels from twice as many columns. `spare` has room for the two rows.
 void DepthwisePooledRows(const float* const* from, const float* weights, const float* bias,
                          size_t pixels, float* HWY_RESTRICT spare, const RegisterFinish* finish) {
   const hn::CappedTag<float, 8> d;
@@ -342,7 +342,8 @@ void DepthwisePooledRows(const float* const* from, const float* weights, const f
   }
 }
 
-// The rows of a small image, from a tile of the source with its zeros: `width` floats a row.
+// Computes the rows of a small image from a tile of the source with its zeros: `width` floats a
+// row.
 void DepthwiseTile(const float* tile, size_t width, size_t rows, const float* weights,
                    const float* bias, size_t pixels, float* to, const RegisterFinish* finish) {
   RegisterFinish at = {};
@@ -362,13 +363,13 @@ void DepthwiseTile(const float* tile, size_t width, size_t rows, const float* we
   }
 }
 
-// Pixels of fewer channels, one source pixel apart: weights and bias repeat over `pattern` floats,
-// a multiple of 16.
+// Computes pixels of fewer than 8 channels, one source pixel apart: weights and bias repeat over
+// `pattern` floats, a multiple of 16.
 void RaggedDepthwiseRow(size_t kernel, size_t channels, size_t pattern, const float* const* from,
                         const float* weights, const float* bias, size_t pixels,
                         float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 16> d;
-  size_t at = 0;  // within the pattern
+  size_t at = 0;  // position within the pattern
   for (size_t i = 0; i < channels * pixels; i += hn::Lanes(d)) {
     auto sum = hn::Load(d, bias + at);
     const float* weight = weights + at;
@@ -382,15 +383,15 @@ void RaggedDepthwiseRow(size_t kernel, size_t channels, size_t pattern, const fl
   }
 }
 
-// Any taps: where each begins for the first result.
+// Taps of any kernel: where each begins for the first result.
 struct Taps {
   const size_t* starts;
   size_t count;
   const float *weights, *bias;
 };
 
-// kVectors vectors, `step` floats from one's source to the next one's, `made` floats from one to
-// the next.
+// Computes kVectors vectors. `step`: floats between their sources; `made`: floats between their
+// results.
 template <size_t kVectors, class D>
 HWY_INLINE void SumTaps(D d, const float* HWY_RESTRICT from, const Taps& taps, size_t lane,
                         size_t step, size_t made, float* HWY_RESTRICT to) {
@@ -409,7 +410,7 @@ HWY_INLINE void SumTaps(D d, const float* HWY_RESTRICT from, const Taps& taps, s
   for (size_t i = 0; i < kVectors; ++i) hn::StoreU(sums[i], d, to + i * made + lane);
 }
 
-// Results in groups of `made` floats: a pixel's, or a vector of two pixels.
+// Computes results in groups of `made` floats: a pixel, or a vector of two pixels.
 template <class D>
 HWY_INLINE void SumGroups(D d, const float* HWY_RESTRICT from, const Taps& taps, size_t step,
                           size_t made, size_t groups, float* HWY_RESTRICT to) {

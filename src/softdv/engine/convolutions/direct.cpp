@@ -24,7 +24,7 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
       }
     }
   }
-  // Two axes as one, where each result is made of the source at its own place.
+  // Joins the two axes if each result depends only on the source at its own place.
   if (as_one_row && is_pointwise(shape.rows) && is_pointwise(shape.columns)) {
     const int pixels = shape.rows.out * shape.columns.out;
     shape_.rows.in = shape_.rows.out = 1;
@@ -33,10 +33,10 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
   cuts_ = find_cuts(!as_one_row);
 }
 
-// Tiles that stay in the second-level cache. Where weights are large, each thread reads only some
-// of them. With `overlap`, neighbouring bands make some rows twice.
+// Chooses tiles that stay in the second-level cache. If weights are large, each thread reads only
+// some of them. With `overlap`, neighbouring bands compute some rows twice.
 Cuts Direct::find_cuts(bool overlap) const {
-  // Floats; those of a tiny tile stay in the first-level cache.
+  // Sizes in floats; a tiny tile stays in the first-level cache.
   constexpr int64_t kTinyTile = 6 << 10, kSmallTile = 64 << 10, kLargeTile = 160 << 10;
   constexpr int64_t kResults = 32 << 10;
   constexpr size_t kFewWeights = 512, kManyWeights = 128 << 10;
@@ -90,7 +90,7 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   const size_t row = width * (down.step == 1 ? shape_.rows.result_step() : 1);
   Tile tile = {values,          rows.count(), columns.count(), row,
                values + source, taps.data(),  taps.size()};
-  if (row == tile.columns * pixel_ && source_step() == pixel_) {  // the rows are one
+  if (row == tile.columns * pixel_ && source_step() == pixel_) {  // all rows are contiguous
     tile.columns *= tile.rows;
     tile.rows = 1;
   }
@@ -108,11 +108,11 @@ DirectWeights Direct::weights(const Tile& tile, Band panels) const {
           chunks_of(panels).count()};
 }
 
-// The weights as floats, if enough pixels are multiplied with them to be worth storing the
-// conversion.
+// Returns the weights as floats, if they are multiplied with enough pixels to make storing the
+// converted weights worthwhile.
 DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
   constexpr size_t kWorth = 3 * kPixels;
-  // Of the first-level cache, or of the second-level one beside the sources.
+  // Limits for the first-level cache, or for the second-level one beside the sources.
   static const bool few = registers_are_few();
   const size_t most = few ? 72 << 10 : 8 << 10;
   const bool suits = few || source_step() == kChunk;
@@ -127,7 +127,7 @@ DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
   return by;
 }
 
-// Where the kernel multiplies with one panel at a time, more would only be in each other's way.
+// If the kernel multiplies with one panel at a time, more panels would only compete for the cache.
 int Direct::panels_near() {
   static const bool few = registers_are_few();
   return few ? 1 : kPanelsAtOnce;
@@ -166,7 +166,7 @@ void Direct::run(const half_t* from, Band rows, Band columns, Group group,
   finish.to += start;
   if (finish.addend) finish.addend += start;
   if (finish.slopes) finish.slopes += mine.first * kPanel;
-  // Some panels by all rows, so that their weights stay near.
+  // Computes all rows with some panels, so that their weights stay in the cache.
   const int step = panels_near();
   for (int panel = mine.first; panel < mine.last; panel += step) {
     const Band some = {panel, std::min(panel + step, mine.last)};

@@ -18,9 +18,9 @@ using Floats = hn::CappedTag<float, kPanelChannels>;
 using Halves = hn::Rebind<hwy::float16_t, Floats>;
 constexpr size_t kLanes = hn::MaxLanes(Floats());
 
-// Numbers of pixels per iteration. Registers hold the sums of these pixels by kVectors vectors of
-// channels, the weights that they are multiplied with, and a source value. `Frequent` ones are for
-// sources whose pixels are 8 floats apart; those for others are among them.
+// Numbers of pixels per iteration. Registers hold the sums of these pixels for kVectors vectors of
+// channels, their weights, and a source value. `Frequent` sizes are for sources whose pixels are 8
+// floats apart; they include those for other sources.
 template <size_t... kPixels>
 struct Sizes {};
 
@@ -34,7 +34,7 @@ constexpr bool AreAmong(Sizes<kPixels...>, Choice sizes) {
   return (HasSize(kPixels, sizes) && ...);
 }
 
-// Two panels where registers are many; else one, or the single chunk of the last one.
+// Two panels if there are many registers; else one, or the single chunk of the last panel.
 #if HWY_TARGET <= HWY_AVX3
 constexpr size_t kMostVectors = 2, kLeastVectors = 1;
 #else
@@ -43,7 +43,7 @@ constexpr size_t kMostVectors = kPanelChannels / kLanes, kLeastVectors = kMostVe
 template <size_t kVectors, bool kFrequent>
 struct BlockSizes;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// Each size takes seconds to compile there.
+// Sanitizers need seconds to compile each size.
 template <size_t kVectors, bool kFrequent>
 struct BlockSizes {
   using Type = Sizes<4, 1>;
@@ -89,8 +89,8 @@ struct BlockSizes {
 };
 #endif
 
-// The lanes of a vector are 16 channels of a pixel, which are two chunks of memory, or fewer of
-// one.
+// A vector's lanes are 16 channels of a pixel, which are two chunks in memory, or fewer of one
+// chunk.
 #if HWY_TARGET <= HWY_AVX3
 using Bits = hn::RebindToUnsigned<Halves>;
 using HalfBits = hn::Half<Bits>;
@@ -113,7 +113,7 @@ HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t plane) {
   hn::StoreU(hn::UpperHalf(chunk, values), chunk, to + plane);
 }
 
-// Two pixels follow one another in each chunk: half as many stores, and it is stores that wait.
+// Stores two adjacent pixels of each chunk at once: half as many stores, which are the bottleneck.
 HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, half_t* to, size_t plane,
                           bool both) {
   StoreHalves(Floats(), hn::ConcatLowerLower(Floats(), second, first), to);
@@ -144,7 +144,7 @@ HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, To* to,
 }
 #endif
 
-// Stores a vector of each of some pixels.
+// Stores a vector for each of several pixels.
 template <size_t kPixels, typename To, typename... Plane>
 HWY_INLINE void StorePixels(const hn::Vec<Floats> (&pixels)[kPixels], To* to, Plane... plane) {
   HWY_UNROLL(12)
@@ -164,7 +164,7 @@ HWY_INLINE void StoreFloats(const hn::Vec<Floats> (&sums)[kVectors][kPixels],
   }
 }
 
-// `pixel` is the first one's number from where `finish` points to; `chunks` are made.
+// `pixel`: index of the first one from where `finish` points to; `chunks`: number to store.
 template <size_t kVectors, size_t kPixels>
 HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
                               const RegisterFinish& finish, size_t pixel, size_t chunks) {
@@ -203,8 +203,8 @@ HWY_INLINE hn::Vec<Floats> LoadWeights(const float* from) {
   return hn::LoadU(Floats(), from);
 }
 
-// Adds a block's sources times their weights. kStep: floats from one pixel's source to the next
-// one's; 0: as `pixels` says. `pixel` is the block's first.
+// Adds a block's sources times their weights. kStep: floats between two pixels' sources; 0: as
+// `pixels` says. `pixel`: index of the block's first one.
 template <typename Weight, size_t kStep, size_t kVectors, size_t kPixels>
 HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const DirectWeights& weights,
                             hn::Vec<Floats> (&sums)[kVectors][kPixels]) {
@@ -233,8 +233,8 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
   }
 }
 
-// One block of results. Which sources and weights there are is asked in each: what comes before and
-// after their products is most of the code, and the same for all.
+// Computes one block of results. The kinds of sources and weights are chosen within it, because the
+// code before and after the products is larger, and the same for all kinds.
 template <size_t kVectors, size_t kPixels>
 HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
                               const DirectWeights& weights) {
@@ -254,7 +254,7 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
       AddProducts<float, 0>(pixels, pixel, weights, sums);
     } else if (pixels.step == 16) {
       AddProducts<half_t, 16>(pixels, pixel, weights, sums);
-    } else if (pixels.step == 6) {  // pictures of 3 channels
+    } else if (pixels.step == 6) {  // images of 3 channels
       AddProducts<half_t, 6>(pixels, pixel, weights, sums);
     } else {
       AddProducts<half_t, 0>(pixels, pixel, weights, sums);
@@ -264,7 +264,7 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
   StoreFloats(sums, pixels, pixel);
 }
 
-// `blocks` blocks of kPixels, from a pixel on.
+// Computes `blocks` blocks of kPixels, from `pixel` on.
 template <size_t kVectors, size_t kPixels>
 void ConvolveBlocks(const DirectPixels& pixels, size_t pixel, size_t blocks,
                     const DirectWeights& weights) {
@@ -273,9 +273,9 @@ void ConvolveBlocks(const DirectPixels& pixels, size_t pixel, size_t blocks,
   }
 }
 
-// The sizes of blocks that take least time together. Two vectors are multiplied at once, and the
-// next products of a sum wait as long as four pairs take; what comes before and after takes time
-// of its own.
+// Chooses the sizes of blocks that take least time together. Cost: two vectors are multiplied at
+// once, a sum's next product waits for the time of four such pairs, and the code before and after
+// the products takes time of its own.
 template <size_t kVectors, class Choice>
 class Blocks {
  public:
@@ -284,7 +284,7 @@ class Blocks {
     size_t least[kCounts] = {};
     for (size_t count = 1; count < kCounts; ++count) Find(count, least, Choice());
   }
-  // The size of the first block of `count` pixels.
+  // Returns the size of the first block of `count` pixels.
   size_t First(size_t count) const { return count < kCounts ? first_[count] : first_[0]; }
 
  private:

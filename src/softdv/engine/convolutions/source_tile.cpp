@@ -15,15 +15,15 @@
 #define DVNN_SOFTDV_SOURCE_ROWS
 namespace dvnn::softdv {
 
-// Rows of a chunk's pixels with the zeros around them.
+// Rows of a chunk's pixels, with the zeros around them.
 struct SourceRows {
   const half_t* plane;     // the chunk
   int rows, row_gap;       // number of rows; positions from one to the next
   size_t row_pixels, gap;  // number of a row's pixels; positions from one to the next
-  size_t channels, pixel;  // of a pixel; floats that it becomes
+  size_t channels, pixel;  // number of a pixel's channels, and of the floats that it becomes
   size_t width;            // positions
-  size_t before, count;    // zeros; pixels after them, from `first` on; then zeros again
-  size_t first, stride;    // source pixels from one that is read to the next
+  size_t before, count;    // number of zeros; of pixels after them, from `first` on; zeros follow
+  size_t first, stride;    // first source pixel, and pixels between two that are read
 };
 
 }  // namespace dvnn::softdv
@@ -52,7 +52,7 @@ HWY_INLINE void LoadRow(const half_t* HWY_RESTRICT from, size_t count, float* HW
   for (; i < count; ++i) to[i] = half_to_float(from[i]);
 }
 
-// Some that are no channels of the pixel come along, where they can be read.
+// Loads values beyond the pixel's channels, too, if they can be read.
 HWY_INLINE void LoadPixels(const SourceRows& source, const half_t* HWY_RESTRICT from,
                            float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 8> chunk;
@@ -119,13 +119,13 @@ Reach reach(const ConvAxis& axis, Band results, bool keep_between) {
 
 namespace {
 
-// The source pixels at some places along an axis: `before` zeros, then `count` of them.
+// Source pixels along an axis: `before` zeros, then `count` of them.
 struct Places {
   int first, before, count;
 };
 
 Places find_places(const ConvAxis& axis, const Reach& reach) {
-  if (reach.step > 1) {  // of a source without gaps
+  if (reach.step > 1) {  // only sources without gaps
     auto places_before = [&](int position) {
       return std::clamp(quotient_up(position - reach.start, reach.step), 0, reach.count);
     };

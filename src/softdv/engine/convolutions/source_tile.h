@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of a convolution's source as floats with the zeros around it.
+// Loads a part of a convolution's source as floats, with the zeros around it.
 #pragma once
 
 #include "softdv/engine/bands.h"
@@ -8,22 +8,22 @@
 
 namespace dvnn::softdv {
 
-/// The places that are read along one axis.
+/// The source positions that are read along one axis.
 struct Reach {
-  int start;  // the first source position, below 0 if it is a zero before the source
-  int step;   // from each position to the next one that is read
+  int start;  // the first source position; below 0: a zero before the source
+  int step;   // distance between positions that are read
   int count;
 
   size_t places() const { return static_cast<size_t>(count); }
 };
 
-/// Returns what some results of an axis are made of. Kernels of one tap leave out what lies between
-/// the strides, unless `keep_between`.
+/// Returns the source positions of some results of an axis. Kernels of one tap skip positions
+/// between the strides, unless `keep_between`.
 Reach reach(const ConvAxis& axis, Band results, bool keep_between);
 
-/// One chunk of `from`, which is the whole source in chunks, as (row, column, `pixel`) floats.
-/// `pixel` is 8, and those of channels that there are not are anything; or the chunk's channels.
-/// A source with gaps is read in steps of 1.
+/// Loads one chunk of `from`, which is the whole source in chunks, as (row, column, `pixel`)
+/// floats. `pixel` is 8, with any values for channels that do not exist, or the chunk's number of
+/// channels. A source with gaps is read in steps of 1.
 void load_source(const ConvShape& shape, const half_t* from, int chunk, const Reach& rows,
                  const Reach& columns, size_t pixel, float* to);
 

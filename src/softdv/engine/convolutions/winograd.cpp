@@ -13,8 +13,8 @@
 namespace dvnn::softdv {
 namespace {
 
-// Floats that a thread has at hand beside the weights: of transformed tiles, and of their sums.
-// More where the weights come from beyond its caches, so that they come less often.
+// Sizes of a thread's transformed tiles and sums, in floats; the larger one is for kManyWeights,
+// which do not fit the caches, so that they are read less often.
 constexpr int64_t kTileFloats = 64 << 10, kLargeTileFloats = 128 << 10, kManyWeights = 256 << 10;
 
 bool is_exact() {
@@ -26,7 +26,7 @@ bool suits_winograd(const ConvAxis& axis) {
   return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1 && axis.gap == 1;
 }
 
-// G g G^T of the paper.
+// Computes G g G^T of the paper.
 void transform(const float (&kernel)[9], double (&to)[kWinogradPositions]) {
   double rows[4][3];
   auto expand = [](double a, double b, double c, double* out, int step) {
@@ -101,7 +101,7 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
   const size_t result_rows = rows.count();
   const size_t down = (result_rows + 1) / 2, across = tile_columns(), count = down * across;
   const size_t all = static_cast<size_t>(chunks());
-  // Odd numbers of cache lines: the same tile's numbers for all positions do not share a set.
+  // An odd number of cache lines, so that one tile's numbers for all positions use different sets.
   const size_t position = all * count * kChunk + 16;
   const size_t sums = kWinogradPositions * (kPanelsAtOnce * kPanel * count + 16);
   const size_t results = kPanelsAtOnce * kPanel * result_rows * shape_.columns.outputs();
@@ -144,7 +144,7 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
 ChunkResult Winograd::convolve(const Tiles& tiles, Band panels) const {
   static constexpr float kNoBias[kPanelsAtOnce * kPanel] = {};
   const size_t count = tiles.rows * tiles.columns, plane = count * kChunk;
-  const size_t own = shape_.inputs() * kPanel;  // weights of a panel
+  const size_t own = shape_.inputs() * kPanel;  // number of weights of a panel
   const size_t position = kPanelsAtOnce * kPanel * count + 16;
   const int first_chunk = panels.first * kPanel / kChunk;
   const int all = (shape_.out_channels + kChunk - 1) / kChunk;

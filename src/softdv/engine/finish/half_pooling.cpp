@@ -17,11 +17,11 @@ namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whole numbers in the order of the values: those of negative values have all bits but the sign
-// turned. Beyond the infinities is what is no number.
+// Whole numbers in the order of the values: all bits but the sign of negative values are inverted.
+// NaNs lie beyond the infinities.
 constexpr int16_t kInfinity = 0x7c00, kLeast = -0x7c01;
 
-// From a value's bits to its number, and back.
+// Converts a value's bits to its number, and back.
 template <class D, class V>
 HWY_INLINE V Turn(D d, V bits) {
   return hn::Xor(bits, hn::And(hn::ShiftRight<15>(bits), hn::Set(d, int16_t{0x7fff})));
@@ -33,7 +33,7 @@ HWY_INLINE hn::Vec<D> LoadNumbers(D d, const int16_t* from) {
   return hn::IfThenElse(hn::Gt(numbers, hn::Set(d, kInfinity)), hn::Set(d, kLeast), numbers);
 }
 
-// The largest of some rows of `count` values, `pitch` apart.
+// Computes the maximum of several rows of `count` values, `pitch` apart.
 HWY_INLINE void MaxDown(const int16_t* HWY_RESTRICT from, int rows, size_t pitch, size_t count,
                         int16_t* HWY_RESTRICT to) {
   kernels::HWY_NAMESPACE::ForEachVector<int16_t>(count, [=](auto d, size_t k) HWY_ATTR {

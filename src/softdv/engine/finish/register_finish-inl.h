@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of the convolutions' sources that is compiled for every instruction set.
 
-// A guard for each target, as Highway's own -inl headers have it.
+// A guard for each target, as in Highway's own -inl headers.
 #if defined(DVNN_SOFTDV_REGISTER_FINISH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVNN_SOFTDV_REGISTER_FINISH_INL_H
 #undef DVNN_SOFTDV_REGISTER_FINISH_INL_H
@@ -21,17 +21,17 @@ namespace dvnn::softdv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Poolings take the larger of `v` and `best`, which is no NaN; `best` where `v` is NaN.
+// Returns the larger of `v` and `best`, which is no NaN; `best` if `v` is NaN.
 template <typename V>
 HWY_INLINE V Larger(V v, V best) {
 #if HWY_ARCH_X86
-  return hn::Max(v, best);  // the instruction returns its second operand where one is NaN
+  return hn::Max(v, best);  // the instruction returns its second operand if one is NaN
 #else
   return hn::IfThenElse(hn::Gt(v, best), v, best);
 #endif
 }
 
-// Calls f(activation) with a constant, so that its loops do not ask.
+// Calls f(activation) with a constant, so that its loops need no branch.
 template <class F>
 HWY_INLINE void WithActivation(RegisterActivation activation, F f) {
   using Kind = RegisterActivation;
@@ -47,7 +47,7 @@ HWY_INLINE void WithActivation(RegisterActivation activation, F f) {
   }
 }
 
-// The activation of `count` vectors; `slope` of their channels. The same bits as activate()'s.
+// Activates `count` vectors; `slope`: of their channels. Gives the same bits as activate().
 template <class D>
 HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, hn::Vec<D>* values,
                          size_t count) {
@@ -62,7 +62,7 @@ HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, h
     for (size_t i = 0; i < count; ++i) {
       const auto x = values[i];
 #if HWY_TARGET <= HWY_AVX3
-      // One multiplication of the lanes that are not above 0, where compilers make two steps.
+      // Multiplies only the lanes not above 0, for which compilers would need two instructions.
       if constexpr (hn::MaxLanes(D()) == 16) {
         const __mmask16 others = _mm512_cmp_ps_mask(x.raw, zero.raw, _CMP_NGT_UQ);
         values[i] = hn::Vec<D>{_mm512_mask_mul_ps(x.raw, others, x.raw, slope.raw)};
@@ -76,8 +76,8 @@ HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, h
     HWY_UNROLL(24)
     for (size_t i = 0; i < count; ++i) {
 #if HWY_ARCH_X86
-      // The instructions return their second operand where one is NaN or both are 0, as MaxOf() and
-      // MinOf() return their first.
+      // If one operand is NaN or both are 0, the instructions return the second one, whereas
+      // MaxOf() and MinOf() return the first one.
       values[i] = hn::Min(six, hn::Max(zero, values[i]));
 #else
       using kernels::HWY_NAMESPACE::MaxOf;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a convolution, done while its sums are in registers, and where the results go.
+// Operations after a convolution that work on its sums in registers, and where results go.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@ namespace dvnn::softdv {
 enum class RegisterActivation : uint8_t {
   kNone,
   kRelu,    // at least 0
-  kSloped,  // x where it is above 0, x times a slope below
+  kSloped,  // x if above 0, else x times a slope
   kRelu6,   // at least 0, at most 6
 };
 
-/// The way of finished results, from the first pixel of the first panel's first chunk on.
+/// Activation, addition and places of results, from the first pixel of the first chunk on.
 struct RegisterFinish {
   half_t* to;
-  const half_t* addend;  // lies as `to` does; null: nothing is added
+  const half_t* addend;  // in the layout of `to`; null: no addition
   size_t plane;          // elements from one chunk to the next
   RegisterActivation activation;
   float slope;
-  const float* slopes;  // for each channel; null: `slope` for all
+  const float* slopes;  // by channel; null: `slope` for all
 };
 
-constexpr size_t kRepeatedSlopes = 16;  // what vectors read of a chunk's
+constexpr size_t kRepeatedSlopes = 16;  // as vectors of 16 floats have two pixels
 
-/// From what `finish` says of the whole result to what it says of `chunk` from element `start` on.
-/// The chunk's slopes are repeated in `slopes`.
+/// Moves `finish`, which is about the whole result, to `chunk` from element `start` on. `slopes`
+/// receives the chunk's slopes, repeated.
 inline void go_to_chunk(int chunk, size_t start, float (&slopes)[kRepeatedSlopes],
                         RegisterFinish* finish) {
   if (finish->slopes) {

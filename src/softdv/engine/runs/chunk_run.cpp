@@ -13,7 +13,7 @@
 namespace dvnn::softdv {
 namespace {
 
-// A sum or an activation alone.
+// Runs a sum or an activation alone.
 void run_pixels(const half_t* from, const RowShape& shape, const RegisterFinish& finish,
                 Team* team) {
   const int values = static_cast<int>(shape.size());
@@ -28,7 +28,7 @@ void run_pixels(const half_t* from, const RowShape& shape, const RegisterFinish&
   });
 }
 
-// Whole chunks of every pixel twice in both directions, as they are.
+// Copies whole chunks of every pixel twice in both directions.
 void run_upsampling(const half_t* from, const RowShape& before, const RowShape& after, half_t* to,
                     Team* team) {
   using Pixel = std::array<half_t, kChunk>;
@@ -48,7 +48,7 @@ void run_upsampling(const half_t* from, const RowShape& before, const RowShape& 
   });
 }
 
-// The largest of each window, as it is.
+// Runs a maximum pooling without other operations.
 void run_max_pooling(const half_t* from, const Finish& finish, const PoolWindow& window, half_t* to,
                      Team* team) {
   RowShape in = finish.before(), out = finish.after();
@@ -62,7 +62,7 @@ void run_max_pooling(const half_t* from, const Finish& finish, const PoolWindow&
   });
 }
 
-// Any other run without a convolution.
+// Runs any other run without a convolution.
 void run_reduction(const half_t* from, const Finish& finish, Team* team) {
   const RowShape &before = finish.before(), &after = finish.after();
   const int values = static_cast<int>(before.pixels()) * kChunk;
@@ -98,7 +98,7 @@ void run_without_convolution(const Run& run, const half_t* from, const Finish& f
   run_reduction(from, finish, team);
 }
 
-// A normalisation, for which the channels of a pixel, a multiple of 16, come together.
+// Runs a normalisation, for which a pixel's channels, a multiple of 16, are brought together.
 void run_normalisation(const half_t* from, const Finish& finish, Team* team) {
   constexpr int kTaskPixels = 64;
   const int pixels = static_cast<int>(finish.before().pixels());
@@ -109,7 +109,7 @@ void run_normalisation(const half_t* from, const Finish& finish, Team* team) {
     const size_t first = some.before(), count = some.count(), plane = count * kChunk;
     const RowShape row = {1, some.last - some.first, finish.before().channels};
     static thread_local AlignedFloats buffer;
-    float* const values = buffer.room(plane + 2 * row.size());  // of one chunk
+    float* const values = buffer.room(plane + 2 * row.size());  // room for one chunk
     float* const together = values + plane;
     float* const made = together + row.size();
     for (int chunk = 0; chunk < finish.chunks(); ++chunk) {

@@ -80,8 +80,8 @@ class Assembler {
 
   int tensor_of(int value) { return add_view(value, placer_.at(value).desc); }
 
-  // The value as a command sees it: a picture in chunks; `flat`: one pixel of all its elements.
-  // `fold`: pixels in another width and height.
+  // Returns the tensor of a value as a command reads it: a picture in chunks; `flat`: one pixel of
+  // all its elements; `fold`: pixels in another width and height.
   int device_tensor_of(int value, bool flat, device::Extent fold) {
     TensorDesc desc = placer_.at(value).desc;
     desc.layout = options_.hwc ? Layout::kHwc8 : Layout::kWhc8;
@@ -98,7 +98,7 @@ class Assembler {
     step.kind = StepKind::kDevice;
     step.name = node.name;
     step.layers = node.layers;
-    // Folded commands of single pixels make as many pixels as they read.
+    // Folded commands of single pixels have as many results as input pixels.
     const bool folds = node.fold.x > 0;
     const bool by_pixel = folds && device::works_by_pixel(node.run);
     const device::Extent same = {0, 0};
@@ -155,8 +155,8 @@ class Assembler {
     return halves;
   }
 
-  // The packer reads as many numbers as the geometry says, so this checks that the node has them,
-  // whatever made it.
+  // Checks that the node has as many numbers as the packer will read by the geometry, whichever
+  // front end or pass made it.
   Status check_weights(const Node& node, const PackedGeometry& geometry) const {
     const int most = options_.limits.kernel;
     const size_t m = geometry.outputs();
@@ -265,7 +265,7 @@ class Assembler {
                     : "the device joins along channels only";
   }
 
-  // Offsets of all roots from their live ranges, then of every view.
+  // Assigns offsets to all roots by their lifetimes, then to every view.
   void place_buffers() {
     std::map<int, PlannedBuffer> io;
     std::set<int> for_device;  // roots that a command reads or writes
@@ -341,8 +341,8 @@ class Assembler {
     device::WeightFormat format;
     bool prelu;
   };
-  std::unordered_map<int, Packed> packed_;  // by the node that is saved: where its weights are
-  std::unordered_map<int, std::vector<int>> views_of_;  // by value: layouts and shapes are few
+  std::unordered_map<int, Packed> packed_;              // by saved node: place of its weights
+  std::unordered_map<int, std::vector<int>> views_of_;  // by value: views, few of each
 };
 
 }  // namespace

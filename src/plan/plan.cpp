@@ -24,8 +24,8 @@ Status keep_in_range(Graph* graph, const PlanOptions& options, const InputSpec& 
   return {};
 }
 
-// Records what passes have put into the picture's mean and scale: (v / scale + mean - mean')
-// scale'.
+// Records the affine layer that passes have merged into the picture's mean and scale: (v / scale +
+// mean - mean') scale'.
 void tell_folded(const InputSpec& given, network::InputInfo* input) {
   const InputSpec& now = input->picture;
   if (given.mean == now.mean && given.scale == now.scale) return;

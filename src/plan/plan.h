@@ -8,7 +8,7 @@
 
 namespace dvnn::plan {
 
-/// Runs all passes and assembles the model, which keeps what replan() needs. `picture` is how
+/// Runs all passes and assembles the model, which keeps what replan() needs. `picture`: how
 /// pictures become the graph's input; `report` may be null.
 Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec picture,
                             PlanReport* report);

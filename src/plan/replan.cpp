@@ -15,9 +15,9 @@
 namespace dvnn::plan {
 namespace {
 
-// A network's steps show which options it was planned with. Bytes alone do not say that --quantise
-// was given, because weights that are of few values are bytes anyway; files of before have nothing
-// else.
+// Derives from a network's steps the options that it was planned with. Weights of one byte do not
+// prove that --quantise was given, because weights with few values become bytes anyway; older files
+// have no other sign.
 PlanOptions options_of(const network::Model& model) {
   PlanOptions options;
   for (const network::Step& step : model.steps) {
@@ -31,7 +31,7 @@ PlanOptions options_of(const network::Model& model) {
   return options;
 }
 
-// Decoders, and anchors by a rule, that name the picture's size follow it.
+// Adapts decoders, and anchors by a rule, that name the picture's size.
 void follow_size(const Shape& from, int width, int height, Json* params) {
   if (!params->is_object()) return;
   for (Json* owner : {params, params->contains("anchors") ? &(*params)["anchors"] : params}) {
@@ -67,7 +67,7 @@ Result<PixelSize> parse_size(const std::string& text) {
   return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not WIDTHxHEIGHT, like 320x240"};
 }
 
-// replan(), with what was decided; `report` may be null.
+// As replan(), with a report of what was decided, which may be null.
 static Result<network::Model> replan_reporting(const network::Model& model, int width, int height,
                                                const Cancellation* cancellation,
                                                PlanReport* report) {
@@ -92,7 +92,7 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
     }
     DVNN_TRY(load_weights(model, options, &graph));
     network::SavedGraph saved = {model.saved.graph, {}, model.saved.quantised};
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {  // parameters that follow from shapes
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {  // sets parameters that follow from shapes
       DVNN_TRY(check_cancelled(cancellation));
       const Node& node = graph.nodes[i];
       const auto* layer = node.as<CpuLayer>();

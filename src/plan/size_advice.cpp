@@ -10,7 +10,7 @@
 namespace dvnn::plan {
 namespace {
 
-constexpr double kMostStride = 1024;  // of any model; beyond, the numbers are no sizes of images
+constexpr double kMostStride = 1024;  // of any model; larger numbers are no sizes of images
 
 double stride_of_layer(const Node& node) {
   if (const auto* resize = node.layer<layers::ResizeAttributes>()) {
@@ -29,7 +29,7 @@ double stride_of_layer(const Node& node) {
   return 1;
 }
 
-// Returns by how much a node's result is smaller than what it reads.
+// Returns by what factor a node's result is smaller than its input.
 double stride_of(const Node& node) {
   const device::ConvRun& run = node.run;
   if (node.op == Op::kConvolution) {
@@ -50,7 +50,7 @@ int largest_stride(const Graph& graph) {
     double stride = 0;
     for (int input : node.inputs) stride = std::max(stride, nth(strides, input));
     stride = std::min(stride * stride_of(node), kMostStride);
-    if (stride <= 0) continue;  // made of nothing
+    if (stride <= 0) continue;  // computed from no image
     nth(strides, node.output) = stride;
     largest = std::max(largest, stride);
   }

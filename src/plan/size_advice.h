@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advises what to try where a model does not fit the size of its input.
+// Gives advice if a model does not fit the size of its input.
 #pragma once
 
 #include <string>
@@ -8,11 +8,13 @@
 
 namespace dvnn::plan {
 
-/// Returns by how much the graph's images are smaller than its input, at most. An input whose sides
-/// are multiples of it is halved without a rest, so that branches of several sizes meet again.
+/// Returns the largest factor by which the graph's images are smaller than its input. An input
+/// whose sides are multiples of it is halved without remainder, so that branches of several sizes
+/// fit.
 int largest_stride(const Graph& graph);
 
-/// ": try a multiple of 32, such as --size 320x256" for a size that is none; else nothing.
+/// Returns ": try a multiple of 32, such as --size 320x256" if the size is no multiple; else
+/// nothing.
 std::string size_advice(const Graph& graph, int width, int height);
 
 }  // namespace dvnn::plan

@@ -77,7 +77,7 @@ Result<Dims> dims_of_inner_product(const Graph& graph, Node* node) {
                        static_cast<long long>(inputs), in.to_string().c_str()));
 }
 
-// Boxes on the grid of one value's pixels over the picture of another's.
+// Checks and infers boxes on the grid of one value's pixels over the picture of another's.
 Status follow_shapes(const Graph& graph, const std::vector<int>& values,
                      layers::PriorBoxAttributes* box) {
   for (size_t i = 0; i < values.size(); ++i) {

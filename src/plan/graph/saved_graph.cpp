@@ -226,8 +226,8 @@ class Loader {
     return {};
   }
 
-  // The node's run does what its operation says, and no more: assemble() packs weights for runs
-  // that convolve, and passes fuse runs that pool and activate.
+  // Checks that the node's run has what its operation needs, and no more: assemble() packs weights
+  // for runs that convolve, and passes fuse runs that pool and activate.
   static Status check_node(const Node& node) {
     using device::Activation;
     using device::ConvKind;

@@ -8,7 +8,7 @@
 
 namespace dvnn::plan {
 
-constexpr uint64_t kDeviceAlignment = 16;  // what the driver asks for
+constexpr uint64_t kDeviceAlignment = 16;  // required by the driver
 constexpr uint64_t kCpuAlignment = 64;     // a cache line, which CPU and device must not share
 
 struct PlannedBuffer {

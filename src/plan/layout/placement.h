@@ -14,28 +14,28 @@ namespace dvnn::plan {
 struct Placement {
   TensorDesc desc;
   bool constant = false;
-  int parent = -1;      // the value that this one lies in, or -1
+  int parent = -1;      // the value that contains this one, or -1
   uint64_t offset = 0;  // bytes into the parent
 };
 
-/// The way in which a node is done.
+/// How a node is executed.
 enum class Destination {
   kDevice,   // a device command
   kCpu,      // a CPU layer
-  kInPlace,  // its result already lies where it belongs
+  kInPlace,  // its result is already in its place
 };
 
 /// Decides layouts and sharing:
-///   - what the device makes or reads is binary16 in its chunked layout, and so is what layers of
-///     single elements or whole channels make on the way from device to device; all else is
+///   - values that the device makes or reads are binary16 in its chunked layout, and so are results
+///     of layers of single elements or whole channels between its commands; all others are
 ///     row-major float;
-///   - joins, slices and reshapes share memory where the law of places allows it (places.h).
+///   - joins, slices and reshapes share memory if the law of places allows it (places.h).
 class Placer {
  public:
   Placer(const Graph& graph, bool hwc);
   const Placement& at(int value) const { return nth(values_, value); }
   Destination destination(size_t node) const { return destinations_[node]; }
-  /// The value that `value` lies in, directly or not, and the offset there.
+  /// Returns the value that contains `value`, directly or not, and the offset there.
   int root(int value, uint64_t* offset) const;
 
  private:
@@ -54,10 +54,10 @@ class Placer {
 
   const Graph& graph_;
   Layout layout_;
-  mutable std::vector<Placement> values_;  // root() shortens the ways that it went
+  mutable std::vector<Placement> values_;  // root() compresses paths
   std::vector<Destination> destinations_;
-  // Facts by value: in the device's layout; read by a command; read by one in the end, with nothing
-  // between but joins, slices and layers that work in chunks.
+  // Facts by value: in the device's layout; read by a command; read by one after nothing but joins,
+  // slices and layers that work in chunks.
   std::vector<bool> device_made_, device_read_, device_bound_;
 };
 

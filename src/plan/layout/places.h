@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of places: a value lies in another one's memory only if the addresses of its elements say
-// so. The placer and every pass that relies on a place ask here.
+// The law of places: a value shares another one's memory only if the addresses of its elements
+// allow it. The placer and every pass that relies on places ask here.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 namespace dvnn::plan {
 
 /// Elements begin[i], begin[i] + step[i], ... along each axis i of a tensor; a step may be
-/// negative. How many they are is the shape of the part.
+/// negative. The number of elements is the shape of the part.
 struct Section {
   std::vector<int> begin, step;
 };
 
-/// Returns the offset in bytes of `part` within `whole`, if each element of `part`, which is made
-/// of the elements of `section`, has the same address in both. Null if an element lies elsewhere,
-/// the types differ, the section leaves the whole, or the device could not address the part
-/// (binary16 from a byte on that is no multiple of 16).
+/// Returns the offset in bytes of `part` within `whole`, if each element of `part`, which consists
+/// of the elements of `section`, has the same address in both. Null if an address differs, the
+/// types differ, the section exceeds the whole, or the device could not address the part (binary16
+/// at a byte that is no multiple of 16).
 std::optional<uint64_t> lies_within(const TensorDesc& whole, const Section& section,
                                     const TensorDesc& part);
 

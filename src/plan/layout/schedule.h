@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which a network's steps run.
+// Orders a network's steps.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace dvnn::plan {
 
-/// Indices of all nodes, inputs before their readers. Consecutive commands go to the device in one
-/// list, and between lists device and CPU wait for each other: so whatever can run on the device
-/// does, before the CPU's turn comes, and the other way round. Among nodes that can run, the
-/// graph's order stays.
+/// Returns the indices of all nodes, inputs before their readers. Consecutive commands go to the
+/// device in one list, and between lists device and CPU wait for each other: so all nodes that can
+/// run on the device do, before the CPU's turn comes, and the other way round. Among nodes that can
+/// run, the graph's order stays.
 std::vector<size_t> schedule(const Graph& graph, const Placer& placer);
 
 }  // namespace dvnn::plan

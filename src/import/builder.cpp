@@ -18,8 +18,8 @@ namespace {
 using device::kMaxChannels;
 using device::kMaxStride;
 constexpr int64_t kMaxPad = device::kMaxPadLeftTop;  // on any side
-constexpr int64_t kMaxKernel = 64;     // those beyond device::kMaxKernel run on the CPU
-constexpr int64_t kMaxWindow = 65535;  // likewise
+constexpr int64_t kMaxKernel = 64;     // larger ones than device::kMaxKernel run on the CPU
+constexpr int64_t kMaxWindow = 65535;  // larger ones than the device's run on the CPU
 
 Status check_range(const char* what, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return {};
@@ -68,7 +68,7 @@ Status check_spec(const ConvSpec& s, const Shape& in) {
   return {};
 }
 
-// Lists whose numbers fit.
+// Returns a list as ints; its numbers fit.
 std::vector<int> ints(const std::vector<int64_t>& list) {
   std::vector<int> result;
   for (int64_t v : list) result.push_back(static_cast<int>(v));
@@ -155,7 +155,7 @@ Result<int> GraphBuilder::deconvolution(const std::string& name, int in, const C
   const Shape shape = shape_of(in);
   DVNN_TRY(check_spec(spec, shape));
   const int64_t kx = spec.kernel_x, ky = spec.kernel_y, m = spec.outputs;
-  const int64_t c = shape.c() / spec.groups, m_in = m / spec.groups;  // of a group
+  const int64_t c = shape.c() / spec.groups, m_in = m / spec.groups;  // channels of a group
   DVNN_TRY(check_count("weights", weights.size(), m * c * kx * ky));
   DVNN_TRY(check_biases(m, &bias));
   Node node;
@@ -323,8 +323,8 @@ Result<int> GraphBuilder::reshape(const std::string& name, int in,
     return Error{ErrorCode::kMalformed,
                  shape.to_string() + " does not hold the elements of " + shape_of(in).to_string()};
   }
-  // The rule for inputs of another size: dimensions as in the input stay so, and the largest other
-  // one takes the rest.
+  // Rule for inputs of another size: dimensions equal to the input's stay equal, and the largest
+  // other one takes the remaining elements.
   std::vector<int> rule = ints(dims);
   size_t largest = rule.size();
   for (size_t i = 0; i < rule.size(); ++i) {
@@ -352,7 +352,7 @@ Result<int> GraphBuilder::permute(const std::string& name, int in,
                  "the order does not name each axis of " + shape_of(in).to_string() + " once"};
   }
   std::vector<int> axes = ints(order);
-  // One after another is one: exporters turn the input about, and we turn it back.
+  // Two permutations in a row become one: exporters permute the input, and we permute it back.
   const auto before = permutes_.find(in);
   if (before != permutes_.end() && before->second.order.size() == axes.size()) {
     for (int& axis : axes) axis = nth(before->second.order, axis);

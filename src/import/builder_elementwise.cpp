@@ -29,7 +29,7 @@ Result<int> GraphBuilder::combined(const std::string& name, kernels::Operation o
     return Error{ErrorCode::kUnsupported, "inputs differ: " + shape_of(inputs[0]).to_string() +
                                               " and " + shape_of(value).to_string()};
   }
-  // What the first ones of too many inputs make is an input in their place.
+  // If there are too many inputs, the result of the first ones becomes one input in their place.
   while (inputs.size() > Layer::kMostInputs) {
     const auto values = inputs.begin() + Layer::kMostInputs;
     const auto factors = coefficients.begin() + Layer::kMostInputs;
@@ -42,7 +42,7 @@ Result<int> GraphBuilder::combined(const std::string& name, kernels::Operation o
   }
   Layer layer;
   layer.inputs = static_cast<int>(inputs.size());
-  int made = layer.inputs;  // the number of the next step's result
+  int made = layer.inputs;  // index of the next step's result
   const auto add = [&](const Layer::Step& step) {
     layer.steps.push_back(step);
     return made++;

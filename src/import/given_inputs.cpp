@@ -8,7 +8,7 @@
 namespace dvnn::import {
 namespace {
 
-// Values are numbers of the network file's constants: no model needs more by hand.
+// The values become constants of the network file: no model needs more given by hand.
 constexpr int64_t kMostValues = int64_t{1} << 26;
 
 }  // namespace

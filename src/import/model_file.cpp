@@ -26,7 +26,7 @@ namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
-// An arena's memory, of which there is so much.
+// Thrown if an arena exceeds its budget of memory.
 struct BlocksSpent : std::bad_alloc {};
 thread_local uint64_t blocks_left = 0;
 void* take_block(size_t bytes) {
@@ -38,7 +38,7 @@ void give_block(void* block, size_t) {
   ::operator delete(block);
 }
 
-// Returns whether an open file lies below the folder, all links followed.
+// Returns whether an open file lies below the folder, with all links resolved.
 bool lies_below(const std::string& folder, const File& file) {
   const std::unique_ptr<char, void (*)(void*)> top(realpath(folder.c_str(), nullptr), std::free);
   char path[PATH_MAX];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of types that the user declared. Caffe has no place for parameters of foreign types but
-// its Python layer's param_str, which is JSON or the same with Python's quotes.
+// Imports layers of types that the user declared. Caffe has no place for parameters of foreign
+// types except its Python layer's param_str: JSON, perhaps with Python's quotes.
 #include <algorithm>
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over the layers and its table; the layers themselves are in the files beside.
+// Walks over the layers, and has their table; the layers themselves are in the files beside.
 #include "import/caffe/import.h"
 
 #include <strings.h>
@@ -16,7 +16,7 @@
 namespace dvnn::import {
 namespace {
 
-// Old lower-case spellings of types are matched without case.
+// A row; old lower-case spellings of types match, too.
 struct Entry {
   const char* type;
   Status (*import)(CaffeImporter*, const caffe::LayerParameter&);
@@ -32,7 +32,7 @@ bool same_name(const std::string& a, const char* b) {
   return strcasecmp(a.c_str(), b) == 0;
 }
 
-// Layers for training only are not part of a deployed network.
+// Returns whether a layer is for training only, hence not part of a deployed network.
 bool for_training_only(const caffe::LayerParameter& layer) {
   if (layer.has_phase() && layer.phase() == caffe::TRAIN) return true;
   bool included = layer.include_size() == 0;
@@ -77,7 +77,7 @@ Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer)
                    blobs_before(*importer, layer)};
 }
 
-// The layers that a deployed network has.
+// Returns the layers of a deployed network.
 std::vector<const caffe::LayerParameter*> deployed_layers(const caffe::NetParameter& net) {
   std::vector<const caffe::LayerParameter*> layers;
   for (const caffe::LayerParameter& layer : net.layer()) {
@@ -140,7 +140,7 @@ void set_outputs(const std::vector<const caffe::LayerParameter*>& layers, CaffeI
     graph.output_names.push_back(name);
   }
   if (!graph.outputs.empty()) return;
-  std::map<std::string, size_t> made;  // by blob: how many layers and tops were before it
+  std::map<std::string, size_t> made;  // by blob: number of layers and tops before it
   size_t count = 0;
   for (const caffe::LayerParameter* layer : layers) {
     for (const std::string& blob : layer->bottom()) made.erase(blob);

@@ -220,7 +220,7 @@ Status import_prior_box(CaffeImporter* importer, const caffe::LayerParameter& la
                        {"step_h", p.has_step() ? p.step() : p.step_h()},
                        {"offset", p.offset()}};
   DVNN_ASSIGN(auto attributes, layers::PriorBoxAttributes::parse(params));
-  // Boxes depend on the parameters and on the sizes of the inputs alone.
+  // Boxes depend only on the parameters and on the sizes of the inputs.
   std::vector<int> sizes = {grid};
   if (img_w == 0) sizes.push_back(image);
   return add_cpu(importer, layer, std::move(attributes), {}, std::move(sizes));

@@ -80,7 +80,7 @@ const char* modern_type(caffe::V1LayerParameter::LayerType type) {
   return "(none)";
 }
 
-// Brings V1 layers to today's form.
+// Converts V1 layers to today's form.
 void modernise(caffe::NetParameter* net) {
   for (caffe::V1LayerParameter& old : *net->mutable_layers()) {
     caffe::LayerParameter* layer = net->add_layer();

@@ -68,7 +68,7 @@ Status import_crop(CaffeImporter* importer, const caffe::LayerParameter& layer) 
   return importer->done(layer, b.slice(layer.name(), in, begin, step, dims));
 }
 
-// Bilinear, corners on corners.
+// Interpolates bilinearly, with aligned corners.
 Status import_interp(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   GraphBuilder& b = importer->builder;
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));

@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kDeepest = 16;
 
-// Appends what the arguments of a call say of tensors, in order: {"class_name": "__keras_tensor__",
-// "config": {"keras_history": [layer, node, tensor]}}. Operators, which are no layers, have numbers
-// among their arguments: x * 2.
+// Appends the references to tensors in a call's arguments, in order: {"class_name":
+// "__keras_tensor__", "config": {"keras_history": [layer, node, tensor]}}. Operators, which are no
+// layers, have numbers among their arguments: x * 2.
 void collect_tensors(const Json& arguments, bool numbers, int depth, Json* found) {
   if (depth > kDeepest) return;
   if (numbers && arguments.is_number()) found->push_back(arguments);
@@ -89,7 +89,7 @@ void for_each_reference(Config* config, bool ends, F f) {
   }
 }
 
-// The number of each nested model's first call, as used in calls and in the outputs.
+// The index of each nested model's first call, as used in calls and in the outputs.
 struct FirstCall {
   int in_calls = 0, in_outputs = 0;
 };

@@ -32,7 +32,7 @@ Result<std::string> read_entry(zip_t* archive, const char* name, uint64_t limit)
                                            static_cast<unsigned long long>(stat.size),
                                            static_cast<unsigned long long>(limit))};
   }
-  // The archive may lie about the size: room is reserved for it, and memory taken for what comes.
+  // The archive may lie about the size, so memory is only taken for data that has arrived.
   constexpr uint64_t kChunk = uint64_t{1} << 20;
   const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen(archive, name, 0));
   std::string bytes;
@@ -48,7 +48,7 @@ Result<std::string> read_entry(zip_t* archive, const char* name, uint64_t limit)
   return Error{ErrorCode::kMalformed, format("'%s' in it is damaged", name)};
 }
 
-// Reads the archive, and in it the weights.
+// Reads the archive, and the weights in it.
 bool read_parts(uint8_t* archive_bytes, size_t size, Hdf5Contents* contents) {
   zip_source_t* const source = zip_source_buffer_create(archive_bytes, size, 0, nullptr);
   const std::unique_ptr<zip_t, CloseArchive> archive(

@@ -60,8 +60,8 @@ Result<KerasTensor> import_softmax(KerasImporter* importer, const KerasLayer& la
 
 namespace {
 
-// Slopes of Keras' dimensions without the batch, each of which is the input's or 1, as a tensor
-// beside the input.
+// Returns the slopes as a tensor that broadcasts to the input. Keras' dimensions, without the
+// batch, are the input's or 1.
 Result<int> slopes_beside(KerasImporter* importer, const KerasLayer& layer, const KerasTensor& in) {
   const Hdf5Array& slopes = layer.weights[0];
   const size_t axes = slopes.dims.size();
@@ -115,8 +115,8 @@ Result<KerasTensor> import_prelu(KerasImporter* importer, const KerasLayer& laye
   return in.with(out);
 }
 
-// max_value where x is that or more, x from the threshold on, and negative_slope (x - threshold)
-// below. Source: Keras' documentation of ReLU.
+// Imports ReLU: max_value if x is at least that, x from the threshold on, and negative_slope (x -
+// threshold) below. Source: Keras' documentation of ReLU.
 Result<KerasTensor> import_relu(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const KerasTensor in, importer->tensor(layer, layer.inputs[0]));
   const Json& most = keras_option(layer.config, {"max_value"});
@@ -166,7 +166,7 @@ struct NamedFunction {
   float a, b;
 };
 
-// Those that the device has are among the names in keras_activation().
+// Functions of the device are in keras_activation().
 const NamedFunction kFunctions[] = {
     {"exponential", Curve::kExp, 0, 0},     {"softplus", Curve::kSoftplus, 0, 0},
     {"softsign", Curve::kSoftsign, 0, 0},   {"selu", Curve::kSelu, 1.67326324f, 1.05070098f},

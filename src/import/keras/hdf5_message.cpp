@@ -22,7 +22,7 @@ void put_text(const std::string& text, std::string* out) {
   *out += text;
 }
 
-// Takes messages apart without trust in them.
+// Parses messages without trust.
 class Reader {
  public:
   explicit Reader(const std::string& bytes) : bytes_(bytes) {}
@@ -36,7 +36,7 @@ class Reader {
     const uint64_t size = number();
     return take(size) ? bytes_.substr(at_ - size, size) : "";
   }
-  // `size` bytes where they are, or null.
+  // Returns the next `size` bytes in place, or null.
   const char* piece(uint64_t size) { return take(size) ? bytes_.data() + at_ - size : nullptr; }
   bool good() const { return good_; }
   bool done() const { return good_ && at_ == bytes_.size(); }
@@ -88,7 +88,7 @@ bool read_message(const std::string& bytes, Hdf5Contents* contents) {
   }
   for (uint64_t left = in.number(); left > 0 && in.good(); --left) {
     const auto [place, is_new] = contents->arrays.try_emplace(in.text());
-    if (!is_new) return false;  // the dimensions of both would be put together
+    if (!is_new) return false;  // the dimensions of both would be concatenated
     Hdf5Array& array = place->second;
     uint64_t count = 1;
     for (uint64_t rank = in.number(); rank > 0 && in.good(); --rank) {
@@ -109,7 +109,7 @@ bool read_message(const std::string& bytes, Hdf5Contents* contents) {
 Result<Hdf5Contents> read_contents(const std::string& path, const SandboxLimits& limits,
                                    const ContentsReader& reader, const char* damage) {
   DVNN_ASSIGN(const File file, open_model_file(path, kMaxModelBytes));
-  // libhdf5 begins outside: within it can ask the system for nothing.
+  // libhdf5 is initialised outside the sandbox: inside, its system calls would fail.
   if (H5open() < 0) return Error{ErrorCode::kInternal, "libhdf5 does not begin"};
   const SandboxReader read = [&](uint8_t* bytes, size_t size, std::string* message) {
     Hdf5Contents contents;

@@ -33,7 +33,7 @@ class Handle {
 
 struct H5Walk {
   Hdf5Contents* contents = nullptr;
-  std::string object;  // whose attributes are read
+  std::string object;  // path of the object whose attributes are read
   size_t file_bytes = 0;
   hsize_t elements = 0, array_bytes = 0;  // read so far
   size_t text_bytes = 0;
@@ -43,7 +43,7 @@ struct H5Walk {
     return false;
   }
   bool add_text(std::string text, std::vector<std::string>* list) {
-    constexpr size_t kOverhead = 64;  // of an entry
+    constexpr size_t kOverhead = 64;  // bytes of an entry beside its text
     text_bytes += text.size() + kOverhead;
     if (text_bytes > kMaxAttributeBytes) return refuse("has attributes of more than 64 MiB");
     list->push_back(std::move(text));
@@ -51,7 +51,7 @@ struct H5Walk {
   }
 };
 
-// False if the attribute cannot be read. Attributes other than strings are left out.
+// Reads an attribute of strings; others are left out. Returns false if it cannot be read.
 bool read_texts(hid_t attribute, H5Walk* walk, std::vector<std::string>* list) {
   const Handle type(H5Aget_type(attribute), H5Tclose);
   const Handle space(H5Aget_space(attribute), H5Sclose);
@@ -91,7 +91,7 @@ herr_t visit_attribute(hid_t object, const char* name, const H5A_info_t*, void* 
                                                                                             : -1;
 }
 
-// A data set must be its bytes in this file, one after the other, and nothing else.
+// Refuses data sets in other files, views, filtered ones, and those larger than the file.
 bool is_plain(hid_t data, hsize_t bytes, H5Walk* walk) {
   const Handle made_by(H5Dget_create_plist(data), H5Pclose);
   if (!made_by) return false;
@@ -145,7 +145,7 @@ herr_t visit_object(hid_t root, const char* name, const H5O_info_t* info, void* 
   return H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, visit_attribute, &walk);
 }
 
-// The file's image is ours and stays where it is: libhdf5 asks these instead of copying it.
+// The file's image stays in our memory: libhdf5 calls these functions instead of copying it.
 void* lend_image(size_t, H5FD_file_image_op_t, void* image) {
   return image;
 }
@@ -169,7 +169,7 @@ herr_t leave_data(void*) {
 
 bool read_hdf5(uint8_t* bytes, size_t size, Hdf5Contents* contents) {
   constexpr size_t kGrowth = 65536;
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are told by the caller
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // the caller reports errors
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5FD_file_image_callbacks_t callbacks = {lend_image, keep_image, never_grow, take_back,
                                            same_data,  leave_data, bytes};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over a model's layers, nested models included.
+// Walks over a model's layers, including nested models.
 #include "import/keras/import.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class Walk {
   Walk(const Hdf5File& file, KerasImporter* importer)
       : weights_(file, importer->archive), importer_(*importer) {}
 
-  // Imports a model of these inputs (none: the outermost, which makes its own).
+  // Imports a model with these inputs (none: the outermost model, which makes its own).
   Result<std::vector<KerasTensor>> model(const Json& config, const Place& owner,
                                          const std::vector<KerasTensor>& inputs, int depth) {
     if (depth > kMaxDepth) return Error{ErrorCode::kLimit, "models are nested too deeply"};
@@ -63,7 +63,7 @@ class Walk {
       const Json& config = entry.at("config");
       const std::string kind = keras_text(entry, "class_name");
       const Json& shape = keras_option(config, {"batch_input_shape", "batch_shape"});
-      // A model that comes first may have the input.
+      // A nested model at the beginning may hold the input.
       if (at.empty() && !(is_keras_model(kind) && shape.is_null())) {
         DVNN_ASSIGN(const KerasTensor made, input(keras_text(config, "name"), shape));
         at = {made};
@@ -105,14 +105,14 @@ class Walk {
                                             "' is read, and does not exist or reads itself"};
   }
 
-  // A number that an operator of Keras 3 reads.
+  // Returns a number that an operator of Keras 3 reads, as a tensor.
   Result<KerasTensor> number(float value) {
     const std::string name = "number_" + std::to_string(numbers_++);
     DVNN_ASSIGN(const int made, importer_.builder.constant(name, {1, 1}, {value}));
     return KerasTensor{made, false, false};
   }
 
-  // The inputs of a nested model, or the model's own.
+  // Returns the inputs of a nested model, or makes the model's own.
   Result<Made> inputs_of(const Json& config, const Json& layers,
                          const std::vector<KerasTensor>& inputs) {
     Made made;
@@ -139,9 +139,9 @@ class Walk {
                                               const Place& owner,
                                               const std::vector<KerasTensor>& inputs, int depth) {
     DVNN_ASSIGN(Made made, inputs_of(config, layers, inputs));
-    // Layers stand in the order of their first calls. What a later call of a layer reads may stand
-    // behind it.
-    std::map<std::string, std::vector<Call>> waiting;  // by what they wait for
+    // Layers are in the order of their first calls. A later call of a layer may read results of
+    // layers that come after it.
+    std::map<std::string, std::vector<Call>> waiting;  // by the key of what they wait for
     for (const Json& entry : layers) {
       const Json& nodes = keras_option(entry, {"inbound_nodes"});
       for (size_t n = 0; nodes.is_array() && n < nodes.size(); ++n) {
@@ -286,7 +286,7 @@ class Walk {
 
   KerasWeights weights_;
   KerasImporter& importer_;
-  size_t numbers_ = 0;  // of operators' numbers
+  size_t numbers_ = 0;  // number of operators' numbers
 };
 
 struct Entry {
@@ -399,7 +399,7 @@ Result<std::vector<int64_t>> keras_pair(const Json& value, int64_t fallback) {
   return pair;
 }
 
-// A model's JSON: {"class_name": ..., "config": ...}.
+// Imports a model from JSON: {"class_name": ..., "config": ...}.
 static Result<Graph> import_model(Json model, const Hdf5File& weights, KerasImporter* importer) {
   if (!model.is_object() || !model.contains("config")) {
     return Error{ErrorCode::kMalformed, "holds no model's architecture"};

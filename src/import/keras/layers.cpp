@@ -26,7 +26,7 @@ std::vector<float> reordered(const Hdf5Array& array) {
   return weights;
 }
 
-// (out, in, y, x) of (y, x, in, out) as (in, out, y, x).
+// Transposes weights of (y, x, in, out) from (out, in, y, x) to (in, out, y, x).
 std::vector<float> turned(const std::vector<float>& weights, const Hdf5Array& array) {
   const size_t area = array.extent(0) * array.extent(1);
   const size_t in = array.extent(2), out = array.extent(3);
@@ -50,7 +50,7 @@ Status check_said(const KerasLayer& layer, const char* name, int64_t has) {
                                           ", and its weights are made for " + std::to_string(has)};
 }
 
-// Kernel, strides, dilation and pads of a layer over a picture.
+// Returns kernel, strides, dilation and pads of a layer over a picture.
 Result<ConvSpec> conv_spec(const KerasLayer& layer, const Shape& in,
                            const std::vector<int64_t>& kernel) {
   const Json& config = layer.config;
@@ -73,7 +73,7 @@ Result<ConvSpec> conv_spec(const KerasLayer& layer, const Shape& in,
                  format("kernel_size is not that of its weights, %lld and %lld",
                         static_cast<long long>(kernel[0]), static_cast<long long>(kernel[1]))};
   }
-  if (keras_option(config, {"padding"}) == "causal") {  // of sequences: nothing from the future
+  if (keras_option(config, {"padding"}) == "causal") {  // for sequences: no later elements
     spec.left = (spec.kernel_x - 1) * spec.dilation_x;
   }
   if (same) {
@@ -133,7 +133,7 @@ Result<KerasTensor> import_conv2d(KerasImporter* importer, const KerasLayer& lay
 
 namespace {
 
-// The weights are (y, x, channels, multiplier), and output channel c * multiplier + k.
+// Imports weights (y, x, channels, multiplier) of output channels c * multiplier + k.
 Result<int> depthwise(KerasImporter* importer, const KerasLayer& layer, const std::string& name,
                       int in, std::vector<float> bias) {
   const Shape shape = importer->builder.shape_of(in);
@@ -186,9 +186,10 @@ Result<KerasTensor> import_separable_conv2d(KerasImporter* importer, const Keras
 
 namespace {
 
-// The sides that a transposed convolution's result has. Keras makes size * stride with "same",
-// whole windows with "valid"; output_padding takes pads of half the window with "same" and adds to
-// what they leave; in Keras 1 the sides are given. Source: Keras, deconv_output_length().
+// Returns the size of a transposed convolution's result. Keras makes size * stride with "same",
+// whole windows with "valid"; with output_padding, "same" has pads of half the window, and
+// output_padding is added to the result; in Keras 1 the size is given. Source: Keras,
+// deconv_output_length().
 Result<std::vector<int64_t>> transposed_sides(const KerasLayer& layer, const Shape& in,
                                               const ConvSpec& spec, bool same) {
   const int64_t sides[] = {in.h(), in.w()}, strides[] = {spec.stride_y, spec.stride_x};
@@ -259,7 +260,7 @@ Result<KerasTensor> import_conv2d_transpose(KerasImporter* importer, const Keras
 
 namespace {
 
-// Along the last axis of a picture or a sequence: a convolution of single pixels.
+// Imports a product along the last axis of a picture or a sequence as a 1x1 convolution.
 Result<KerasTensor> dense_pixels(KerasImporter* importer, const KerasLayer& layer, KerasTensor in) {
   if (importer->rank(in) == 3) {
     DVNN_ASSIGN(in, importer->as_row(layer.name, in));
@@ -298,7 +299,7 @@ Result<KerasTensor> import_dense(KerasImporter* importer, const KerasLayer& laye
   std::vector<float> weights(matrix.values.size());
   const size_t count = shape.count(), m = matrix.extent(1);
   for (size_t i = 0; i < count; ++i) {
-    // Row i is that of (h, w, c); the graph's picture is c, h, w.
+    // Row i belongs to element i of (h, w, c); the graph's picture is (c, h, w).
     const size_t to = in.flat ? channels_first(i, shape.channels(), count) : i;
     for (size_t o = 0; o < m; ++o) weights[o * count + to] = matrix.values[i * m + o];
   }

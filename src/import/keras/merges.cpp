@@ -11,7 +11,7 @@ namespace {
 
 using kernels::Operation;
 
-// Brings inputs of one rank to one form.
+// Brings inputs of the same rank to the same form.
 Status align_forms(KerasImporter* importer, const KerasLayer& layer,
                    std::vector<KerasTensor>* inputs) {
   const auto rows = std::count_if(inputs->begin(), inputs->end(),
@@ -25,8 +25,8 @@ Status align_forms(KerasImporter* importer, const KerasLayer& layer,
 
 constexpr int kVector = 2, kSequence = 3, kPicture = 4;
 
-// A tensor of `rank` dimensions with some of size 1 behind the batch, to have `most` in Keras'
-// order.
+// Returns a tensor of `rank` dimensions with dimensions of 1 added after the batch, up to `most`,
+// in Keras' order.
 Result<int> spread(KerasImporter* importer, const std::string& name, const KerasTensor& tensor,
                    int rank, int most) {
   GraphBuilder& b = importer->builder;
@@ -41,7 +41,7 @@ Result<int> spread(KerasImporter* importer, const std::string& name, const Keras
   return b.reshape(name + "_spread", value, dims);
 }
 
-// Gives inputs with fewer dimensions some of size 1 behind the batch, as Keras does.
+// Adds dimensions of 1 after the batch to inputs with fewer dimensions, as Keras does.
 Status align_ranks(KerasImporter* importer, const KerasLayer& layer,
                    std::vector<KerasTensor>* inputs) {
   GraphBuilder& b = importer->builder;
@@ -89,7 +89,7 @@ Operation operation_of(const std::string& mode) {
                          : Operation::kAdd;
 }
 
-// One after the other, with NumPy's broadcasting.
+// Merges inputs one after the other, with NumPy's broadcasting.
 Result<int> folded(KerasImporter* importer, const KerasLayer& layer, const std::string& mode,
                    const std::vector<int>& values) {
   GraphBuilder& b = importer->builder;
@@ -150,7 +150,7 @@ Result<KerasTensor> import_merge(KerasImporter* importer, const KerasLayer& laye
   return merged(importer, layer, kModes.at(layer.class_name), keras_option(layer.config, {"axis"}));
 }
 
-// Keras 1.
+// Imports the Merge layer of Keras 1.
 Result<KerasTensor> import_merge_mode(KerasImporter* importer, const KerasLayer& layer) {
   const Json& mode = keras_option(layer.config, {"mode"});
   for (const char* known : {"sum", "concat", "mul", "ave", "max"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keras layers that reshape, or do nothing when a network is used.
+// Keras layers that reshape, or that do nothing in inference.
 #include <algorithm>
 
 #include "base/format.h"
@@ -30,7 +30,7 @@ Result<KerasTensor> import_reshape(KerasImporter* importer, const KerasLayer& la
   const KerasTensor& tensor = layer.inputs[0];
   GraphBuilder& b = importer->builder;
   const Shape shape = b.shape_of(tensor.value);
-  // Reshaping is by Keras' order: a picture is flattened first.
+  // Reshaping follows Keras' order, so a picture is flattened first.
   KerasTensor flat = tensor;
   flat.flat = tensor.flat || shape.rank == 4;
   DVNN_ASSIGN(const int value, importer->plain(layer, flat));

@@ -11,7 +11,7 @@ namespace dvnn::import {
 Result<KerasTensor> import_batch_norm(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const KerasTensor in, importer->tensor(layer, layer.inputs[0]));
   DVNN_ASSIGN(const int axis, keras_axis(*importer, layer, in));
-  // Keras 1: of the values at hand in the modes 1 and 2.
+  // Modes 1 and 2 of Keras 1 use the statistics of the input itself.
   const Json& mode = keras_option(layer.config, {"mode"});
   if (keras_number(mode, 0) != 0) {
     return Error{ErrorCode::kUnsupported, "mode " + shown(mode) + " is not supported (0 is)"};
@@ -42,7 +42,7 @@ Result<KerasTensor> import_batch_norm(KerasImporter* importer, const KerasLayer&
 
 namespace {
 
-// A number for each of the last axis, or one for all.
+// Returns a number for each index of the last axis, or one for all.
 Result<std::vector<float>> along_last(const KerasLayer& layer, const char* key, size_t count,
                                       float fallback) {
   const Json& numbers = keras_option(layer.config, {key});

@@ -98,7 +98,7 @@ Result<KerasTensor> import_zero_padding(KerasImporter* importer, const KerasLaye
   return KerasTensor{out, false, false};
 }
 
-// The device doubles pixels; the CPU does other sizes, and what is between two pixels.
+// The device can double pixels; the CPU handles other sizes, and interpolation.
 Result<KerasTensor> import_up_sampling(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, keras_picture(importer, layer));
   GraphBuilder& b = importer->builder;

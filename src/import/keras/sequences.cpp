@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers over sequences (length, channels) are layers over pictures of one row.
+// Imports layers over sequences (length, channels) as layers over pictures of one row.
 #include "base/json.h"
 #include "import/keras/layers.h"
 
 namespace dvnn::import {
 namespace {
 
-// A size over the length as (y, x), and lists of one number likewise.
+// Returns a size along the length as (y, x), also for lists of one number.
 Json row_of(const Json& value) {
   if (value.is_array() && value.size() == 1) return {1, value.at(0)};
   if (value.is_number_integer()) return {1, value};
@@ -23,7 +23,7 @@ KerasLayer keras_1d_as_2d(const KerasLayer& layer) {
   KerasLayer row = layer;
   row.class_name.replace(row.class_name.find("1D"), 2, "2D");
   Json& config = row.config;
-  // Names of Keras 1 and what they became.
+  // Names of Keras 1 and today's.
   static constexpr const char* kSizes[][2] = {{"kernel_size", "kernel_size"},
                                               {"strides", "strides"},
                                               {"subsample_length", "strides"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms that Keras' tensors have in the graph.
+// The forms of Keras' tensors in the graph.
 #include <algorithm>
 
 #include "base/format.h"

@@ -24,7 +24,7 @@ void collect_names(const Json& config, int depth, std::set<std::string>* names) 
   }
 }
 
-// Keras 1 has no path: "NAME_W:0".
+// Returns whether a name has no path, as in Keras 1: "NAME_W:0".
 bool is_keras1_name(const std::string& full, const std::string& layer) {
   static const std::set<std::string> kArrays = {"W",
                                                 "b",
@@ -43,7 +43,7 @@ bool is_keras1_name(const std::string& full, const std::string& layer) {
          kArrays.count(full.substr(layer.size() + 1, full.find(':') - layer.size() - 1)) > 0;
 }
 
-// "conv_1" of the second model that holds a "conv".
+// Returns whether a scope is the layer with a number: "conv_1" of a second model with a "conv".
 bool is_numbered(const std::string& scope, const std::string& layer) {
   return scope.size() > layer.size() + 1 && scope.compare(0, layer.size() + 1, layer + "_") == 0 &&
          scope.find_first_not_of("0123456789", layer.size() + 1) == std::string::npos;
@@ -78,7 +78,7 @@ Result<std::vector<Hdf5Array>> KerasWeights::of(const Place& place, const std::s
   return read(name, names);
 }
 
-// The arrays below a path, by number.
+// Returns the arrays below a path, ordered by number.
 std::vector<Hdf5Array> KerasWeights::at(const std::string& path) const {
   std::vector<Hdf5Array> arrays;
   for (;;) {
@@ -95,7 +95,7 @@ Result<std::vector<Hdf5Array>> KerasWeights::of_nested(const std::string& owner,
   const auto known = layers_in_.find(owner);
   const std::set<std::string>& layers = known == layers_in_.end() ? kNone : known->second;
   std::vector<std::string> own, numbered;
-  std::string number;  // the numbered scope that was met first
+  std::string number;  // the first numbered scope found
   for (const std::string& full : names) {
     const size_t last = full.rfind('/');
     const std::string scope =

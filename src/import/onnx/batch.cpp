@@ -16,8 +16,8 @@ void reshape_one_of(int64_t batch, const std::vector<int64_t>& in, std::vector<i
     if (copied[i] == 0) copied[i] = in[i];
   }
   if (!open && element_count(copied) == element_count(in)) return;
-  // Elements lie in the same order before and after, and the batch is outside of all that differs:
-  // so it is in the first dimension that does, unless that takes what is left.
+  // Elements keep their order, and the batch is the outermost of the dimensions that change: so it
+  // is in the first changed dimension, unless that is -1.
   for (size_t i = 0; i < dims->size(); ++i) {
     int64_t& d = (*dims)[i];
     const bool copies_batch = d == 0 && i < in.size() && in[i] == 1;

@@ -12,7 +12,7 @@ namespace {
 
 using Readers = std::vector<const onnx::NodeProto*>;
 
-// The readers of each name, one entry for each read, and its maker.
+// Tables by name: its readers, one entry for each read, and its maker.
 class Uses {
  public:
   Uses(const onnx::GraphProto& graph, const std::vector<std::string>& wanted)
@@ -29,7 +29,7 @@ class Uses {
     return it == readers_.end() ? kNone : it->second;
   }
   bool is_wanted(const std::string& name) const { return wanted_.count(name) > 0; }
-  // The node that alone reads the name, if it is of that type; else null.
+  // Returns the only node that reads the name, if it is of that type; else null.
   const onnx::NodeProto* only_reader(const std::string& name, const char* type) const {
     const Readers& all = readers(name);
     if (all.size() != 1 || is_wanted(name)) return nullptr;
@@ -50,14 +50,14 @@ bool reads(const onnx::NodeProto& node, const std::string& name) {
   return std::find(node.input().begin(), node.input().end(), name) != node.input().end();
 }
 
-// The other operand of a node of two, one of which is `name`; empty if there is none.
+// Returns the other operand of a node of two operands; empty if neither is `name`.
 std::string other_operand(const onnx::NodeProto& node, const std::string& name) {
   if (node.input_size() != 2 || node.input(0) == node.input(1) || !reads(node, name)) return "";
   return node.input(node.input(0) == name ? 1 : 0);
 }
 
-// A product of whole numbers: the scalings of its operands (null: known numbers), and the node that
-// multiplies their scales.
+// A product of whole numbers, with the scalings of its operands (null: known numbers), and the node
+// that multiplies their scales.
 struct Product {
   const onnx::NodeProto* operands[2] = {};
   const onnx::NodeProto* factor = nullptr;
@@ -80,7 +80,7 @@ class Search {
   }
 
   PlainScalings find() {
-    // Removing one scaling may make the other operand's scaling of its products unfit, too.
+    // Removing one scaling may disqualify the other operand's scaling, too.
     for (bool changed = true; changed;) {
       changed = false;
       for (auto it = scalings_.begin(); it != scalings_.end();) {
@@ -106,7 +106,7 @@ class Search {
     return !maker || maker->op_type() == "Constant";
   }
 
-  // Cast(node) * (scale * scale), with nothing else between.
+  // Returns whether the node is a product that is only used as Cast(node) * (scale * scale).
   bool is_product(const onnx::NodeProto& node, Product* product) const {
     if (node.op_type() != "ConvInteger" && node.op_type() != "MatMulInteger") return false;
     if (node.input_size() < 3 || node.output_size() != 1) return false;

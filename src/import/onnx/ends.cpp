@@ -15,7 +15,7 @@ bool is_channels(int64_t count) {
   return count == 1 || count == 3 || count == 4;
 }
 
-constexpr int64_t kLeastPicture = 16;  // rows and columns; below, numbers are no picture
+constexpr int64_t kLeastPicture = 16;  // smallest number of rows and columns of a picture
 
 bool is_side(int64_t size) {
   return size < 0 || size >= kLeastPicture;  // -1: open
@@ -27,18 +27,18 @@ bool is_nhwc(const std::vector<int64_t>& dims) {
          is_side(dims[2]);
 }
 
-// --size is an image's rows and columns, whatever the model says; of other inputs it is the last
-// two dimensions, as far as these are open.
+// Sets the size that --size gives: an image's rows and columns, whatever the model says; for other
+// inputs the last two dimensions, if they are open.
 void set_size(const ImportOptions& options, size_t rows, std::vector<int64_t>* dims) {
   const bool picture = dims->size() == 4;
   const int64_t sides[] = {options.height, options.width};
   for (size_t i = 0; i < 2; ++i) {
-    const size_t axis = rows + i;  // wraps around where there is one dimension
+    const size_t axis = rows + i;  // wraps around if there is only one dimension
     if (axis < dims->size() && (picture || (*dims)[axis] < 0)) (*dims)[axis] = sides[i];
   }
 }
 
-// Texts, complex numbers, and kinds that are not even known.
+// Refuses texts, complex numbers, and unknown types.
 Status check_type(const onnx::ValueInfoProto& info) {
   constexpr int64_t kNotSaid = 0;
   const int64_t type = info.type().tensor_type().elem_type();
@@ -60,8 +60,7 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   if (open && options.open_width > 0) {
     dims[rows] = options.open_height, dims[rows + 1] = options.open_width;
   }
-  // One picture at a time, whatever the batch was in training: but numbers that are no pictures
-  // are as they are.
+  // One picture at a time, whatever the batch was in training. Other inputs stay as they are.
   const bool pictures = dims.size() == 4 && is_channels(dims[channels]) && is_side(dims[rows]) &&
                         is_side(dims[rows + 1]);
   if (pictures && dims[0] > 1) importer->batch = dims[0];
@@ -87,7 +86,7 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   return {};
 }
 
-// An input whose values are given is a constant.
+// Makes an input whose values are given a constant.
 Status set_input(const onnx::ValueInfoProto& info, const GivenInput& given,
                  OnnxImporter* importer) {
   OnnxConstant constant;
@@ -124,7 +123,7 @@ bool has_state(const onnx::GraphProto& proto) {
   return false;
 }
 
-// Names that a node reads: the nodes of its branches read those of the graph around it, too.
+// Appends the names that a node reads. Nodes of its branches may read those of the graph around it.
 void add_names(const onnx::NodeProto& node, std::vector<std::string>* names) {
   names->insert(names->end(), node.input().begin(), node.input().end());
   for (const onnx::AttributeProto& attribute : node.attribute()) {

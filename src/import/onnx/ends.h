@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph's ends: which results are wanted, which nodes they need, and what the inputs are. Private
-// to the ONNX front end.
+// Ends of a graph: the wanted results, the nodes that they need, and the inputs. Private to the
+// ONNX front end.
 #pragma once
 
 #include <string>
@@ -15,16 +15,14 @@ namespace dvnn::import {
 Result<std::vector<std::string>> wanted_outputs(const onnx::GraphProto& proto,
                                                 const ImportOptions& options);
 
-/// The nodes and names that the wanted results are computed
-/// from.
+/// The nodes and names from which the wanted results are computed.
 struct OnnxNeeds {
   std::vector<bool> nodes;
   std::set<std::string> names;
 };
 OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>& wanted);
 
-/// Makes the one input that is left when those that have values, and those that nothing needs, are
-/// taken away. Initializers are known already.
+/// Makes the only input that neither has given values nor is unused. Initializers must be known.
 Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
                           OnnxImporter* importer);
 

@@ -13,8 +13,8 @@ namespace dvnn::import {
 
 bool has_onnx_expansion(const onnx::NodeProto& node);
 
-/// The operators that a node is, as a function that it calls; nothing if it is none of these.
-/// kUnsupported for forms that they do not compute.
+/// Returns the operators that replace the node, as a function that it calls; nothing if it is none
+/// of these. Error: kUnsupported for forms that they cannot compute.
 Result<std::optional<onnx::FunctionProto>> onnx_expansion(const onnx::NodeProto& node);
 
 /// Returns the names of the expanded operators that belong to ONNX itself.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators on constants: the shape arithmetic that exporters leave in models.
+// Computes operators on constants: the shape arithmetic that exporters leave in models.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,7 +12,8 @@
 namespace dvnn::import {
 namespace {
 
-// Models compute their shapes, anchors and grids; those without trained weights fill these, too.
+// Models compute their shapes, anchors and grids; models without trained weights compute these,
+// too.
 constexpr int64_t kMostElements = int64_t{1} << 26;
 
 Result<size_t> checked_count(const std::vector<int64_t>& dims) {
@@ -21,7 +22,7 @@ Result<size_t> checked_count(const std::vector<int64_t>& dims) {
   return Error{ErrorCode::kLimit, "a computed constant has impossible dimensions"};
 }
 
-// Strides of an operand in a broadcast result, 0 along dimensions that repeat.
+// Returns the strides of an operand in a broadcast result; 0 along dimensions that repeat.
 std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& from,
                                        const std::vector<int64_t>& to) {
   std::vector<int64_t> strides(to.size(), 0);
@@ -200,7 +201,7 @@ Status fold_constant_of_shape(const OnnxNode& node) {
   return node.done(std::move(out));
 }
 
-// The indices of what is not 0: a row for each dimension.
+// Returns the indices of elements that are not 0: a row for each dimension.
 Status fold_non_zero(const OnnxNode& node) {
   DVNN_ASSIGN(const auto in, node.constant(0));
   const std::vector<int64_t> dims = in->dims.empty() ? std::vector<int64_t>{1} : in->dims;

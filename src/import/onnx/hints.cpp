@@ -35,8 +35,8 @@ std::string picture_size(int width, int height) {
   return format("%dx%d", width, height);
 }
 
-// Elements that a node has, and those that it was exported for: of Reshape's numbers, or of two
-// operands of which one is known.
+// Finds the number of elements of a node's input, and the one that it was exported for: by
+// Reshape's numbers, or by two operands of which one is known.
 bool exported_elements(const onnx::NodeProto& node, const OnnxImporter& importer, double* have,
                        double* want) {
   if (node.input_size() != 2) return false;
@@ -57,7 +57,7 @@ bool exported_elements(const onnx::NodeProto& node, const OnnxImporter& importer
     for (double d : known.values) *want *= d == 0 ? 1 : d;
     return true;
   }
-  // The dimension in which they differ.
+  // Find the dimension in which they differ.
   const size_t rank = shape.axes();
   for (size_t i = 1; i <= std::min(rank, known.dims.size()); ++i) {
     const int64_t own = shape[static_cast<int>(rank - i)],
@@ -65,12 +65,12 @@ bool exported_elements(const onnx::NodeProto& node, const OnnxImporter& importer
     if (own == other || own == 1 || other == 1) continue;
     *have = static_cast<double>(own);
     *want = static_cast<double>(other);
-    return rank < 4;  // rows and columns together
+    return rank < 4;  // rows and columns are joined
   }
   return false;
 }
 
-// Numbers in the model say how many pixels it was exported for.
+// Returns the size that the model was exported for, if numbers in it tell how many pixels it has.
 std::string exported_size(const onnx::NodeProto& node, const Shape& input,
                           const OnnxImporter& importer) {
   double have = 0, want = 0;
@@ -157,7 +157,7 @@ Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImport
                                                "the network takes one picture: export it for one",
                                                static_cast<long long>(importer.batch))};
   }
-  // A missing input, or an unknown name, is so for every size.
+  // A missing input, or an unknown name, is missing at every size.
   if (error.code == ErrorCode::kNotFound) return error;
   const onnx::NodeProto& node = refusal.proto.node(refusal.node);
   const std::string size =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX files and their numbers. Private to the ONNX front end.
+// Reads ONNX files and their numbers. Private to the ONNX front end.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ Result<onnx::ModelProto> read_onnx(const std::string& path);
 /// read from `folder` or below it, and from nowhere else.
 Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor, const std::string& folder);
 
-/// TensorProto.DataType, what operators ask for.
+/// Values of TensorProto.DataType that operators need.
 constexpr int64_t kOnnxFloat = 1, kOnnxBool = 9;
 bool is_onnx_real(int64_t data_type);
 bool is_onnx_integer(int64_t data_type);

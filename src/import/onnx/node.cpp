@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An importer's view of the model: its numbers, and a node's inputs, attributes and results.
+// The model as an importer sees it: its numbers, and a node's inputs, attributes and results.
 #include <algorithm>
 
 #include "base/budget.h"
@@ -19,7 +19,7 @@ Result<OnnxConstant> OnnxImporter::read(const onnx::TensorProto& tensor) const {
 }
 
 Status OnnxImporter::read_initializers(const onnx::GraphProto& proto) {
-  uint64_t all = 0;  // before any of them is read
+  uint64_t all = 0;  // sum of all, before any of them is read
   for (const onnx::TensorProto& tensor : proto.initializer()) {
     all += static_cast<uint64_t>(std::max<int64_t>(element_count(tensor), 0));
     DVNN_TRY(check_numbers(all));

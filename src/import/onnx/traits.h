@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What importing has to know of the results of an operator's nodes: the columns of operators.h.
+// What importing must know of the results of an operator's nodes: the columns of operators.h.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dvnn::import {
 
-/// Tells something of a node's results from its inputs and attributes.
+/// Decides a property of a node's results from its inputs and attributes.
 using OnnxTest = bool (*)(const OnnxNode& node);
 
 bool never(const OnnxNode& node);
@@ -34,11 +34,11 @@ bool scalar_if_vectors(const OnnxNode& node);    // if both factors are vectors
 bool scalar_if_summed(const OnnxNode& node);     // if the equation names no axis of the result
 bool scalar_if_shaped(const OnnxNode& node);     // if the shape has no dimensions
 
-/// What else sets an operator apart.
+/// Other properties that set an operator apart.
 enum class OnnxTrait : uint8_t {
   kNone,
-  kItself,      // it makes numbers by itself, of any size: running it would round them to 24 bits
-  kThenPlaces,  // its second result is places, which are whole numbers whatever they are places of
+  kItself,      // makes numbers by itself, of any size: running it would round them to 24 bits
+  kThenPlaces,  // its second result is indices, which are whole numbers for any input
 };
 
 }  // namespace dvnn::import

@@ -14,8 +14,8 @@ using device::Activation;
 using kernels::Curve;
 using kernels::Operation;
 
-// One number per channel of `in`, if the constant is that or a single number; else empty. Exporters
-// also spread the numbers over rows and columns.
+// Returns a number per channel of `in`, if the constant has that form or is a single number; else
+// empty. Exporters also spread the numbers over rows and columns.
 std::vector<float> per_channel(const OnnxConstant& constant, const Shape& in) {
   std::vector<float> values = constant.floats();
   const size_t channels = in.channels();
@@ -39,7 +39,7 @@ std::vector<float> per_channel(const OnnxConstant& constant, const Shape& in) {
   return values;
 }
 
-// value (operation) constant as scale and bias, where it is that.
+// Converts value (operation) constant to scale and bias. Returns false if it is no such operation.
 bool as_affine(const std::string& operation, bool constant_first, const std::vector<float>& k,
                std::vector<float>* scale, std::vector<float>* bias) {
   scale->assign(k.size(), 1.0f);
@@ -75,7 +75,7 @@ Result<int> aligned(const OnnxNode& node, int first, int second) {
   return node.builder().reshape(node.name() + "_aligned", second, dims);
 }
 
-// a (operation) b, as the device does it where it can.
+// Returns a (operation) b, by an operation of the device if there is one.
 Result<int> combined(const OnnxNode& node, const std::string& name, Operation operation, int first,
                      int second) {
   GraphBuilder& b = node.builder();
@@ -83,12 +83,12 @@ Result<int> combined(const OnnxNode& node, const std::string& name, Operation op
   return b.binary(name, operation, first, second);
 }
 
-// Integers divide without a rest.
+// Returns whether the node divides integers, which drops fractions.
 bool divides_integers(const OnnxNode& node) {
   return node.type() == "Div" && node.is_integral(0) && node.is_integral(1);
 }
 
-// An operation with a number per channel, as scale and bias; nothing if it is not that.
+// Imports an operation with a number per channel as scale and bias. Returns false if it is none.
 Result<bool> import_affine(const OnnxNode& node) {
   if (node.inputs() != 2 || node.is_constant(0) == node.is_constant(1)) return false;
   if (divides_integers(node)) return false;
@@ -96,13 +96,13 @@ Result<bool> import_affine(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(1 - constant_at));
   DVNN_ASSIGN(const auto constant, node.constant(constant_at));
   const Shape shape = node.builder().shape_of(in);
-  if (constant->dims.size() > shape.axes()) return false;  // the result has dimensions more
+  if (constant->dims.size() > shape.axes()) return false;  // the result would have more dimensions
   std::vector<float> k, scale, bias;
   if (shape.rank == 4) k = per_channel(*constant, shape);
   const bool vector = shape.rank == 2 && node.type() == "Add" &&
                       static_cast<int>(constant->values.size()) == shape[1] &&
                       (constant->dims.size() <= 1 || constant->dims[0] == 1);
-  if (vector) k = constant->floats();  // its sum with a known vector is a layer's bias
+  if (vector) k = constant->floats();  // a known vector as a layer's bias
   if (node.opset() < 7 && node.integer("broadcast", 0) != 0 && node.integer("axis", -1) == 1 &&
       shape.rank == 4 && static_cast<int>(constant->values.size()) == shape[1]) {
     k = constant->floats();
@@ -112,7 +112,7 @@ Result<bool> import_affine(const OnnxNode& node) {
   return true;
 }
 
-// A number that is an input from some opset on, and an attribute before.
+// Returns a number that is an input in newer opsets and an attribute in older ones.
 Result<float> number_at(const OnnxNode& node, int input, const char* attribute, float fallback) {
   if (!node.has(input)) return node.number(attribute, fallback);
   DVNN_ASSIGN(const auto constant, node.constant(input));
@@ -128,7 +128,7 @@ static Status import_prelu(const OnnxNode& node, int in) {
   if (node.is_constant(1) && shape.rank == 4) {
     DVNN_ASSIGN(const auto slopes, node.constant(1));
     std::vector<float> k = per_channel(*slopes, shape);
-    // A list is one of the channels' where it cannot be one of the columns'.
+    // A list has one slope per channel if it cannot have one per column.
     const bool listed = slopes->dims.size() == 1 && slopes->dims[0] == shape.c() &&
                         (node.opset() < 7 || shape.w() != shape.c());
     if (listed) k = slopes->floats();
@@ -179,7 +179,7 @@ Status import_onnx_clip(const OnnxNode& node) {
 
 Status import_onnx_unary(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
-  // As a sum of -x and 0, which leaves no negative zero.
+  // Computed as the sum of -x and 0, which yields no negative zero.
   if (node.type() == "Neg")
     return node.done(node.builder().unary(node.name(), Curve::kLine, in, -1));
   const bool smooth = node.type() == "Gelu" && node.text("approximate", "none") == "tanh";
@@ -214,7 +214,7 @@ Status import_onnx_unary(const OnnxNode& node) {
 Status import_onnx_cast(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   GraphBuilder& b = node.builder();
-  // Of CastLike's second input it is only known whether it holds whole numbers.
+  // The type of CastLike's second input is unknown, except whether it holds whole numbers.
   const bool like = node.type() == "CastLike";
   const int64_t to = like ? kOnnxFloat : node.integer("to", kOnnxFloat);
   const bool whole = like ? node.is_integral(1) : is_onnx_integer(to);

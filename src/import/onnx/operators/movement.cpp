@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that move, join and cut.
+// Operators that move, join and cut tensors.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@
 namespace dvnn::import {
 namespace {
 
-// The axes that Squeeze and Unsqueeze name: an input since opset 13.
+// Returns the axes that Squeeze and Unsqueeze name: an input since opset 13.
 Result<std::vector<int64_t>> axes_of(const OnnxNode& node, size_t rank) {
   DVNN_ASSIGN(std::vector<int64_t> axes, node.ints_at(1, "axes"));
   for (int64_t& axis : axes) {
@@ -144,7 +144,7 @@ Result<OnnxSlice> read_onnx_slice(const OnnxNode& node, const std::vector<int64_
     DVNN_ASSIGN(const int64_t axis, onnx_axis(axes[i], in.size()));
     const size_t a = static_cast<size_t>(axis);
     if (steps[i] == 0) return Error{ErrorCode::kMalformed, "step 0 goes nowhere"};
-    // One that leaves the axis at once takes one element, however large it is.
+    // A step that leaves the axis at once takes one element, however large it is.
     const int64_t size = in[a], step = std::clamp(steps[i], -size - 1, size + 1);
     auto place = [size](int64_t at, int64_t least, int64_t most) {
       if (at < 0) at = std::max(at, -size - 1) + size;
@@ -234,7 +234,7 @@ Status import_onnx_flatten(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   const std::vector<int64_t> dims = dims_of(node.builder().shape_of(in));
   int64_t axis = node.integer("axis", 1);
-  if (axis != static_cast<int64_t>(dims.size())) {  // beyond the last: all is outside
+  if (axis != static_cast<int64_t>(dims.size())) {  // axis == rank: all dimensions are outside
     DVNN_ASSIGN(axis, onnx_axis(axis, dims.size()));
   }
   int64_t outer = 1, inner = 1;
@@ -288,7 +288,7 @@ Status import_onnx_gather(const OnnxNode& node) {
     DVNN_ASSIGN(const int places, node.value(1));
     const layers::GatherAttributes layer{static_cast<int>(a)};
     if (!node.is_scalar(1)) return node.done(b.cpu(node.name(), layer, {in, places}));
-    // A single place takes its axis away.
+    // A single index removes its axis.
     DVNN_ASSIGN(const int taken, b.cpu(node.name() + "_taken", layer, {in, places}));
     dims.erase(dims.begin() + static_cast<ptrdiff_t>(a));
     if (dims.empty()) dims = {1};
@@ -342,11 +342,11 @@ Status import_onnx_split(const OnnxNode& node) {
   return {};
 }
 
-// A value without what negative pads cut off; those become 0.
+// Returns a value without the elements that negative pads cut off; these pads become 0.
 static Result<int> cropped(const OnnxNode& node, int in, std::vector<int64_t>* pads) {
   std::vector<int64_t> cuts;
   for (int64_t& pad : *pads) {
-    // No tensor has as many elements as a pad may say.
+    // No tensor has as many elements as a pad's number may ask for.
     cuts.push_back(-std::clamp<int64_t>(pad, -kMaxTensorElements, 0));
     pad = std::max<int64_t>(pad, 0);
   }

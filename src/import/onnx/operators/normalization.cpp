@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that bring groups of elements to a common measure.
+// Operators that normalise groups of elements.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 using kernels::Operation;
 using layers::Reduction;
 
-// x scale + bias, of shapes that repeat; either may be absent.
+// Returns x scale + bias, which may repeat along axes; either may be absent.
 Result<int> scaled_and_moved(const OnnxNode& node, int x, int scale_input, int bias_input,
                              const std::vector<int64_t>& dims) {
   GraphBuilder& b = node.builder();
@@ -41,7 +41,7 @@ std::vector<int> axes_from(int64_t first, int rank) {
   return axes;
 }
 
-// (1, C, 1, ...): a number per channel of `shape`.
+// Returns (1, C, 1, ...): the dimensions of one number per channel of `shape`.
 std::vector<int64_t> channel_dims(const Shape& shape) {
   std::vector<int64_t> dims(shape.axes(), 1);
   dims[1] = shape[1];
@@ -60,8 +60,8 @@ Result<int> reduced(const OnnxNode& node, const std::string& suffix, int in, Red
                             layers::ReduceAttributes{operation, std::move(axes), true}, {in});
 }
 
-// BatchNormalization with the statistics of the input itself. Its further outputs are what is kept
-// of the statistics given and of these.
+// Imports BatchNormalization with the statistics of the input itself. Its further outputs are
+// running means of the given statistics and of these.
 Status import_training_batch_norm(const OnnxNode& node, int in, float epsilon) {
   GraphBuilder& b = node.builder();
   const Shape shape = b.shape_of(in);
@@ -196,8 +196,8 @@ Status import_onnx_mean_variance(const OnnxNode& node) {
     DVNN_ASSIGN(const int64_t known, onnx_axis(axis, b.shape_of(in).axes()));
     axes.push_back(static_cast<int>(known));
   }
-  // ONNX's own definition adds 1e-9 to the deviation, this layer its square to the variance: the
-  // same where there is no deviation, and no difference where values of binary16 have one.
+  // ONNX defines the deviation plus 1e-9, this layer the variance plus the square of that: the same
+  // without deviation, and no difference for deviations of binary16 values.
   constexpr float kEpsilon = 1e-18f;
   return node.done(b.cpu(node.name(), layers::StandardizeAttributes{axes, kEpsilon, true}, {in}));
 }
@@ -215,7 +215,7 @@ Status import_onnx_lrn(const OnnxNode& node) {
   return node.done(node.builder().cpu(node.name(), lrn, {in}));
 }
 
-// x over its norm along an axis.
+// Divides x by its norm along an axis.
 Status import_onnx_lp_norm(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
   DVNN_ASSIGN(const int in, node.value(0));

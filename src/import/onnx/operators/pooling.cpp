@@ -12,7 +12,7 @@ namespace {
 
 using Pool = layers::WindowPoolAttributes;
 
-// auto_pad=SAME_*: as many outputs as strides fit into the input, rounded up.
+// Computes pads for auto_pad=SAME_*: size / stride results, rounded up.
 void same_pads(int64_t size, int64_t reach, int64_t stride, bool upper, int64_t* before,
                int64_t* after) {
   const int64_t outputs = (size + stride - 1) / stride;
@@ -58,7 +58,7 @@ Result<AxisPads> axis_pads(const OnnxNode& node, const Shape& in, const std::vec
   return pads;
 }
 
-// The window as the CPU's layer has it.
+// Returns the window in the form of the CPU's layer.
 Result<Pool> window_of(const OnnxNode& node, const Shape& in, Pool::Operation operation) {
   if (in.rank < 3) return Error{ErrorCode::kUnsupported, "has no axes after the channels"};
   const size_t axes = in.axes() - 2;
@@ -94,7 +94,7 @@ bool is_dense(const Pool& pool) {
   return std::all_of(pool.dilation.begin(), pool.dilation.end(), [](int d) { return d == 1; });
 }
 
-// A window over a picture, which may be the device's.
+// Returns the form of a window over a picture that the device may have.
 PoolSpec spec_of(const Pool& pool) {
   PoolSpec spec;
   spec.average = pool.operation == Pool::Operation::kAverage;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU and RNN: a layer for each direction.
+// Imports LSTM, GRU and RNN as one layer for each direction.
 #include <algorithm>
 
 #include "base/format.h"
@@ -27,7 +27,7 @@ Result<Function> function_of(const std::string& name) {
       "activation '" + name + "' is not supported: Sigmoid, Tanh, Relu and HardSigmoid are"};
 }
 
-// The functions of one direction: as many as the kind has, else its defaults.
+// Returns the layer of one direction with its functions: those given, else the kind's defaults.
 Result<Layer> layer_of(const OnnxNode& node, size_t direction) {
   Layer layer;
   layer.kind = kind_of(node.type());
@@ -54,7 +54,7 @@ struct Sequence {
   int64_t steps, batch, hidden, directions;
 };
 
-// All sequences are as long as the input, or their lengths must be known to be that.
+// Checks the sequences' lengths: they must be absent, or known to equal the input's.
 Status check_lengths(const OnnxNode& node, const Sequence& sequence) {
   if (!node.has(4)) return {};
   DVNN_ASSIGN(const auto lengths, node.constant(4));
@@ -67,7 +67,7 @@ Status check_lengths(const OnnxNode& node, const Sequence& sequence) {
   return {};
 }
 
-// One direction's part of an input (directions, ...), without that axis; zeros if it is absent.
+// Returns one direction's part of an input (directions, ...); zeros if the input is absent.
 Result<int> part_of(const OnnxNode& node, int input, size_t direction,
                     const std::vector<int64_t>& dims, const char* what) {
   GraphBuilder& b = node.builder();
@@ -96,13 +96,13 @@ Result<int> part_of(const OnnxNode& node, int input, size_t direction,
   return b.reshape(name, value, dims);
 }
 
-// A state (batch, 1, hidden), as it is with layout 1, without its direction.
+// Returns a state (batch, 1, hidden), the form of layout 1, without its direction.
 Result<int> whole_state(const OnnxNode& node, int input, const std::vector<int64_t>& dims) {
   DVNN_ASSIGN(const int value, node.value(input));
   return node.builder().reshape(node.name() + format("_input%d", input), value, dims);
 }
 
-// The last step of a direction's result: (1, batch, hidden).
+// Returns the last step of a direction's result: (1, batch, hidden).
 Result<int> last_of(const OnnxNode& node, const std::string& name, int all, bool reverse,
                     const Sequence& sequence) {
   return node.builder().slice(name, all, {reverse ? 0 : sequence.steps - 1, 0, 0}, {1, 1, 1},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that take numbers of groups of elements, and orders along an axis.
+// Operators that reduce groups of elements, and orders along an axis.
 #include <algorithm>
 
 #include "base/format.h"
@@ -11,7 +11,7 @@ namespace {
 using kernels::Curve;
 using layers::Reduction;
 
-// Axes are an input from some opset on, and an attribute before. Nothing: all, or none.
+// Returns the axes, an input in newer opsets and an attribute in older ones. Empty: all, or none.
 Result<std::vector<int>> reduced_axes(const OnnxNode& node, size_t rank) {
   DVNN_ASSIGN(const auto named, node.ints_at(1, "axes"));
   std::vector<int> axes;
@@ -64,7 +64,7 @@ Status import_onnx_reduce(const OnnxNode& node) {
   const Shape shape = b.shape_of(in);
   DVNN_ASSIGN(const Reduction operation, reduction_of(node.type()));
   DVNN_ASSIGN(const std::vector<int> axes, reduced_axes(node, shape.axes()));
-  // Each element by itself.
+  // Each element is a group of its own.
   const bool alone = axes.empty() && node.integer("noop_with_empty_axes", 0) != 0;
   if (alone) return node.done(reduced_alone(node, operation, in));
   const bool keep = node.integer("keepdims", 1) != 0;

@@ -10,18 +10,18 @@ namespace {
 
 using kernels::Operation;
 
-// Factors of each token's numbers, and of their partners in the pair; where the partners are.
+// Factors of a token's numbers and of their partners in the pairs, and the partners' indices.
 struct Turn {
   std::vector<float> own, partner, from;
 };
 
-// The row of cosines and sines of a token.
+// Returns the row of cosines and sines for a token.
 Result<int64_t> row_of(const Rotary& rotary, int64_t token, int64_t rows) {
   int64_t row = token;
   if (rotary.places) {
     const std::vector<int64_t> places = rotary.places->ints();
     if (places.empty()) return Error{ErrorCode::kMalformed, "names no places"};
-    // One place is that of the first token.
+    // A single number is the first token's position.
     const auto count = static_cast<int64_t>(places.size());
     row = count == 1 ? places[0] + token : token < count ? nth(places, token) : -1;
   }
@@ -98,7 +98,7 @@ Status import_onnx_rotary(const OnnxNode& node) {
   const std::string& name = node.name();
   const bool flat = shape.rank == 3;
   if (flat) {
-    // Without a number of heads, a head has as many numbers as the angles turn.
+    // If the number of heads is not given, all numbers of a head are rotated.
     int64_t heads = node.integer("num_heads", 0);
     const int64_t turned = rotary.cosines->dims.empty() ? 0 : 2 * rotary.cosines->dims.back();
     if (heads == 0 && turned > 0) heads = shape[2] / turned;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary positions: pairs of a head's numbers are turned by an angle that follows from their
-// token's place. Source: Su et al., "RoFormer" (2021). Private to the ONNX front end.
+// Rotary positions: pairs of a head's numbers are rotated by an angle that depends on their token's
+// position. Source: Su et al., "RoFormer" (2021). Private to the ONNX front end.
 #pragma once
 
 #include "import/onnx/import.h"
@@ -8,13 +8,13 @@
 namespace dvnn::import {
 
 struct Rotary {
-  bool interleaved = false;  // pairs are neighbours, else one of each half
-  // Numbers of each place, or of each token, and the tokens' places: null where token i is at i, or
-  // has the i-th row.
+  bool interleaved = false;  // pairs of neighbours, else one number from each half
+  // Numbers for each position, or for each token, and the tokens' positions: null if token i is at
+  // position i, or has row i.
   std::shared_ptr<const OnnxConstant> cosines, sines, places;
 };
 
-/// (1, heads, tokens, numbers) with the first of these turned, twice as many as there are angles.
+/// Rotates (1, heads, tokens, numbers): of the numbers, the first ones, two per angle.
 Result<int> turned_by_place(const OnnxNode& node, const std::string& name, int in,
                             const Rotary& rotary);
 

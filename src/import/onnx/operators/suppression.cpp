@@ -21,8 +21,8 @@ bool is_suppression(const onnx::NodeProto& node) {
   return kTypes.count(node.op_type()) > 0;
 }
 
-// Each node's immediate dominator: the last node that every way from the input to it passes. Nodes
-// stand behind those that they read.
+// Each node's immediate dominator: the last node on all ways from the input to it. Nodes come after
+// those that they read.
 class Dominators {
  public:
   explicit Dominators(const onnx::GraphProto& graph)
@@ -35,7 +35,7 @@ class Dominators {
     }
     for (int i = 0; i < graph.node_size(); ++i) {
       const onnx::NodeProto& node = graph.node(i);
-      // Shapes are known beforehand, whatever the picture shows.
+      // Shapes are known in advance, so they do not depend on the picture.
       if (node.op_type() == "Shape" || node.op_type() == "Size") continue;
       const int above = common_of(onnx_names_read(node));
       if (above == kUnknown) continue;
@@ -53,7 +53,7 @@ class Dominators {
   }
   int above(int node) const { return nth(above_, node); }
 
-  // The last node that dominates both.
+  // Returns the last node that dominates both.
   int common(int a, int b) const {
     while (a != b) {
       if (a == kRoot || b == kRoot) return kRoot;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that end with suppression of boxes, which is a decoder's work. Private to the ONNX front
-// end.
+// Finds the end of models that suppress boxes themselves, which is a decoder's work. Private to the
+// ONNX front end.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace dvnn::import {
 
-/// Where a graph is cut so that no suppression (NonMaxSuppression and what makes and reads its
-/// numbers) is needed.
+/// The place at which to cut a graph so that it needs no suppression (NonMaxSuppression and the
+/// nodes around it).
 struct SuppressionCut {
-  std::string result;               // the last one that all of the tail is made of
-  std::vector<std::string> wanted;  // it, in place of the results of the tail, and the others
+  std::string result;               // the last result from which all of the tail is computed
+  std::vector<std::string> wanted;  // results to compute: `result` for those of the tail
 };
 
 /// Finds the cut, if the graph has such a tail and one result before it. `wanted` are the results

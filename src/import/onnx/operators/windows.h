@@ -6,19 +6,19 @@
 
 namespace dvnn::import {
 
-/// Two numbers per picture axis, y first (1 and the one given, over a line); `fallback` if the
-/// attribute is absent.
+/// Returns two numbers per picture axis, y first (1 and the given one for a line); `fallback` if
+/// the attribute is absent.
 Result<std::vector<int64_t>> onnx_pair(const OnnxNode& node, const char* attribute,
                                        int64_t fallback);
 
-/// Checks a number before anything is computed with it: files may hold any.
+/// Checks a number before it is used: files may hold any.
 Status check_onnx_number(const char* what, int64_t value, int64_t least);
 
 struct OnnxPads {
   int64_t left = 0, right = 0, top = 0, bottom = 0;
 };
 
-/// The attributes auto_pad and pads of a window that reaches over so many elements.
+/// Reads the attributes auto_pad and pads of a window of reach_y x reach_x elements.
 Result<OnnxPads> onnx_pads(const OnnxNode& node, const Shape& in, int64_t reach_x, int64_t reach_y,
                            int64_t stride_x, int64_t stride_y);
 

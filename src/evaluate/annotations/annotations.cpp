@@ -36,7 +36,7 @@ Result<DataSet> read_as(const std::string& path, Annotations kind) {
   return Error{ErrorCode::kInternal, "no form of annotations"};
 }
 
-// One file of a folder, where there must be one.
+// Returns the only JSON file of a folder and of `annotations` in it.
 Result<std::string> only_json(const std::string& folder) {
   std::vector<std::string> files = files_in(folder, ".json");
   for (const std::string& file : files_in(folder + "/annotations", ".json")) files.push_back(file);
@@ -66,7 +66,7 @@ bool has_class_folders(const std::string& folder) {
   return false;
 }
 
-// What lies at a path; kFind: nothing that is known.
+// Returns the form of the annotations at a path; kFind: none that is known.
 Annotations kind_of(const std::string& path) {
   if (is_file(path)) {
     if (has_end(path, ".json")) return Annotations::kCoco;

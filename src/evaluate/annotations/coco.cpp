@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostCocoBytes = uint64_t{1} << 30;
-constexpr int64_t kLargestId = int64_t{1} << 53;  // what JavaScript and COCO's programs can tell
+constexpr int64_t kLargestId = int64_t{1} << 53;  // largest exact one in JavaScript and COCO
 constexpr int kLargestSide = 1 << 20;
 constexpr size_t kMostPoints = 3 * 1024;
 
@@ -24,7 +24,7 @@ std::string named(const char* what, size_t index, const std::string& path) {
   return format("%s %zu of '%s'", what, index, path.c_str());
 }
 
-// A list that must be there, of objects.
+// Returns a required list of objects.
 Result<const Json*> list_of(const Json& file, const char* name, const std::string& path) {
   const auto at = file.find(name);
   if (at == file.end() || !at->is_array()) {
@@ -45,10 +45,9 @@ Error twice(const std::string& where, int64_t id) {
           where + format(": the id %lld is there twice", static_cast<long long>(id))};
 }
 
-// --- classes
-// --------------------------------------------------------------------------------------
+// --- classes -------------------------------------------------------------------------------------
 
-// Classes in the order of their ids, as COCO counts them.
+// Reads classes and sorts them by id, as COCO counts them.
 Status read_categories(const Json& list, const std::string& path, DataSet* data, Index* index) {
   std::map<int64_t, std::string> names;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -68,10 +67,9 @@ Status read_categories(const Json& list, const std::string& path, DataSet* data,
   return {};
 }
 
-// --- pictures
-// -------------------------------------------------------------------------------------
+// --- pictures ------------------------------------------------------------------------------------
 
-// The folders where pictures may lie, in the order in which they are looked at.
+// Returns the folders in which pictures may lie, in the order of the search.
 std::vector<std::string> folders_for(const std::string& path) {
   const fs::path here =
       fs::path(path).parent_path().empty() ? fs::path(".") : fs::path(path).parent_path();
@@ -86,7 +84,7 @@ std::vector<std::string> folders_for(const std::string& path) {
   return folders;
 }
 
-// A name that a file brings must not lead elsewhere.
+// Refuses a file's name for a picture that would lead out of the folder.
 Status check_file_name(const std::string& name, const std::string& where) {
   const fs::path as_path(name);
   const bool leaves =
@@ -96,7 +94,7 @@ Status check_file_name(const std::string& name, const std::string& where) {
                                           "' is no name within the folder of pictures"};
 }
 
-// The folder that has the picture; all others are expected there, too.
+// Returns the folder that has the picture; all others are expected there, too.
 Result<std::string> folder_with(const std::string& name, const std::string& path) {
   std::string tried;
   for (const std::string& folder : folders_for(path)) {
@@ -130,10 +128,9 @@ Status read_images(const Json& list, const std::string& path, DataSet* data, Ind
   return {};
 }
 
-// --- annotations
-// ----------------------------------------------------------------------------------
+// --- annotations ---------------------------------------------------------------------------------
 
-// x, y, width and height.
+// Reads x, y, width and height.
 Status read_box(JsonReader* in, const char* name, Box* box) {
   const Json* value = in->member(name);
   const bool fits =
@@ -164,7 +161,7 @@ Result<std::vector<objects::Point>> read_points(JsonReader* in) {
   return points;
 }
 
-// The place of an id in what was read before.
+// Returns the index of an id that was read before.
 Result<size_t> look_up(JsonReader* in, const char* name, const Index& index, const char* what) {
   const int64_t id = in->integer(name, 0, kLargestId);
   DVNN_TRY(in->status());
@@ -239,12 +236,11 @@ Status locate_pictures(DataSet* data) {
   return {};
 }
 
-// --- results
-// --------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 namespace {
 
-// The box around points, as COCO's programs have it.
+// Returns the box around points, as COCO's programs compute it.
 Box box_around(const std::vector<objects::Point>& points) {
   if (points.empty()) return {};
   double x0 = points[0].x, x1 = x0, y0 = points[0].y, y1 = y0;
@@ -294,7 +290,7 @@ Result<FoundByPicture> read_coco_results(const std::string& path, const DataSet&
 }
 
 std::string coco_results_text(const FoundByPicture& found, const DataSet& data) {
-  // One object after the other: all of them as one value would take many times as much memory.
+  // Written object by object: a value of all of them would take many times as much memory.
   std::string text = "[";
   for (size_t p = 0; p < found.size(); ++p) {
     for (const Found& one : found[p]) {

@@ -18,22 +18,22 @@ namespace {
 constexpr uint64_t kMostXmlBytes = 16 << 20;
 constexpr size_t kMostDepth = 16;
 
-// An object as the file tells it.
+// An object in the file.
 struct VocObject {
   std::string name, difficult;
   std::map<std::string, std::string> corners;  // xmin, ymin, xmax, ymax
   int line = 0;
 };
 
-// What a file says.
+// The contents of a file, and the state of its parser.
 struct VocFile {
   std::string filename;
   std::vector<VocObject> objects;
-  std::vector<std::string> open;  // elements that have not ended
+  std::vector<std::string> open;  // names of elements that have not ended
   std::string problem;            // set before GLib's parser is stopped
 };
 
-// The path of open elements: "annotation/object/name".
+// Returns the path of open elements: "annotation/object/name".
 std::string path_of(const VocFile& file) {
   std::string path;
   for (const std::string& element : file.open) path += (path.empty() ? "" : "/") + element;
@@ -122,7 +122,7 @@ Result<Truth> truth_of(const VocObject& object, const std::string& path) {
   return truth;
 }
 
-// The picture of an XML file: by the name in it, or by its own.
+// Returns the picture of an XML file: by the name in it, or by its own.
 Result<std::string> picture_of(const VocFile& file, const std::string& xml) {
   const std::string folder = folder_name(xml);
   const std::string name = base_name(trimmed(file.filename));
@@ -147,7 +147,8 @@ Result<DataSet> read_voc(const std::string& path) {
   }
   DataSet data;
   data.source = path;
-  std::map<std::string, std::vector<std::pair<size_t, size_t>>> by_class;  // picture, truth
+  std::map<std::string, std::vector<std::pair<size_t, size_t>>>
+      by_class;  // by class: picture and truth
   for (const std::string& xml : files) {
     DVNN_ASSIGN(const VocFile file, parse(xml));
     Picture picture;

@@ -31,7 +31,7 @@ struct Line {
   }
 };
 
-// The numbers of a line; nothing if something else stands there.
+// Returns the numbers of a line; nothing if it has anything else.
 std::optional<std::vector<double>> numbers_of(const std::string& text) {
   std::vector<double> numbers;
   const char *at = text.data(), *const end = at + text.size();
@@ -48,13 +48,13 @@ std::optional<std::vector<double>> numbers_of(const std::string& text) {
   }
 }
 
-// Coordinates may be off the picture by what rounding costs.
+// Returns whether a coordinate is in the picture, with a margin for rounding.
 bool is_fraction(double value) {
   constexpr double kRounding = 0.001;
   return value >= -kRounding && value <= 1 + kRounding;
 }
 
-// An outline's box and, by the shoelace formula, its area.
+// Sets an outline's box and, by the shoelace formula, its area.
 void take_outline(const std::vector<double>& numbers, Truth* truth) {
   double x0 = 1, y0 = 1, x1 = 0, y1 = 0, twice = 0;
   const size_t count = numbers.size() / 2;
@@ -71,7 +71,7 @@ void take_outline(const std::vector<double>& numbers, Truth* truth) {
   truth->area = std::abs(twice) / 2;
 }
 
-// The middle and the size of a box, and the points behind them.
+// Sets a box from its middle and size, and the points that follow.
 void take_box(const std::vector<double>& numbers, const YoloYaml& yaml, Truth* truth) {
   truth->box = {numbers[1] - numbers[3] / 2, numbers[2] - numbers[4] / 2, numbers[3], numbers[4]};
   truth->area = truth->box.area();
@@ -101,7 +101,7 @@ Result<Truth> read_line(const Line& line, const YoloYaml& yaml) {
       class_id >= static_cast<double>(kMostClasses)) {
     return line.wrong("does not begin with the index of a class");
   }
-  // Of a point with its visibility, which is 0, 1 or 2, the third number is no coordinate.
+  // Only the box is checked, because a point's third number may be its visibility, 0, 1 or 2.
   const size_t coordinates = box ? 5 : numbers->size();
   if (!std::all_of(numbers->begin() + 1,
                    numbers->begin() + static_cast<std::ptrdiff_t>(coordinates), is_fraction)) {
@@ -132,7 +132,7 @@ Status read_labels_of(const std::string& path, const YoloYaml& yaml, Picture* pi
   return {};
 }
 
-// The file of a picture's objects: in `labels` instead of the last `images`, or beside the picture.
+// Returns the file of a picture's objects: in `labels` instead of the last `images`, or beside it.
 std::string labels_file_of(const std::string& picture) {
   const fs::path path(picture);
   std::vector<fs::path> parts(path.begin(), path.end());
@@ -143,12 +143,12 @@ std::string labels_file_of(const std::string& picture) {
   return labels.replace_extension(".txt").string();
 }
 
-// The folder of pictures that a path stands for, and the file that describes them.
+// The folder of pictures to read, and the file that describes them.
 struct Place {
   std::string pictures, yaml;
 };
 
-// A data.yaml in the folder, or in one of the two above it.
+// Returns a data.yaml in the folder, or in one of the two above it.
 std::string yaml_near(const std::string& folder) {
   for (const fs::path& at :
        {fs::path(folder), fs::path(folder) / "..", fs::path(folder) / "../.."}) {
@@ -173,7 +173,7 @@ std::vector<std::string> names_in_text(const std::string& folder) {
   return {};
 }
 
-// data.yaml's own folder, or the one that it names; of the latter `val` is a part.
+// Returns the folder `val` of data.yaml, below `path` or its own folder; else its own folder.
 std::string folder_of(const YoloYaml& yaml, const std::string& file) {
   const fs::path here = fs::path(file).parent_path();
   for (const fs::path& base : {here / yaml.path, here}) {
@@ -196,7 +196,7 @@ Status check_classes(const std::string& path, DataSet* data) {
                           data->classes.size())};
     }
   }
-  // Without names, a network's labels go by the index.
+  // Without names, a network's labels are matched by index.
   data->named = !data->classes.empty();
   for (int i = static_cast<int>(data->classes.size()); i <= most; ++i)
     data->classes.push_back(format("class %d", i));

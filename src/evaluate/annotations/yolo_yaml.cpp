@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMostYamlBytes = 4 << 20;
 constexpr size_t kMostNames = 65536;
 
-// A scalar without its quotation marks.
+// Returns a scalar without its quotation marks.
 std::string scalar_of(const std::string& text) {
   const std::string value = trimmed(text);
   if (value.size() >= 2 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0]) {
@@ -23,7 +23,7 @@ std::string scalar_of(const std::string& text) {
   return value;
 }
 
-// The line without what stands behind a #, unless that is within quotation marks.
+// Returns the line without a comment after #, unless the # is within quotation marks.
 std::string without_comment(const std::string& line) {
   char quote = 0;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -34,7 +34,7 @@ std::string without_comment(const std::string& line) {
   return line;
 }
 
-// The entries of [a, 'b, c'] or {0: a, 1: b} without the brackets.
+// Returns the entries of [a, 'b, c'] or {0: a, 1: b} without the brackets.
 std::vector<std::string> entries_of(const std::string& inside) {
   std::vector<std::string> entries(1);
   char quote = 0;
@@ -98,7 +98,7 @@ class Reader {
     return {};
   }
 
-  // A line of a list or a map below `names`.
+  // Reads a line of a list or a map below `names`.
   Status take_nested(const std::string& text) {
     if (key_ != "names") return {};
     if (text[0] == '-') return add(static_cast<int>(yaml_.names.size()), text.substr(1));
@@ -128,7 +128,7 @@ class Reader {
     return {};
   }
 
-  // [a, b] or {0: a, 1: b}, maybe in several lines.
+  // Reads [a, b] or {0: a, 1: b}, which may span several lines.
   Status close_flow() {
     const char begin = flow_[0];
     if (begin != '[' && begin != '{')
@@ -144,7 +144,7 @@ class Reader {
 
   Status finish_flow() { return flow_.empty() ? Status() : wrong("the list 'names' does not end"); }
 
-  // kpt_shape: [17, 3]
+  // Reads a shape: "kpt_shape: [17, 3]".
   Status take_shape(const std::string& value) {
     constexpr int kMostPoints = 1024;
     const size_t comma = value.find(',');

@@ -19,7 +19,7 @@ Result<cv::Mat> ReadAhead::next() {
 }
 
 void ReadAhead::begin_more() {
-  // A photograph takes as long to decode as a small network to run; more than these would only take
+  // Decoding a photograph takes as long as running a small network; more pictures would only take
   // memory.
   constexpr size_t kMostAhead = 3;
   while (pictures_.size() < kMostAhead && begun_ < paths_.size()) {

@@ -15,7 +15,8 @@ namespace dvnn::tools {
 class ReadAhead {
  public:
   explicit ReadAhead(std::vector<std::string> paths);
-  /// The next picture, in the order of the paths; not to be called more often than there are.
+  /// Returns the next picture, in the order of the paths. Do not call it more often than there are
+  /// any.
   Result<cv::Mat> next();
 
  private:

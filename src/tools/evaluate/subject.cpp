@@ -19,7 +19,7 @@ std::string name_key(const std::string& name) {
   return begin == std::string::npos ? "" : lower_case(name.substr(begin, end - begin + 1));
 }
 
-// The first names of a list, for an error.
+// Returns the first names of a list, for an error.
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t kMostShown = 4;
   std::string text;
@@ -29,7 +29,7 @@ std::string some_of(const std::vector<std::string>& names) {
   return text + (names.size() > kMostShown ? ", ..." : "");
 }
 
-// By the network's class: the data set's.
+// Returns the data set's class for each class of the network.
 std::vector<int> matches_by_index(const evaluate::DataSet& data, size_t classes) {
   std::vector<int> matches;
   for (size_t i = 0; i < classes; ++i) {
@@ -57,7 +57,7 @@ void add_found(const objects::Objects& objects, Subject* subject,
     const bool ours =
         object.class_id >= 0 && static_cast<size_t>(object.class_id) < subject->classes.size();
     const int class_id = ours ? subject->classes[static_cast<size_t>(object.class_id)] : -1;
-    // A class that the data does not have is a wrong answer of a classifier all the same.
+    // For a classifier, a class that the data lacks still counts, as a wrong answer.
     const bool counts = class_id >= 0 || subject->finds == objects::Kind::kClassification;
     if (!counts || !std::isfinite(object.confidence)) continue;
     evaluate::Found found;
@@ -70,8 +70,8 @@ void add_found(const objects::Objects& objects, Subject* subject,
   }
 }
 
-// The cell of a map at the middle of each of `count` pixels of a row or a column. The map covers
-// `begin` to `end`; beyond it, its edge counts.
+// Returns the cell of a map at the middle of each of `count` pixels of a row or a column. The map
+// covers `begin` to `end`; pixels beyond get the cell at its edge.
 std::vector<int> cells_at(int count, double begin, double end, int cells) {
   std::vector<int> at;
   for (int i = 0; i < count; ++i) {
@@ -98,7 +98,7 @@ void count_pixels(const objects::Mask& map, const cv::Mat& truth, Subject* subje
   }
 }
 
-// `truth` is the mask of a picture that has one.
+// Runs the network on a picture. `truth`: its mask, if it has one.
 Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, const cv::Mat& truth,
                    float threshold, Subject* subject, std::vector<evaluate::Found>* to) {
   const bool detects = subject->finds == objects::Kind::kDetection;
@@ -121,7 +121,7 @@ Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, cons
   return {};
 }
 
-// A mask is gray, as it is read as a picture of colours, and as large as its picture.
+// Checks a mask. It was read as a colour picture, so it must be gray, and as large as its picture.
 Status check_mask(const evaluate::Picture& picture, const cv::Mat& mask, size_t classes) {
   const std::string what = "mask '" + picture.mask + "'";
   if (mask.cols != picture.width || mask.rows != picture.height) {
@@ -148,7 +148,7 @@ Status check_mask(const evaluate::Picture& picture, const cv::Mat& mask, size_t 
   return {};
 }
 
-// Annotations that are fractions of the picture become pixels.
+// Converts annotations in fractions of the picture to pixels.
 void set_size(int width, int height, evaluate::Picture* picture) {
   picture->width = width;
   picture->height = height;
@@ -165,7 +165,7 @@ void set_size(int width, int height, evaluate::Picture* picture) {
   }
 }
 
-// Boxes in pixels are those of the picture as it is only if its size is the annotations'.
+// Checks that the picture has the size that annotations in pixels were made for.
 Status check_size(const evaluate::Picture& picture, const cv::Mat& pixels) {
   const bool same = picture.width == 0 || picture.height == 0 ||
                     (picture.width == pixels.cols && picture.height == pixels.rows);

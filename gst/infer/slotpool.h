@@ -9,7 +9,7 @@
 //                runs it, and passes the outputs on as views of the slot or as copies;
 //   downstream   keeps outputs for as long as it likes.
 //
-// The rule: nothing in this plugin waits for somebody who waits for this plugin. There are three
+// The rule: nothing in this plugin waits for a thread that waits for this plugin. There are three
 // kinds of waits, and each ends by itself:
 //
 //  1. dvconvert waits for a slot for at most kPatience, and only once until slots are free again;
@@ -19,19 +19,19 @@
 //     more.
 //  2. dvinfer waits for a slot for a frame that has none. dvconvert can never have the last
 //     `reserve` slots. So these are in dvinfer's queue, where workers run them without waiting for
-//     anybody, or they leave as views, which 3 forbids while slots are few. A slot in the queue is
-//     released when its frame is pushed, so this wait ends when downstream takes a frame, as any
-//     element's wait does. Frames in dvinfer's queue need nothing that this wait holds. A frame
-//     with several regions is in the queue while its further regions wait: of these, each slot that
-//     is not one of a view is run and free again without the regions that wait. For a frame that
-//     may leave before its results dvinfer does not wait: what gets no slot is left out.
-//  3. Nobody waits for downstream to release a frame. Outputs leave as views only while more than
+//     another thread, or they leave as views, which 3 forbids while slots are few. A slot in the
+//     queue is released when its frame is pushed, so this wait ends when downstream takes a frame,
+//     as any element's wait does. Frames in dvinfer's queue need nothing that this wait holds. A
+//     frame with several regions is in the queue while its further regions wait: of these, each
+//     slot that is not one of a view is run and free again without the regions that wait. For a
+//     frame that may leave before its results dvinfer does not wait: what gets no slot is left out.
+//  3. Nothing waits for downstream to release a frame. Outputs leave as views only while more than
 //     `reserve` slots are free; else they are copied, and the slot is free at once. Outputs of a
-//     frame that may leave before its results are always copied: nobody knows how long they wait
+//     frame that may leave before its results are always copied, because they may wait for long
 //     for a frame to join (lateresults.h).
 //
-// Only workers wait for a run of the device, and whoever takes or lets go of slots for its other
-// calls; dvinfer's watchdog bounds all of these waits (watchdog.h).
+// Only workers wait for a run of the device; any thread that takes or releases slots may wait for
+// its other calls. dvinfer's watchdog bounds all of these waits (watchdog.h).
 #pragma once
 
 #include <glib.h>

@@ -17,16 +17,25 @@
 #include <thread>
 #include <vector>
 
+/// Returns a port that nothing listens at. It lies below those that the kernel gives to connections
+/// of other tests, which could take it before the server does, and processes begin to look at
+/// different ones.
 inline int free_port() {
-  const int listening = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ck_assert_int_eq(bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  socklen_t size = sizeof(address);
-  getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
-  close(listening);
-  return ntohs(address.sin_port);
+  constexpr int kFirst = 10000, kPorts = 20000, kApart = 37;
+  static int next = getpid() * kApart % kPorts;
+  for (int tries = 0; tries < kPorts; ++tries) {
+    const int port = kFirst + next;
+    next = (next + 1) % kPorts;
+    const int listening = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const int bound = bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+    close(listening);
+    if (bound == 0) return port;
+  }
+  ck_abort_msg("no port is free");
 }
 
 inline bool answers(int port) {

@@ -84,6 +84,9 @@ def main():
     parser.add_argument('--prefix', default='/usr/local')
     parser.add_argument('--cross')
     args = parser.parse_args()
+    if os.environ.get('DVNN_TEST_ROUNDS'):
+        print('skipped: another run of CI builds this')
+        return 77
     problems = []
     with tempfile.TemporaryDirectory() as package:
         build(args, package)

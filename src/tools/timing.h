@@ -19,21 +19,23 @@ inline double time_ms(const std::function<void()>& work) {
       .count();
 }
 
+/// Returns the milliseconds of processor time that all threads of this process have used.
+inline double processor_ms() {
+  timespec now = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
 /// Time of a call: by the wall clock, and of all threads on processors, which other processes
 /// disturb less.
 struct CallTime {
   double ms, cpu_ms;
 };
 inline CallTime time_call(const std::function<void()>& work) {
-  const auto processors_ms = [] {
-    timespec now = {};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-  };
   CallTime time = {};
-  const double before = processors_ms();
+  const double before = processor_ms();
   time.ms = time_ms(work);
-  time.cpu_ms = processors_ms() - before;
+  time.cpu_ms = processor_ms() - before;
   return time;
 }
 

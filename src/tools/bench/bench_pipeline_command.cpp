@@ -33,9 +33,9 @@ Result<double> peer_time(const PipelineOptions& o, Progress* progress) {
 
 int run_elements_bench(const PipelineOptions& o) {
   static const char* const kElements[] = {"dvconvert", "dvinfer", "dvdecode", "dvoverlay"};
-  auto pipeline =
-      launch(source_of(o, o.frames) + "dvconvert name=dvconvert ! " + dvinfer_of(o) +
-             " ! dvdecode name=dvdecode ! dvoverlay name=dvoverlay ! fakesink sync=false");
+  auto pipeline = launch(
+      source_of(o, o.frames) + "dvconvert name=dvconvert ! " + dvinfer_of(o) +
+      " name=dvinfer ! dvdecode name=dvdecode ! dvoverlay name=dvoverlay ! fakesink sync=false");
   if (!pipeline.ok()) return fail(pipeline.error());
   std::map<std::string, Stopwatch> watches;
   for (const char* name : kElements) watch_element(pipeline.value().get(), name, &watches[name]);

@@ -27,7 +27,7 @@ constexpr int kRounds = 3;
 
 // One process' run, or why there is none; plain bytes, which go through a pipe.
 struct Measured {
-  double seconds, cpu_seconds, p99_ms;
+  double seconds, cpu_ms, p99_ms;
   double megabytes;  // at its largest, told by the kernel
   char engine[64];
   char problem[512];
@@ -35,15 +35,6 @@ struct Measured {
 
 void copy_text(const std::string& text, char* to, size_t size) {
   to[text.copy(to, size - 1)] = 0;
-}
-
-double cpu_seconds() {
-  rusage used = {};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 // Runs `work` in a process of its own, so that neither engine has the other's memory and threads.
@@ -106,11 +97,11 @@ Result<Measured> run_streams(const std::string& description, int streams, const 
     gst_object_unref(first);
     gst_object_unref(last);
   }
-  const double before = cpu_seconds();
+  const double before = processor_ms();
   DVNN_ASSIGN(const double seconds, run_pipeline(pipeline.get(), nullptr));
   Measured done = {};
   done.seconds = seconds;
-  done.cpu_seconds = cpu_seconds() - before;
+  done.cpu_ms = processor_ms() - before;
   std::vector<double> all;
   for (const Stopwatch& watch : watches) {
     const std::vector<double> some = watch.milliseconds();
@@ -125,10 +116,7 @@ Result<Measured> run_ours(const PipelineOptions& o, int streams) {
   gst_init(nullptr, nullptr);
   std::string description;
   for (int i = 0; i < streams; ++i) {
-    std::string element = "dvinfer skip-late=false";
-    if (!o.network.empty()) element += " network=\"" + o.network + "\"";
-    if (!o.device.empty()) element += " device=\"" + o.device + "\"";
-    description += still_source(o, i) + "dvconvert ! " + element +
+    description += still_source(o, i) + "dvconvert ! " + dvinfer_of(o) +
                    format(" ! fakesink name=last%d sync=false ", i);
   }
   return run_streams(
@@ -240,7 +228,7 @@ Row row_of(const std::vector<Measured>& rounds, int frames) {
     return median(std::move(values));
   };
   return {rounds[0].engine, median_of([&](const Measured& m) { return frames / m.seconds; }),
-          median_of([&](const Measured& m) { return m.cpu_seconds * 1e3 / frames; }),
+          median_of([&](const Measured& m) { return m.cpu_ms / frames; }),
           median_of([](const Measured& m) { return m.p99_ms; }),
           median_of([](const Measured& m) { return m.megabytes; })};
 }

@@ -115,7 +115,7 @@ std::string source_of(const PipelineOptions& o, int frames) {
 }
 
 std::string dvinfer_of(const PipelineOptions& o) {
-  std::string element = "dvinfer name=dvinfer skip-late=false";
+  std::string element = "dvinfer skip-late=false";
   if (!o.network.empty()) element += " network=\"" + o.network + "\"";
   if (!o.device.empty()) element += " device=\"" + o.device + "\"";
   return element;

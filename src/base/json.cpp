@@ -181,6 +181,20 @@ std::string shown(const Json& value) {
   return short_text(json_text(value), kMost);
 }
 
+Status check_members(const Json& object, const std::string& what,
+                     std::initializer_list<const char*> known) {
+  constexpr size_t kMostShown = 67;  // bytes of a name
+  for (const auto& member : object.items()) {
+    const std::string& name = member.key();
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string all;
+    for (const char* one : known) all += (all.empty() ? "" : ", ") + std::string(one);
+    return Error{ErrorCode::kInvalidArgument,
+                 what + ": there is no field '" + short_text(name, kMostShown) + "', but " + all};
+  }
+  return {};
+}
+
 JsonReader::JsonReader(const Json& object, std::string what)
     : object_(object), what_(std::move(what)) {
   if (!object_.is_object()) error_ = what_ + " must be a JSON object";

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -58,6 +59,11 @@ class JsonEnd {
 
 /// Returns a value as a message shows it: short, and on one line.
 std::string shown(const Json& value);
+
+/// Refuses members of an object other than the `known` ones: kInvalidArgument, "WHAT: there is no
+/// field 'x', but a, b".
+Status check_members(const Json& object, const std::string& what,
+                     std::initializer_list<const char*> known);
 
 /// Returns numbers as a member of an object: an array, or for many numbers base64 of little-endian
 /// binary32, which needs a quarter of the space and is much faster to read.

@@ -51,13 +51,7 @@ Status read_points(const Json& json, const std::string& what, image::Corners* bo
 }
 
 Status read_shape(const Json& json, const std::string& what, Area* area) {
-  for (const auto& member : json.items()) {
-    const std::string& key = member.key();
-    if (key != "name" && key != "box" && key != "points" && key != "unit") {
-      return Error{ErrorCode::kInvalidArgument,
-                   what + ": there is no field '" + key + "', but name, box, points and unit"};
-    }
-  }
+  DVNN_TRY(check_members(json, what, {"name", "box", "points", "unit"}));
   JsonReader in(json, what);
   area->name = in.text("name", area->name);
   const std::string unit = in.text("unit", "fractions");

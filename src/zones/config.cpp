@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zones/config.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
 #include <set>
 
 #include "base/format.h"
@@ -75,21 +73,6 @@ Time read_time(JsonReader* in, const char* name) {
   return in->integer(name, 0, kLongest, 0) * kMillisecond;
 }
 
-// A field whose name is misspelt would count all and everybody.
-Status check_fields(const Json& json, const std::string& what,
-                    std::initializer_list<const char*> known) {
-  for (const auto& member : json.items()) {
-    const std::string& name = member.key();
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string all;
-    for (const char* one : known) all += (all.empty() ? "" : ", ") + std::string(one);
-    return Error{
-        ErrorCode::kInvalidArgument,
-        what + ": there is no field '" + short_text(name, kMostShownBytes) + "', but " + all};
-  }
-  return {};
-}
-
 Result<Area> read_area(const Json& json, const std::string& what) {
   Area area;
   JsonReader in(json, what);
@@ -104,9 +87,10 @@ Result<Area> read_area(const Json& json, const std::string& what) {
   area.crowd = static_cast<int>(in.integer("crowd", 0, 1000000, 0));
   area.crowd_time = read_time(&in, "crowd-time");
   DVNN_TRY(in.status());
-  DVNN_TRY(check_fields(json, what,
-                        {"name", "points", "unit", "labels", "anchor", "band", "share", "dwell",
-                         "idle", "idle-distance", "crowd", "crowd-time"}));
+  // A field whose name is misspelt would count everything.
+  DVNN_TRY(check_members(json, what,
+                         {"name", "points", "unit", "labels", "anchor", "band", "share", "dwell",
+                          "idle", "idle-distance", "crowd", "crowd-time"}));
   // Scaled alike for every frame: a polygon that is simple in these units is so in any frame.
   std::vector<Point> places;
   const double scale = area.pixels ? 1 : 4096;
@@ -125,7 +109,7 @@ Result<Line> read_line(const Json& json, const std::string& what) {
   line.anchor =
       read_choice(&in, "anchor", {"foot", "centre"}) == 0 ? Anchor::kFoot : Anchor::kCentre;
   DVNN_TRY(in.status());
-  DVNN_TRY(check_fields(json, what, {"name", "points", "unit", "labels", "anchor", "band"}));
+  DVNN_TRY(check_members(json, what, {"name", "points", "unit", "labels", "anchor", "band"}));
   return line;
 }
 
@@ -160,7 +144,7 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
   if (!json.is_object()) {
     return Error{ErrorCode::kInvalidArgument, what + " must be an object with 'areas' and 'lines'"};
   }
-  DVNN_TRY(check_fields(json, what, {"areas", "lines"}));
+  DVNN_TRY(check_members(json, what, {"areas", "lines"}));
   DVNN_TRY(read_list(json, "areas", what, read_area, &config.areas));
   DVNN_TRY(read_list(json, "lines", what, read_line, &config.lines));
   return config;

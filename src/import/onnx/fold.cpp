@@ -249,24 +249,14 @@ Status fold_transpose(const OnnxNode& node) {
   if (order.empty()) {
     for (size_t i = rank; i-- > 0;) order.push_back(static_cast<int64_t>(i));
   }
-  std::vector<int64_t> sorted = order, strides(rank, 1), own(rank, 1);
+  std::vector<int64_t> sorted = order;
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted.size() != rank || sorted[i] != static_cast<int64_t>(i)) {
       return Error{ErrorCode::kMalformed, "perm does not name each axis once"};
     }
   }
-  for (size_t i = rank; i-- > 1;) own[i - 1] = own[i] * in->dims[i];
-  OnnxConstant out;
-  out.integral = in->integral;
-  for (size_t i = 0; i < rank; ++i) {
-    out.dims.push_back(nth(in->dims, order[i]));
-    strides[i] = nth(own, order[i]);
-  }
-  out.values.resize(in->values.size());
-  walk(out.dims, {strides}, in->values.size(),
-       [&](size_t n, const std::vector<int64_t>& at) { out.values[n] = nth(in->values, at[0]); });
-  return node.done(std::move(out));
+  return node.done(transposed(*in, order));
 }
 
 Status fold_slice(const OnnxNode& node) {
@@ -328,6 +318,22 @@ const std::map<std::string, double (*)(double)>& functions() {
 }
 
 }  // namespace
+
+OnnxConstant transposed(const OnnxConstant& in, const std::vector<int64_t>& order) {
+  const size_t rank = in.dims.size();
+  std::vector<int64_t> strides(rank, 1), own(rank, 1);
+  for (size_t i = rank; i-- > 1;) own[i - 1] = own[i] * in.dims[i];
+  OnnxConstant out;
+  out.integral = in.integral;
+  for (size_t i = 0; i < rank; ++i) {
+    out.dims.push_back(nth(in.dims, order[i]));
+    strides[i] = nth(own, order[i]);
+  }
+  out.values.resize(in.values.size());
+  walk(out.dims, {strides}, in.values.size(),
+       [&](size_t n, const std::vector<int64_t>& at) { out.values[n] = nth(in.values, at[0]); });
+  return out;
+}
 
 bool folds_onnx(const std::string& type) {
   return folds().count(type) > 0 || functions().count(type) > 0;

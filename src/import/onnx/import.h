@@ -124,6 +124,8 @@ Status import_onnx_node(const onnx::NodeProto& proto, OnnxImporter* importer);
 
 /// Computes a node whose inputs are all constants. Returns false if the operator has no such rule.
 Result<bool> fold_onnx(const OnnxNode& node);
+/// Returns a constant with its axes in another order, which names each axis once.
+OnnxConstant transposed(const OnnxConstant& in, const std::vector<int64_t>& order);
 /// Returns whether folding may compute the operator.
 bool folds_onnx(const std::string& type);
 

@@ -22,29 +22,6 @@ onnx::AttributeProto attribute_of(const OnnxAttribute& attribute) {
   return proto;
 }
 
-// Returns the values of a tensor with its axes in another order.
-std::vector<double> transposed(const OnnxConstant& from, const std::vector<int64_t>& order) {
-  const size_t rank = from.dims.size();
-  std::vector<size_t> own(rank, 1), strides(rank), dims(rank), index(rank, 0);
-  for (size_t i = rank; i-- > 1;) own[i - 1] = own[i] * static_cast<size_t>(from.dims[i]);
-  for (size_t i = 0; i < rank; ++i) {
-    strides[i] = nth(own, order[i]);
-    dims[i] = static_cast<size_t>(nth(from.dims, order[i]));
-  }
-  std::vector<double> to(from.values.size());
-  size_t at = 0;
-  for (double& v : to) {
-    v = from.values[at];
-    for (size_t d = rank; d-- > 0;) {
-      at += strides[d];
-      if (++index[d] < dims[d]) break;
-      at -= strides[d] * dims[d];
-      index[d] = 0;
-    }
-  }
-  return to;
-}
-
 }  // namespace
 
 int64_t tflite_picture_axis(int64_t axis) {
@@ -170,8 +147,7 @@ Result<std::string> TfliteNode::weights(int i, const std::vector<int64_t>& order
   if (from.dims.size() != order.size()) {
     return Error{ErrorCode::kMalformed, "the weights are " + given_shape_text(from.dims)};
   }
-  OnnxConstant to;
-  to.values = transposed(from, order);
+  OnnxConstant to = transposed(from, order);
   to.dims = dims;
   if (element_count(dims) != static_cast<int64_t>(to.values.size())) {
     return Error{ErrorCode::kMalformed, "the weights " + given_shape_text(from.dims) +
@@ -215,7 +191,7 @@ Result<std::vector<std::string>> TfliteNode::run(const char* type,
                                                  int results) const {
   onnx::NodeProto proto;
   proto.set_op_type(type);
-  proto.set_name(name() + (lower_case(type) == "transpose" ? "_moved" : ""));
+  proto.set_name(name() + (type == std::string_view("Transpose") ? "_moved" : ""));
   for (const std::string& in : inputs) proto.add_input(in);
   for (const OnnxAttribute& attribute : attributes) {
     *proto.add_attribute() = attribute_of(attribute);

@@ -242,6 +242,20 @@ Status add_bias(const OnnxNode& node, int input, Rule* rule) {
   return {};
 }
 
+// Reads the rule of ONNX Runtime's Attention and MultiHeadAttention, whose masks are input `mask`.
+Result<Rule> microsoft_rule(const OnnxNode& node, int mask, const Heads& heads,
+                            Attention* attention) {
+  const GraphBuilder& b = node.builder();
+  Rule rule;
+  rule.scale = node.number("scale", 0);
+  rule.causal = node.integer("unidirectional", 0) != 0;
+  rule.masked = kNever;
+  DVNN_TRY(
+      add_key_mask(node, mask, b.shape_of(heads.query), b.shape_of(heads.key), attention, &rule));
+  DVNN_TRY(add_bias(node, 5, &rule));
+  return rule;
+}
+
 // Returns keys and values, which later calls would reuse.
 Status keep_present(const OnnxNode& node, const Heads& heads) {
   if (node.outputs() > 1) DVNN_TRY(node.done_at(1, heads.key));
@@ -276,14 +290,7 @@ Status import_microsoft_attention(const OnnxNode& node) {
     DVNN_ASSIGN(*parts[i], attention.split(part, count));
     first += sizes[i];
   }
-  GraphBuilder& b = node.builder();
-  Rule rule;
-  rule.scale = node.number("scale", 0);
-  rule.causal = node.integer("unidirectional", 0) != 0;
-  rule.masked = kNever;
-  DVNN_TRY(
-      add_key_mask(node, 3, b.shape_of(heads.query), b.shape_of(heads.key), &attention, &rule));
-  DVNN_TRY(add_bias(node, 5, &rule));
+  DVNN_ASSIGN(const Rule rule, microsoft_rule(node, 3, heads, &attention));
   DVNN_ASSIGN(const int made, attention.run(heads, rule));
   return node.done(attention.join(made));
 }
@@ -328,14 +335,7 @@ Status import_microsoft_multi_head_attention(const OnnxNode& node) {
   DVNN_TRY(attention.lacks(6, "past_key"));
   DVNN_ASSIGN(const int64_t count, attention.heads("num_heads"));
   DVNN_ASSIGN(const Heads heads, read_heads(node, count, &attention));
-  GraphBuilder& b = node.builder();
-  Rule rule;
-  rule.scale = node.number("scale", 0);
-  rule.causal = node.integer("unidirectional", 0) != 0;
-  rule.masked = kNever;
-  DVNN_TRY(
-      add_key_mask(node, 4, b.shape_of(heads.query), b.shape_of(heads.key), &attention, &rule));
-  DVNN_TRY(add_bias(node, 5, &rule));
+  DVNN_ASSIGN(const Rule rule, microsoft_rule(node, 4, heads, &attention));
   DVNN_ASSIGN(const int made, attention.run(heads, rule));
   DVNN_TRY(keep_present(node, heads));
   return node.done(attention.join(made));

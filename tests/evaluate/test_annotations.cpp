@@ -308,6 +308,10 @@ START_TEST(yolo_poses_have_points) {
   folder.with("labels/a.txt", "0 .5 .5 .5 .5\n");
   expect_refused(folder, "",
                  "'FOLDER/labels/a.txt', line 1: '0 .5 .5 .5 .5' has 5 numbers, and not 11");
+  folder.with("labels/a.txt", "0 .5 .5 .5 .5 .25 .5 2 .5 320 1\n");
+  expect_refused(folder, "",
+                 "'FOLDER/labels/a.txt', line 1: '0 .5 .5 .5 .5 .25 .5 2 .5 320 1' has coordinates "
+                 "that are not fractions of the picture, 0..1");
 }
 END_TEST
 

@@ -101,11 +101,12 @@ Result<Truth> read_line(const Line& line, const YoloYaml& yaml) {
       class_id >= static_cast<double>(kMostClasses)) {
     return line.wrong("does not begin with the index of a class");
   }
-  // Only the box is checked, because a point's third number may be its visibility, 0, 1 or 2.
-  const size_t coordinates = box ? 5 : numbers->size();
-  if (!std::all_of(numbers->begin() + 1,
-                   numbers->begin() + static_cast<std::ptrdiff_t>(coordinates), is_fraction)) {
-    return line.wrong("has coordinates that are not fractions of the picture, 0..1");
+  for (size_t i = 1; i < numbers->size(); ++i) {
+    // A point's third number is its visibility: 0, 1 or 2.
+    const bool visibility = yaml.numbers_per_point == 3 && i >= 5 && (i - 5) % 3 == 2;
+    if (!visibility && !is_fraction(numbers->at(i))) {
+      return line.wrong("has coordinates that are not fractions of the picture, 0..1");
+    }
   }
   Truth truth;
   truth.class_id = static_cast<int>(class_id);

@@ -25,6 +25,9 @@ struct ImportOptions {
   // Names of the results to stop at; empty: the model's own. Nodes that only other results need are
   // left out.
   std::vector<std::string> outputs;
+  // Whether values between the layers of a quantised model keep their bits instead of being
+  // rounded.
+  bool unrounded = false;
 };
 
 }  // namespace dvnn::import

@@ -107,6 +107,51 @@ START_TEST(quantised_sums_and_concatenations_meet_in_one_scale) {
 }
 END_TEST
 
+// What the integers cannot hold is an activation that the exporter left out.
+START_TEST(without_rounding_only_activations_are_left_of_quantisation) {
+  const struct {
+    const char* what;
+    int type, zero;
+    float scale;
+    std::vector<float> in, want;
+  } cases[] = {
+      {"ReLU", kUint8, 0, 0.25f, {-1, 0.1f, 0.9f, 100}, {0, 0.1f, 0.9f, 100}},
+      {"ReLU of signed numbers", kInt8, -128, 0.25f, {-1, 0.1f, 0.9f, 7}, {0, 0.1f, 0.9f, 7}},
+      {"ReLU6", kUint8, 0, 6.0f / 255, {-1, 0.1f, 5.99f, 7}, {0, 0.1f, 5.99f, 6}},
+      {"none", kUint8, 100, 0.25f, {-100, -0.1f, 0.9f, 100}, {-100, -0.1f, 0.9f, 100}},
+      {"none of signed numbers", kInt8, 0, 0.25f, {-90, -0.1f, 0.9f, 100}, {-90, -0.1f, 0.9f, 100}},
+  };
+  convert::ConvertOptions options;
+  options.import.unrounded = true;
+  for (const auto& c : cases) {
+    OnnxModel m({1, 1, 2, 2}, 13);
+    m.floats("s", {c.scale}).integers("z", c.type, {}, {c.zero});
+    m.floats("same", {c.scale});
+    m.node("QuantizeLinear", {"x", "s", "z"}, {"q"});
+    m.node("DequantizeLinear", {"q", "same", "z"}, {"r"});
+    m.floats("w", {2}).node("Mul", {"r", "w"}, {"y"});
+    auto made = convert_model(m.output("y"), options);
+    ck_assert_msg(made.ok(), "%s: %s", c.what, made.ok() ? "" : made.error().message.c_str());
+    std::vector<float> want = c.want;
+    for (float& number : want) number *= 2;
+    const auto got = run_model(c.what, std::move(made.value()), c.in.data());
+    expect_close(c.what, got, want.data(), want.size());
+  }
+}
+END_TEST
+
+START_TEST(a_model_that_rounds_nothing_is_refused_without_rounding) {
+  OnnxModel plain({1, 1, 2, 2}, 13);
+  plain.node("Relu", {"x"}, {"y"});
+  convert::ConvertOptions options;
+  options.import.unrounded = true;
+  const auto made = convert_model(plain.output("y"), options);
+  ck_assert(!made.ok());
+  ck_assert_msg(made.error().message.find("leave --no-rounding out") != std::string::npos, "%s",
+                made.error().message.c_str());
+}
+END_TEST
+
 START_TEST(scales_may_be_measured_in_every_picture) {
   OnnxModel conv({1, 3, 2, 3}, 13);
   conv.integers("w", kUint8, {2, 3, 1, 2}, integers(12, 7, 23, 100))
@@ -351,6 +396,8 @@ END_TEST
 DVNN_SUITE(import_onnx_families, quantised_convolutions_round_as_they_say,
            quantised_products_round_as_they_say,
            quantised_sums_and_concatenations_meet_in_one_scale,
+           without_rounding_only_activations_are_left_of_quantisation,
+           a_model_that_rounds_nothing_is_refused_without_rounding,
            scales_may_be_measured_in_every_picture, einsum_sums_over_what_is_not_wanted,
            classes_become_hot_and_triangles_stay, recurrent_layers_remember,
            a_state_may_have_its_batch_first, what_scatters_combines,

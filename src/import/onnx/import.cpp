@@ -199,11 +199,14 @@ class GraphImport {
 
   /// Adds notes for the user about how nodes were read.
   void tell() {
-    if (rounded_ > 0) {
+    if (importer_->unrounded > 0) {
       importer_->notes.push_back(
-          format("%zu values are quantised: the CPU rounds them as the model says; a model that is "
-                 "not quantised, converted with --quantize, has bytes as weights, too, and needs "
-                 "no rounding",
+          format("%zu values are quantised in the model, and not rounded here (--no-rounding)",
+                 importer_->unrounded));
+    } else if (rounded_ > 0) {
+      importer_->notes.push_back(
+          format("%zu values are quantised: the CPU rounds them as the model says; --no-rounding "
+                 "leaves that out",
                  rounded_));
     }
     if (plain_.products.empty()) return;
@@ -410,6 +413,11 @@ Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
   }
   GraphImport nodes(model, wanted, &importer);
   DVNN_TRY(import_graph(proto, wanted, &nodes, &importer));
+  if (options.unrounded && importer.unrounded == 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "no value between its layers is quantised with known scales: leave "
+                 "--no-rounding out"};
+  }
   nodes.tell();
   DVNN_TRY(set_onnx_outputs(wanted, &importer));
   importer.builder.graph.name = model.graph().name();

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -23,12 +24,19 @@ std::vector<std::string> onnx_operators();
 
 // --- private to the ONNX front end --------------------------------------------------------------
 
+/// The real number that a quantised value stands for, which is not rounded.
+struct OnnxReal {
+  int value = -1;
+  std::shared_ptr<const OnnxConstant> scale, zero;  // zero: null for 0
+};
+
 /// The meaning of a name: a value of the graph, or a constant.
 struct OnnxEntry {
   int value = -1;
   std::shared_ptr<const OnnxConstant> constant;
   bool integral = false;  // of whole numbers
   bool scalar = false;    // without dimensions in ONNX; the graph has it as a vector of one
+  std::optional<OnnxReal> real = {};
 };
 
 class OnnxNode;
@@ -42,6 +50,7 @@ struct OnnxImporter {
   std::string folder;    // where the model's external data lies
   int64_t batch = 0;     // pictures per run that the model was exported for; 0: one, or any number
   uint64_t numbers = 0;  // number of elements of all constants, including replaced ones
+  size_t unrounded = 0;  // number of values that are quantised in the model, and not rounded here
   bool constants = false;  // importing constants that nodes make of constants
   // Notes for the user on how the model was read, each once.
   std::vector<std::string> notes;

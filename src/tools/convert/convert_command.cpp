@@ -127,7 +127,7 @@ std::string mistake_of_network(const Arguments& arguments) {
       {{"outputs", "set"}, "--outputs and --set need the model that the network is of"},
       {{"check", "report"}, "--check and --report need the model that the network is of"},
       {{"mean", "scale", "order", "resize", "pad-value", "layout", "transposed", "quantize",
-        "no-rescale"},
+        "no-rescale", "no-rounding"},
        "a network file keeps its picture, layout and weights as they are"},
       {{"layer-types"}, "--layer-types are those of a model, which a network file is not"}};
   for (const auto& [options, mistake] : kMistakes) {
@@ -147,6 +147,9 @@ std::string check(const Arguments& arguments, const Conversion& asked) {
   if (asked.kind->network) {
     const std::string mistake = mistake_of_network(arguments);
     if (!mistake.empty()) return mistake;
+  }
+  if (arguments.given("no-rounding") && asked.kind != find_input_kind("onnx")) {
+    return "--no-rounding is for quantised ONNX models; of other models nothing is rounded";
   }
   if (!kReadsPictures && arguments.given("check")) {
     return "--check needs OpenCV, without which this dvnet was built";

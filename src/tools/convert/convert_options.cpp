@@ -16,7 +16,7 @@
 namespace dvnn::tools {
 namespace {
 
-constexpr const char* kKinds[] = {"caffe", "keras", "onnx", "dvn"};
+constexpr const char* kKinds[] = {"caffe", "keras", "onnx", "tflite", "dvn"};
 constexpr const char* kOrders[] = {"bgr", "rgb", "gray"};
 constexpr const char* kResizes[] = {"stretch", "letterbox", "letterbox-top-left", "crop"};
 constexpr const char* kLayouts[] = {"whc", "hwc"};
@@ -56,6 +56,9 @@ constexpr Option kConvertOptions[] = {
     {"quantize", 0, Takes::kNothing, nullptr,
      "Weights of 8 bits, by k-means per layer: half the bytes. Layers that would cost the outputs "
      "too much (cosine below 0.999) keep 16"},
+    {"no-rounding", 0, Takes::kNothing, nullptr,
+     "Of a quantised ONNX model: leave values between layers as they are computed, instead of "
+     "rounding them to its few bits on the CPU"},
     {"no-rescale", 0, Takes::kNothing, nullptr,
      "Leave values beyond 16 bits as they are, instead of keeping a power of two of them"},
     {"layer-types", 0, Takes::kFile, "FILE",
@@ -208,6 +211,7 @@ Status fill_options(const Arguments& arguments, convert::ConvertOptions* options
   options->hwc = layout == "hwc";
   options->quantise = arguments.given("quantize");
   options->rescale = !arguments.given("no-rescale");
+  options->import.unrounded = arguments.given("no-rounding");
   if (arguments.given("layer-types")) {
     constexpr size_t kMaxBytes = 1 << 20;
     DVNN_ASSIGN(const std::string text, read_file(arguments.text("layer-types"), kMaxBytes));

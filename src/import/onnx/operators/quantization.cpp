@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models of 4, 8 and 16 bits: the CPU rounds as they define it, in floating point.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <optional>
 
 #include "base/format.h"
 #include "base/nth.h"
@@ -74,6 +76,10 @@ Result<Scaling> read_scaling(const OnnxNode& node, int in) {
   return scaling;
 }
 
+bool is_all(const std::vector<double>& numbers, double number) {
+  return std::all_of(numbers.begin(), numbers.end(), [number](double n) { return n == number; });
+}
+
 // Returns the smallest and the largest number of the node's result type.
 Result<std::pair<float, float>> limits_of(const OnnxNode& node) {
   constexpr int64_t kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kUint4 = 21, kInt4 = 22;
@@ -93,10 +99,61 @@ Result<std::pair<float, float>> limits_of(const OnnxNode& node) {
                       static_cast<long long>(type))};
 }
 
+// Returns the real number that a node quantises, if it is not to be rounded. What a model's
+// integers cannot hold stands for an activation that its exporter left out: numbers below 0 for
+// ReLU, and those above 6, too, for ReLU6.
+Result<std::optional<OnnxReal>> unrounded(const OnnxNode& node, int in,
+                                          std::pair<float, float> limits) {
+  std::optional<OnnxReal> none;
+  const bool known = node.is_constant(1) && (!node.has(2) || node.is_constant(2));
+  if (!node.importer().options.unrounded || node.is_constant(0) || !known) return none;
+  OnnxReal real;
+  real.value = in;
+  DVNN_ASSIGN(real.scale, node.constant(1));
+  if (node.has(2)) {
+    DVNN_ASSIGN(real.zero, node.constant(2));
+  }
+  const auto least = static_cast<double>(limits.first);
+  const bool from_zero = least == 0 ? !real.zero || is_all(real.zero->values, 0)
+                                    : real.zero && is_all(real.zero->values, least);
+  if (!from_zero) return std::optional(std::move(real));
+  const auto most = static_cast<double>(limits.second) - least;
+  const auto& scales = real.scale->values;
+  const bool to_six = std::all_of(scales.begin(), scales.end(), [most](double scale) {
+    constexpr double kStep = 0.01;  // more than a step of 8 bits
+    return std::abs(most * scale - 6) < 6 * kStep;
+  });
+  DVNN_ASSIGN(real.value, node.builder().activation(
+                              node.name() + "_limits", in,
+                              to_six ? device::Activation::kRelu6 : device::Activation::kRelu));
+  return std::optional(std::move(real));
+}
+
+// Returns the value that was quantised to the node's input with the node's own scale and zero
+// point, if it was not rounded.
+std::optional<int> real_of(const OnnxNode& node) {
+  const auto it = node.importer().entries.find(node.input_name(0));
+  if (it == node.importer().entries.end() || !it->second.real || !node.is_constant(1)) {
+    return std::nullopt;
+  }
+  const OnnxReal& real = *it->second.real;
+  const bool has_zero = node.has(2);
+  if (has_zero && !node.is_constant(2)) return std::nullopt;
+  const auto numbers_at = [&](int input) {
+    return node.importer().entries.at(node.input_name(input)).constant->values;
+  };
+  const bool same_zero = has_zero && real.zero ? numbers_at(2) == real.zero->values
+                         : has_zero            ? is_all(numbers_at(2), 0)
+                                               : !real.zero || is_all(real.zero->values, 0);
+  if (!same_zero || numbers_at(1) != real.scale->values) return std::nullopt;
+  return real.value;
+}
+
 }  // namespace
 
 Status import_onnx_dequantize(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
+  if (const auto real = real_of(node)) return node.done(*real);
   DVNN_ASSIGN(int at, node.value(0));
   DVNN_ASSIGN(const Scaling scaling, read_scaling(node, at));
   if (scaling.zero >= 0) {
@@ -111,12 +168,24 @@ Status import_onnx_quantize(const OnnxNode& node) {
   DVNN_ASSIGN(const auto limits, limits_of(node));
   DVNN_ASSIGN(int at, node.value(0));
   DVNN_ASSIGN(const Scaling scaling, read_scaling(node, at));
+  DVNN_ASSIGN(const auto real, unrounded(node, at, limits));
+  if (real) at = real->value;
   DVNN_ASSIGN(at, b.binary(name + "_scaled", Operation::kDiv, at, scaling.scale));
-  DVNN_ASSIGN(at, b.unary(name + "_rounded", Curve::kRound, at));
+  if (!real) {
+    DVNN_ASSIGN(at, b.unary(name + "_rounded", Curve::kRound, at));
+  }
   if (scaling.zero >= 0) {
     DVNN_ASSIGN(at, b.binary(name + "_zero", Operation::kAdd, at, scaling.zero));
   }
-  return node.done(b.unary(name, Curve::kClip, at, limits.first, limits.second));
+  if (!real) {
+    DVNN_ASSIGN(at, b.unary(name, Curve::kClip, at, limits.first, limits.second));
+  }
+  DVNN_TRY(node.done(at));
+  if (real) {
+    node.importer().entries[node.output_name(0)].real = real;
+    ++node.importer().unrounded;
+  }
+  return {};
 }
 
 namespace {

@@ -8,23 +8,24 @@
 namespace dvnn::gst {
 namespace {
 
+// In 64 bits, because caps may hold any width.
 struct PlaneSize {
-  gint row_bytes = 0, rows = 0;
+  gint64 row_bytes = 0, rows = 0;
 };
 
 PlaneSize plane_size(const GstVideoFrame& frame, guint plane) {
   PlaneSize size;
-  gint group = 1;  // bytes of the pixels that are stored together
+  gint64 group = 1;  // bytes of the pixels that are stored together
   for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
     if (GST_VIDEO_FRAME_COMP_PLANE(&frame, c) != plane) continue;
-    const gint step = GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
-    const gint bits =
+    const gint64 step = GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
+    const gint64 bits =
         GST_VIDEO_FRAME_COMP_DEPTH(&frame, c) + GST_VIDEO_FORMAT_INFO_SHIFT(frame.info.finfo, c);
-    const gint last = (GST_VIDEO_FRAME_COMP_WIDTH(&frame, c) - 1) * step +
-                      GST_VIDEO_FRAME_COMP_POFFSET(&frame, c) + (bits + 7) / 8;
+    const gint64 last = (GST_VIDEO_FRAME_COMP_WIDTH(&frame, c) - 1) * step +
+                        GST_VIDEO_FRAME_COMP_POFFSET(&frame, c) + (bits + 7) / 8;
     group = std::max(group, step);
     size.row_bytes = std::max(size.row_bytes, last);
-    size.rows = std::max(size.rows, GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c));
+    size.rows = std::max(size.rows, gint64{GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c)});
   }
   size.row_bytes = (size.row_bytes + group - 1) / group * group;
   return size;
@@ -67,8 +68,8 @@ Status check_frame_memory(const GstVideoFrame& frame) {
       return Error{
           ErrorCode::kMalformed,
           dvnn::format("the frame's stride of %d bytes in plane %u is shorter than a row of "
-                       "%s, %d bytes",
-                       stride, plane, what.c_str(), size.row_bytes)};
+                       "%s, %lld bytes",
+                       stride, plane, what.c_str(), static_cast<long long>(size.row_bytes))};
     }
     const GstMapInfo& map = frame.map[plane].data ? frame.map[plane] : frame.map[0];
     const auto* data = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));

@@ -174,6 +174,21 @@ START_TEST(frames_that_are_shorter_than_their_caps_are_refused) {
 }
 END_TEST
 
+// Three times this width is 5 in 32 bits. Without a GstVideoMeta GStreamer itself sees that memory
+// is missing.
+START_TEST(rows_longer_than_32_bits_count_are_refused) {
+  for (const std::string& elements : readers_of_pixels()) {
+    HostileChain chain(elements, video_caps("RGB", 1431655767, 1));
+    GstVideoInfo info = video_info("RGB", kSize, kSize);
+    GstBuffer* frame = exact_frame(info);
+    add_box(frame);
+    GstVideoMeta* meta = add_video_meta(frame, info);
+    meta->width = 1431655767, meta->height = 1;
+    ck_assert_msg(chain.push(frame) != "", "%s", elements.c_str());
+  }
+}
+END_TEST
+
 // --- caps --------------------------------------------------------------------------------------
 
 START_TEST(absurd_rates_and_pixels_do_no_harm) {
@@ -271,7 +286,8 @@ DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_buffers, video_metas_that_li
                   pictures_are_made_of_no_frame_that_lies, crops_beyond_the_frame_are_refused,
                   frames_of_any_shape_are_read_within_their_memory,
                   frames_that_are_shorter_than_their_caps_are_refused,
-                  absurd_rates_and_pixels_do_no_harm, times_may_be_anything, qos_may_say_anything,
+                  rows_longer_than_32_bits_count_are_refused, absurd_rates_and_pixels_do_no_harm,
+                  times_may_be_anything, qos_may_say_anything,
                   queries_and_events_may_come_at_any_time)
 
 }  // namespace dvnn::test::hostile_buffers_tests

@@ -203,20 +203,21 @@ START_TEST(channels_that_threads_share_match_the_scalar_reference) {
 }
 END_TEST
 
-// These runs are computed with fewer products than taps: with pooling, additions and activations
-// after them, odd sizes, and channels that are no whole chunks.
-START_TEST(kernels_of_3x3_match_the_scalar_reference) {
+// These runs are computed with fewer products than taps, along both axes or one: with pooling,
+// additions and activations after them, odd sizes, and channels that are no whole chunks.
+START_TEST(kernels_of_three_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(17));
   int ran = 0;
-  const int rounds = dvnn_rounds(80);
+  const int rounds = dvnn_rounds(120);
   for (int i = 0; i < rounds; ++i) {
     const Dims in = {random.between(10, 40), random.between(10, 40), random.between(14, 60)};
+    constexpr Extent kKernels[] = {{3, 3}, {3, 1}, {1, 3}};
     ConvRun run = make_run(&random, in);
     run.conv = ConvKind::kConv;
     run.m = random.between(14, 70);
-    run.kernel = {3, 3};
+    run.kernel = kKernels[i % 3];
     run.stride = run.dilation = {1, 1};
     run.conv_pad = {random.between(0, 2), random.between(0, 2), random.between(0, 2),
                     random.between(0, 2)};
@@ -394,7 +395,7 @@ DVNN_SUITE(softdv_conv_sweep, random_commands_match_the_scalar_reference,
            tensors_that_threads_share_match_the_scalar_reference,
            what_is_done_to_single_pixels_matches_the_scalar_reference,
            windows_may_lie_in_the_padding, channels_that_threads_share_match_the_scalar_reference,
-           kernels_of_3x3_match_the_scalar_reference,
+           kernels_of_three_match_the_scalar_reference,
            depthwise_results_that_are_pooled_match_the_scalar_reference,
            rare_convolutions_match_the_scalar_reference, narrow_images_match_the_scalar_reference,
            depthwise_results_of_many_rows_match_the_scalar_reference,

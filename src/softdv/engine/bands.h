@@ -17,7 +17,8 @@ struct Band {
 };
 
 /// Returns how many times `b` covers `a`.
-constexpr int quotient_up(int a, int b) {
+template <typename T>
+constexpr T quotient_up(T a, T b) {
   return (a + b - 1) / b;
 }
 

@@ -47,37 +47,56 @@ HWY_INLINE hn::Vec<D> LoadBetween(D d, const float* at, hn::Vec<D> before, hn::V
   return hn::LoadU(d, at);
 }
 
-// Convolves by 3x3. The nine weights stay in registers, and each row of taps has a sum of its own.
-// Calls take(vector, i) for the floats from `i` on.
+// A lane's nine weights and bias, which stay in registers.
+template <class D>
+struct Kernel3 {
+  HWY_INLINE Kernel3(D d, const float* weights, const float* biases)
+      : bias(hn::Load(d, biases)),
+        w0(hn::Load(d, weights)),
+        w1(hn::Load(d, weights + 16)),
+        w2(hn::Load(d, weights + 32)),
+        w3(hn::Load(d, weights + 48)),
+        w4(hn::Load(d, weights + 64)),
+        w5(hn::Load(d, weights + 80)),
+        w6(hn::Load(d, weights + 96)),
+        w7(hn::Load(d, weights + 112)),
+        w8(hn::Load(d, weights + 128)) {}
+
+  // Convolves by 3x3 with a sum for each row of taps. The rows' sources begin at r0, r1 and r2;
+  // those of the second and third tap x1 and x2 floats after them.
+  template <int kStride>
+  HWY_INLINE hn::Vec<D> Convolve(D d, const float* r0, const float* r1, const float* r2, size_t x1,
+                                 size_t x2) const {
+    const auto a0 = hn::LoadU(d, r0), a2 = hn::LoadU(d, r0 + x2);
+    const auto b0 = hn::LoadU(d, r1), b2 = hn::LoadU(d, r1 + x2);
+    const auto c0 = hn::LoadU(d, r2), c2 = hn::LoadU(d, r2 + x2);
+    auto a = hn::MulAdd(a0, w0, bias);
+    auto b = hn::Mul(b0, w3);
+    auto c = hn::Mul(c0, w6);
+    a = hn::MulAdd(LoadBetween<kStride>(d, r0 + x1, a0, a2), w1, a);
+    b = hn::MulAdd(LoadBetween<kStride>(d, r1 + x1, b0, b2), w4, b);
+    c = hn::MulAdd(LoadBetween<kStride>(d, r2 + x1, c0, c2), w7, c);
+    a = hn::MulAdd(a2, w2, a);
+    b = hn::MulAdd(b2, w5, b);
+    c = hn::MulAdd(c2, w8, c);
+    return hn::Add(hn::Add(a, b), c);
+  }
+
+  hn::Vec<D> bias, w0, w1, w2, w3, w4, w5, w6, w7, w8;
+};
+
+// Convolves by 3x3. Calls take(vector, i) for the floats from `i` on.
 template <int kStride, class D, class Take>
 HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
   const float *r0 = row.from[0], *r1 = row.from[1], *r2 = row.from[2];
   for (size_t lane = 0; lane < 8; lane += hn::Lanes(d)) {
-    const float* weights = row.weights + lane;
-    const auto bias = hn::Load(d, row.bias + lane);
-    const auto w0 = hn::Load(d, weights), w1 = hn::Load(d, weights + 16);
-    const auto w2 = hn::Load(d, weights + 32), w3 = hn::Load(d, weights + 48);
-    const auto w4 = hn::Load(d, weights + 64), w5 = hn::Load(d, weights + 80);
-    const auto w6 = hn::Load(d, weights + 96), w7 = hn::Load(d, weights + 112);
-    const auto w8 = hn::Load(d, weights + 128);
+    const Kernel3<D> kernel(d, row.weights + lane, row.bias + lane);
     const size_t step = std::max<size_t>(8, hn::Lanes(d));
     const size_t x1 = TapPlace<kStride>(row, 1), x2 = TapPlace<kStride>(row, 2);
     for (size_t i = lane; i < row.count; i += step) {
       // The last vector begins earlier, so that it does not reach beyond the row.
       const size_t to = i + hn::Lanes(d) > row.count ? row.count - hn::Lanes(d) : i;
-      const auto a0 = hn::LoadU(d, r0 + to), a2 = hn::LoadU(d, r0 + x2 + to);
-      const auto b0 = hn::LoadU(d, r1 + to), b2 = hn::LoadU(d, r1 + x2 + to);
-      const auto c0 = hn::LoadU(d, r2 + to), c2 = hn::LoadU(d, r2 + x2 + to);
-      auto a = hn::MulAdd(a0, w0, bias);
-      auto b = hn::Mul(b0, w3);
-      auto c = hn::Mul(c0, w6);
-      a = hn::MulAdd(LoadBetween<kStride>(d, r0 + x1 + to, a0, a2), w1, a);
-      b = hn::MulAdd(LoadBetween<kStride>(d, r1 + x1 + to, b0, b2), w4, b);
-      c = hn::MulAdd(LoadBetween<kStride>(d, r2 + x1 + to, c0, c2), w7, c);
-      a = hn::MulAdd(a2, w2, a);
-      b = hn::MulAdd(b2, w5, b);
-      c = hn::MulAdd(c2, w8, c);
-      take(hn::Add(hn::Add(a, b), c), to);
+      take(kernel.template Convolve<kStride>(d, r0 + to, r1 + to, r2 + to, x1, x2), to);
     }
   }
 }
@@ -152,6 +171,45 @@ HWY_INLINE bool MakeTwoRows(D d, const Row& row, float* HWY_RESTRICT to,
       Activate(d, activation, slope, &sum, 1);
       StoreHalves(d, sum, halves + i);
     });
+  };
+  WithActivation(finish->activation, make);
+  return true;
+}
+#endif
+
+#if HWY_TARGET == HWY_AVX2
+// Source rows: `width` floats apart from `tile` on, or each where `rows` says.
+struct SourceLines {
+  const float* tile;
+  size_t width;
+  const float* const* rows;
+  size_t odd;  // as Row's
+
+  HWY_INLINE const float* Line(size_t y) const { return tile ? tile + y * width : rows[y]; }
+};
+
+// Finishes rows of 3x3, which lie one after the other: the weights are loaded once, and nothing is
+// decided within the loops. With a stride of 2 there is one row. False for an addition, which it
+// leaves to MakeRow(), or if results are floats.
+template <int kStride>
+HWY_INLINE bool FinishLines(const SourceLines& source, size_t rows, const float* weights,
+                            const float* bias, size_t pixels, const RegisterFinish* finish) {
+  if (!finish || finish->addend) return false;
+  const hn::FixedTag<float, 8> d;
+  half_t* HWY_RESTRICT const halves = finish->to;
+  const auto slope = finish->slopes ? hn::LoadU(d, finish->slopes) : hn::Set(d, finish->slope);
+  const Kernel3<decltype(d)> kernel(d, weights, bias);
+  const size_t x1 = kStride == 1 ? 8 : source.odd, x2 = kStride == 1 ? 16 : 8;
+  const auto make = [&](auto activation) HWY_ATTR {
+    half_t* to = halves;
+    for (size_t y = 0; y < rows; ++y) {
+      const float *r0 = source.Line(y), *r1 = source.Line(y + 1), *r2 = source.Line(y + 2);
+      for (size_t i = 0; i < 8 * pixels; i += 8, to += 8) {
+        auto sum = kernel.template Convolve<kStride>(d, r0 + i, r1 + i, r2 + i, x1, x2);
+        Activate(d, activation, slope, &sum, 1);
+        StoreHalves(d, sum, to);
+      }
+    }
   };
   WithActivation(finish->activation, make);
   return true;
@@ -243,6 +301,13 @@ HWY_INLINE void MakeRow(D d, const Row& row, float* HWY_RESTRICT to, const Regis
 void DepthwiseRow(int kernel, int stride, size_t odd, const float* const* from,
                   const float* weights, const float* bias, size_t pixels, float* to,
                   const RegisterFinish* finish) {
+#if HWY_TARGET == HWY_AVX2
+  const SourceLines lines = {nullptr, 0, from, odd};
+  if (kernel == 3 && (stride == 2 ? FinishLines<2>(lines, 1, weights, bias, pixels, finish)
+                                  : FinishLines<1>(lines, 1, weights, bias, pixels, finish))) {
+    return;
+  }
+#endif
   const Row row = {kernel, from, weights, bias, 8 * pixels, odd};
   const hn::CappedTag<float, 16> wide;
   const hn::CappedTag<float, 8> chunk;
@@ -290,6 +355,8 @@ void DepthwiseTwoRows(const float* const* from, const float* weights, const floa
   const hn::CappedTag<float, 16> wide;
   const Row row = {3, from, weights, bias, count, 0};
   if (count >= hn::Lanes(wide) && MakeTwoRows(wide, row, to, finish)) return;
+#elif HWY_TARGET == HWY_AVX2
+  if (FinishLines<1>({nullptr, 0, from, 0}, 2, weights, bias, pixels, finish)) return;
 #endif
   DepthwiseRow(3, 1, 0, from, weights, bias, pixels, to, finish);
   if (!finish) return DepthwiseRow(3, 1, 0, from + 1, weights, bias, pixels, to + count, nullptr);
@@ -346,6 +413,9 @@ void DepthwisePooledRows(const float* const* from, const float* weights, const f
 // row.
 void DepthwiseTile(const float* tile, size_t width, size_t rows, const float* weights,
                    const float* bias, size_t pixels, float* to, const RegisterFinish* finish) {
+#if HWY_TARGET == HWY_AVX2
+  if (FinishLines<1>({tile, width, nullptr, 0}, rows, weights, bias, pixels, finish)) return;
+#endif
   RegisterFinish at = {};
   if (finish) at = *finish;
   for (size_t row = 0, made = 0; row < rows; row += made) {

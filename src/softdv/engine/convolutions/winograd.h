@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3x3 convolutions with 16 products for every 4 results instead of 36. Sums are floats, but of sums
+// 3x3 convolutions with 16 products for every 4 results instead of 36, and 3x1 and 1x3 ones with 4
+// for every 2 instead of 6. Sums are floats, but of sums
 // and differences of source values: the last bits differ from the other convolutions, and a source
 // value that is not finite may make a neighbouring result not finite.
 #pragma once
@@ -13,14 +14,15 @@
 #include "softdv/engine/convolutions/convolution.h"
 #include "softdv/engine/convolutions/direct_kernel.h"
 #include "softdv/engine/convolutions/shares.h"
+#include "softdv/engine/convolutions/winograd_kernel.h"
 
 namespace dvnn::softdv {
 
 class Winograd final : public Convolution {
  public:
   /// Returns whether this is faster: enough channels and pixels share the transforms, and the
-  /// weights, which become 3.6 times as large, are not limited by memory. False if DVNN_SOFT_EXACT
-  /// is set.
+  /// weights, which become 3.6 times as large (2.7 times with taps along one axis), are not limited
+  /// by memory. False if DVNN_SOFT_EXACT is set.
   static bool suits(const ConvShape& shape);
   /// `weights` are in ConvShape's order; they and `bias` are copied. With `overlap`, neighbouring
   /// bands convolve some rows twice.
@@ -29,7 +31,7 @@ class Winograd final : public Convolution {
 
   int out_columns() const { return shape_.columns.out; }
   /// Bands are best cut at multiples of this number of rows.
-  static int row_step() { return 2; }
+  int row_step() const { return static_cast<int>(tile_.rows()); }
   /// Cuts the convolution into shares for some threads.
   Shares shares(int threads) const { return choose_shares(cuts_, threads); }
 
@@ -55,16 +57,31 @@ class Winograd final : public Convolution {
     size_t tap_count;
     size_t rows, columns, position;  // in tiles; floats of a position in `values`
     size_t result_rows;
+
+    size_t plane() const { return rows * columns * kChunk; }
+    // Floats of a position in `sums`: an odd number of cache lines, as in `values`.
+    size_t sums_position() const { return kPanelsAtOnce * kPanel * rows * columns + 16; }
+    // Sums of a row of tiles of the `chunk`-th chunk.
+    const float* row(size_t chunk, size_t row) const {
+      return sums + chunk * plane() + row * columns * kChunk;
+    }
   };
   Tiles load(const half_t* from, Band rows) const;
+  // Multiplies the transformed tiles with the weights of some panels; returns their chunks.
+  Band multiply(const Tiles& tiles, Band panels) const;
   ChunkResult convolve(const Tiles& tiles, Band panels) const;
+  // Finishes results in memory, if finishes(): `to`, `addend` and `slopes` belong to the whole
+  // result.
+  void run(const half_t* from, Band rows, Group group, const RegisterFinish& finish) const;
+  bool finishes() const { return shape_.out_channels % kChunk == 0; }
 
   int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
   int panels() const { return (shape_.out_channels + kPanel - 1) / kPanel; }
   Cuts find_cuts(bool overlap) const;
-  size_t tile_columns() const { return (shape_.columns.outputs() + 1) / 2; }
+  size_t tile_columns() const { return quotient_up(shape_.columns.outputs(), tile_.columns()); }
 
   ConvShape shape_;
+  WinogradTile tile_;
   Cuts cuts_ = {};
   AlignedVector<float> weights_;  // (position, panel, channel, panel's channel)
   AlignedVector<float> bias_;     // of whole panels

@@ -8,8 +8,8 @@
 #include "base/format.h"
 
 namespace dvnn::gst {
-Result<Thresholds> parse_thresholds(const std::string& text) {
-  Thresholds thresholds;
+Result<ClassThresholds> parse_thresholds(const std::string& text) {
+  ClassThresholds thresholds;
   for (const std::string& entry : split_list(text)) {
     const size_t colon = entry.rfind(':');
     const std::string label = trimmed(entry.substr(0, std::min(colon, entry.size())));
@@ -28,7 +28,7 @@ Result<Thresholds> parse_thresholds(const std::string& text) {
 void ObjectFilter::configure(const FilterSettings& settings) {
   if (settings.thresholds != settings_.thresholds) {
     auto parsed = parse_thresholds(settings.thresholds);
-    thresholds_ = parsed.ok() ? std::move(parsed.value()) : Thresholds();
+    thresholds_ = parsed.ok() ? std::move(parsed.value()) : ClassThresholds();
   }
   labels_.set(settings.labels);
   exclude_.set(settings.exclude);
@@ -37,18 +37,23 @@ void ObjectFilter::configure(const FilterSettings& settings) {
 
 float ObjectFilter::least_threshold() const {
   float least = settings_.threshold;
-  for (const auto& [label, threshold] : thresholds_) least = std::min(least, threshold);
+  for (const auto& [label, threshold] : by_class()) least = std::min(least, threshold);
   return least;
 }
 
+// Objects about the whole picture have no class.
+static bool has_class(const objects::Object& object) {
+  return object.kind != objects::Kind::kSegmentation && object.kind != objects::Kind::kAttributes;
+}
+
+bool ObjectFilter::is_sure(const objects::Object& object) const {
+  if (!has_class(object)) return true;
+  const auto own = by_class().find(object.label);
+  return object.confidence >= (own == by_class().end() ? settings_.threshold : own->second);
+}
+
 bool ObjectFilter::is_wanted(const objects::Object& object, const image::Size& frame) const {
-  const bool maps =
-      object.kind == objects::Kind::kSegmentation || object.kind == objects::Kind::kAttributes;
-  // Objects about the whole picture have no class.
-  if (!maps) {
-    const auto own = thresholds_.find(object.label);
-    const float threshold = own == thresholds_.end() ? settings_.threshold : own->second;
-    if (!(object.confidence >= threshold)) return false;
+  if (has_class(object)) {
     if (!labels_.empty() && !labels_.has(object.label)) return false;
     if (exclude_.has(object.label)) return false;
   }
@@ -59,9 +64,11 @@ bool ObjectFilter::is_wanted(const objects::Object& object, const image::Size& f
 }
 
 void ObjectFilter::apply(const image::Size& frame, objects::Objects* found) const {
-  if (settings_.file_labels) {
-    objects::set_labels(*settings_.file_labels, found);
-  }
+  const auto unsure = [&](const objects::Object& object) { return !is_sure(object); };
+  const bool by_network = is_by_network();
+  if (by_network) found->remove_if(unsure);
+  if (settings_.file_labels) objects::set_labels(*settings_.file_labels, found);
+  if (!by_network) found->remove_if(unsure);
   found->remove_if([&](const objects::Object& object) { return !is_wanted(object, frame); });
 }
 

@@ -2,12 +2,13 @@
 // Chooses which of the objects that a network found are attached, and names them.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "decode/class_thresholds.h"
 #include "elements/labellist.h"
 #include "image/view.h"
 #include "objects/object.h"
@@ -17,9 +18,12 @@ namespace dvnn::gst {
 /// Names of classes, shared by copies of the settings.
 using Labels = std::shared_ptr<const std::vector<std::string>>;
 
+/// The default of `threshold`.
+constexpr float kUsualThreshold = 0.5f;
+
 /// The values of the properties.
 struct FilterSettings {
-  float threshold = 0.5f;
+  float threshold = kUsualThreshold;
   std::string thresholds;
   std::string labels, exclude;
   std::string labels_file;
@@ -31,15 +35,21 @@ struct FilterSettings {
 /// far wider than high.
 constexpr double kMostBoxSize = 64;
 
-/// Least confidences by label, from "person:0.4,car:0.6". A label may hold colons.
-using Thresholds = std::map<std::string, float>;
-Result<Thresholds> parse_thresholds(const std::string& text);
+/// Reads least confidences by label: "person:0.4,car:0.6". A label may hold colons.
+using decode::ClassThresholds;
+Result<ClassThresholds> parse_thresholds(const std::string& text);
 
 /// For one thread at a time.
 class ObjectFilter {
  public:
   /// Takes over the settings; cheap if none has changed.
   void configure(const FilterSettings& settings);
+  /// Takes over the thresholds that the network's file has, which count while the settings'
+  /// thresholds are the default ones: what was set, such as a low threshold before dvtrack, is
+  /// obeyed. They are for the network's labels, not for those of a labels file.
+  void set_network_thresholds(std::shared_ptr<const ClassThresholds> thresholds) {
+    kept_ = std::move(thresholds);
+  }
   /// Returns the least confidence that any class needs, which the decoder gets as its threshold.
   float least_threshold() const;
   /// Names objects by the file's labels, and removes unwanted ones. The size of an object is the
@@ -47,10 +57,17 @@ class ObjectFilter {
   void apply(const image::Size& frame, objects::Objects* found) const;
 
  private:
+  bool is_by_network() const {
+    return kept_ && settings_.thresholds.empty() && settings_.threshold == kUsualThreshold;
+  }
+  // Returns the thresholds of single classes that count.
+  const ClassThresholds& by_class() const { return is_by_network() ? *kept_ : thresholds_; }
+  bool is_sure(const objects::Object& object) const;
   bool is_wanted(const objects::Object& object, const image::Size& frame) const;
 
   FilterSettings settings_;
-  Thresholds thresholds_;
+  ClassThresholds thresholds_;                   // of the settings
+  std::shared_ptr<const ClassThresholds> kept_;  // of the network's file; may be null
   LabelList labels_, exclude_;
 };
 

@@ -20,6 +20,7 @@ void OutputDecoder::reset() {
   network_.reset();
   outputs_.clear();
   labels_.clear();
+  class_thresholds_.reset();
 }
 
 std::string OutputDecoder::describe() const {
@@ -72,7 +73,17 @@ bool OutputDecoder::fits(const GstDvTensorMeta& outputs) const {
              [](const Output& a, const Output& b) { return a.id == b.id && a.desc == b.desc; });
 }
 
-Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
+Status OutputDecoder::prepare(const GstDvTensorMeta& outputs, Topic* topic) {
+  *topic = Topic::kData;
+  return guarded("the outputs cannot be decoded", [&]() -> Status {
+    DVNN_TRY(read(outputs));
+    if (fits(outputs)) return {};
+    *topic = Topic::kSettings;
+    return create(outputs);
+  });
+}
+
+Status OutputDecoder::create(const GstDvTensorMeta& outputs) {
   reset();
   network_.reset(gst_dv_network_info_ref(outputs.network));
   outputs_ = read_;
@@ -108,6 +119,8 @@ Status OutputDecoder::prepare(const GstDvTensorMeta& outputs) {
     const std::string label(*labels, strnlen(*labels, network::kMaxNameBytes + 1));
     labels_.push_back(short_text(label, network::kMaxNameBytes));
   }
+  DVNN_ASSIGN(auto thresholds, decode::read_class_thresholds(params));
+  class_thresholds_ = std::make_shared<const decode::ClassThresholds>(std::move(thresholds));
   decoder_ = std::move(decoder.value());
   return {};
 }
@@ -140,14 +153,9 @@ Status OutputDecoder::run(const GstDvTensorMeta& outputs, float threshold) {
 
 Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
                              const image::Size& frame, objects::Objects* objects, Topic* topic) {
+  DVNN_TRY(prepare(outputs, topic));
   *topic = Topic::kData;
   return guarded("the outputs cannot be decoded", [&]() -> Status {
-    DVNN_TRY(read(outputs));
-    if (!fits(outputs)) {
-      *topic = Topic::kSettings;
-      DVNN_TRY(prepare(outputs));
-      *topic = Topic::kData;
-    }
     DVNN_TRY(run(outputs, threshold));
     objects::FrameMap map;
     map.transform = from_public(outputs.transform);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "decode/class_thresholds.h"
 #include "decode/custom_decoders.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvtensormeta.h"
@@ -21,6 +22,14 @@ namespace dvnn::gst {
 /// or other shapes come.
 class OutputDecoder {
  public:
+  /// Prepares for outputs, which decode() does by itself. On failure, `topic` is set to the error's
+  /// topic.
+  Status prepare(const GstDvTensorMeta& outputs, Topic* topic);
+  /// Returns the confidences that the network's file demands of single classes, once outputs were
+  /// prepared for. decode() does not apply them.
+  const std::shared_ptr<const decode::ClassThresholds>& class_thresholds() const {
+    return class_thresholds_;
+  }
   /// Appends to `objects` those with a confidence of at least `threshold`: best first, labelled, in
   /// pixels of a frame of size `frame`, and cut at its edges. On failure, `topic` is set to the
   /// error's topic.
@@ -51,7 +60,7 @@ class OutputDecoder {
 
   Status read(const GstDvTensorMeta& outputs);
   bool fits(const GstDvTensorMeta& outputs) const;
-  Status prepare(const GstDvTensorMeta& outputs);
+  Status create(const GstDvTensorMeta& outputs);
   Status run(const GstDvTensorMeta& outputs, float threshold);
 
   NetworkInfoPtr network_;
@@ -60,6 +69,7 @@ class OutputDecoder {
   std::vector<std::vector<uint8_t>> aligned_;  // aligned copies, valid while the decoder runs
   std::vector<ConstTensorView> views_;
   std::vector<std::string> labels_;
+  std::shared_ptr<const decode::ClassThresholds> class_thresholds_;
   std::shared_ptr<const decode::CustomDecoders> library_;
   std::unique_ptr<decode::Decoder> decoder_;
   objects::Objects found_;

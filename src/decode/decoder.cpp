@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/guard.h"
 #include "base/json.h"
+#include "decode/class_thresholds.h"
 #include "decode/custom_decoders.h"
 #include "decode/decoder_table.h"
 
@@ -94,6 +95,9 @@ DecoderResult create_custom(const std::string& name, const Json& params,
 
 DecoderResult create_decoder(const std::string& name, const Json& params,
                              Span<const NamedOutput> outputs, const CustomDecoders* library) {
+  const auto thresholds = read_class_thresholds(params);
+  if (!thresholds.ok())
+    return refused(thresholds.error(), "decoder '" + short_text(name, 64) + "'");
   std::string known;
   for (const Entry& entry : kDecoders) {
     if (name == entry.name) {

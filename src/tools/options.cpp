@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -24,6 +25,9 @@ std::string describe(const Option& option) {
   if (option.choices.empty() && option.fallback) text += " (default " + fallback + ")";
   return text;
 }
+
+// GLib does not tell whether a number was given, so this one stands for none.
+constexpr double kNotGiven = std::numeric_limits<double>::lowest();
 
 // An option's value, in the form of GLib's parser.
 struct Arguments::Value {
@@ -56,7 +60,7 @@ struct Arguments::Value {
   const std::string help;
   gboolean flag = FALSE;
   int number = 0;
-  double fraction = 0;
+  double fraction = kNotGiven;
   char* text = nullptr;
   char** texts = nullptr;
 };
@@ -100,8 +104,11 @@ const Arguments::Value& Arguments::value(const char* name,
 }
 
 bool Arguments::given(const char* name) const {
-  const Value& found = value(name, {Takes::kNothing, Takes::kText, Takes::kFile, Takes::kTexts});
-  return found.flag || found.text || found.texts;
+  const Value& found =
+      value(name, {Takes::kNothing, Takes::kText, Takes::kFile, Takes::kTexts, Takes::kFraction});
+  const bool number = found.option.takes == Takes::kFraction && !found.option.fallback &&
+                      found.fraction != kNotGiven;
+  return found.flag || found.text || found.texts || number;
 }
 
 std::string Arguments::text(const char* name) const {

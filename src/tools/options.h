@@ -55,7 +55,7 @@ class Arguments {
   const Command& command() const { return *command_; }
   /// Returns the arguments other than options.
   const std::vector<std::string>& files() const { return files_; }
-  /// Whether an option was given; not for options with numbers.
+  /// Whether an option was given; not for integers, and not for fractions with a default.
   bool given(const char* name) const;
   /// Return an option's value or default; empty if it has neither.
   std::string text(const char* name) const;  // for kText and kFile

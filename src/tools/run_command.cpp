@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "base/format.h"
 #include "base/json.h"
+#include "decode/class_thresholds.h"
 #include "tools/commands.h"
 #include "tools/draw_output.h"
 #include "tools/found_text.h"
@@ -24,7 +26,7 @@ namespace dvnn::tools {
 namespace {
 
 struct RunOptions {
-  double threshold;
+  std::optional<double> threshold;  // nothing: the network's own, or kUsualThreshold
   bool json;
   std::string dump_folder;  // empty: no dump
   std::string draw_folder;  // empty: no pictures
@@ -135,6 +137,26 @@ Status run_numbers(Session* session, const std::string& path, const RunOptions& 
   return dump_outputs(session, options.dump_folder, path, results, count);
 }
 
+// Returns what the last run has found, as dvdecode would without properties unless --threshold is
+// given.
+Result<objects::Objects> found_objects(Session* session, const RunOptions& options) {
+  constexpr double kUsualThreshold = 0.5;
+  decode::ClassThresholds own;
+  if (!options.threshold) {
+    DVNN_ASSIGN(own, decode::read_class_thresholds(session->model().decoder.params));
+  }
+  const auto others = static_cast<float>(options.threshold.value_or(kUsualThreshold));
+  float least = others;
+  for (const auto& [label, threshold] : own) least = std::min(least, threshold);
+  DVNN_ASSIGN(objects::Objects found, session->found(least));
+  if (own.empty()) return found;
+  found.remove_if([&](const objects::Object& object) {
+    const auto at = own.find(object.label);
+    return object.confidence < (at == own.end() ? others : at->second);
+  });
+  return found;
+}
+
 Status run_picture(Session* session, const std::string& path, const RunOptions& options) {
   DVNN_ASSIGN(const cv::Mat picture, read_picture(path));
   DVNN_TRY(session->load(picture));
@@ -149,8 +171,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;
     // The best classes are chosen by their number, not by confidence.
-    DVNN_ASSIGN(const auto found,
-                session->found(classes ? 0.0f : static_cast<float>(options.threshold)));
+    DVNN_ASSIGN(const auto found, classes ? session->found(0.0f) : found_objects(session, options));
     if (!options.json) print_objects(path, found, picture.size());
     result[classes ? "top5" : "detections"] = objects_json(found, picture.cols, picture.rows);
     if (!options.draw_folder.empty()) {
@@ -192,15 +213,16 @@ std::vector<std::string> with_folders_opened(const std::vector<std::string>& nam
 }
 
 int run_network(const Arguments& arguments) {
-  const RunOptions options = {arguments.fraction("threshold"), arguments.given("json"),
-                              arguments.text("dump"), arguments.text("draw")};
+  RunOptions options = {std::nullopt, arguments.given("json"), arguments.text("dump"),
+                        arguments.text("draw")};
+  if (arguments.given("threshold")) options.threshold = arguments.fraction("threshold");
   const std::vector<std::string> files = with_folders_opened(arguments.files());
   const Command& command = arguments.command();
   if (files.size() < 2) {
     return wrong_usage(command, "needs a network file and a picture or an .npy file");
   }
-  if (!(options.threshold >= 0 && options.threshold <= 1)) {
-    return wrong_usage(command, format("--threshold %g is not in 0..1", options.threshold));
+  if (options.threshold && !(*options.threshold >= 0 && *options.threshold <= 1)) {
+    return wrong_usage(command, format("--threshold %g is not in 0..1", *options.threshold));
   }
   if (arguments.given("verbose")) log_to_stderr();
   for (const auto& [option, path] :
@@ -225,7 +247,8 @@ constexpr Option kRunOptions[] = {
     kSizeOption,
     kDeviceOption,
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object per picture"},
-    {"threshold", 't', Takes::kFraction, "C", "Least confidence of a detection, 0..1", "0.5"},
+    {"threshold", 't', Takes::kFraction, "C",
+     "Least confidence of a detection, 0..1 (default: the network's own of its class, else 0.5)"},
     {"dump", 0, Takes::kFile, "FOLDER",
      "Write the input tensor, the input as the model defines it and every raw output as .npy into "
      "this folder"},

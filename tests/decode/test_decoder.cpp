@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "decode/class_thresholds.h"
 #include "grid_outputs.h"
 
 namespace dvnn::test::decoder_tests {
@@ -35,6 +36,32 @@ START_TEST(decoders_that_do_not_fit_are_refused_by_name) {
   params = ssd_params();
   params.erase("anchors");
   ck_assert(has(message("ssd", params, 2), "anchors"));
+}
+END_TEST
+
+START_TEST(class_thresholds_that_are_none_are_refused_whatever_the_decoder) {
+  const NamedOutput rows = output("d", {1, 1, 3, 7});
+  const struct {
+    json value;
+    const char* problem;
+  } cases[] = {{{0.5}, "not an object"},
+               {{{"cat", 1.5}}, "'cat' has 1.5"},
+               {{{"cat", -0.1}}, "'cat' has -0.1"},
+               {{{"cat", "0.5"}}, "'cat' has"},
+               {{{"cat", nullptr}}, "'cat' has null"}};
+  for (const auto& c : cases) {
+    const auto decoder =
+        create_decoder("detection-output", {{"class_thresholds", c.value}}, {&rows, 1});
+    ck_assert(!decoder.ok());
+    ck_assert_msg(decoder.error().message.find(c.problem) != std::string::npos, "%s: %s", c.problem,
+                  decoder.error().message.c_str());
+  }
+  json params = json::object();
+  set_class_thresholds({{"cat", 0.25}, {"a, b", 0}}, &params);
+  ck_assert(create_decoder("detection-output", params, {&rows, 1}).ok());
+  const auto read = read_class_thresholds(params);
+  ck_assert(read.ok() && read.value() == (ClassThresholds{{"a, b", 0.0f}, {"cat", 0.25f}}));
+  ck_assert(read_class_thresholds(json::object()).value().empty());
 }
 END_TEST
 
@@ -93,6 +120,7 @@ END_TEST
 
 DVNN_SUITE(decoders, decoders_that_do_not_fit_are_refused_by_name,
            outputs_other_than_those_it_was_made_for_are_refused,
-           outputs_that_do_not_fit_are_told_with_what_was_looked_for, decoders_say_what_they_find)
+           outputs_that_do_not_fit_are_told_with_what_was_looked_for, decoders_say_what_they_find,
+           class_thresholds_that_are_none_are_refused_whatever_the_decoder)
 
 }  // namespace dvnn::test::decoder_tests

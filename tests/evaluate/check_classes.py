@@ -65,6 +65,8 @@ def main():
         refused = evaluate(network, renamed)
         assert "none of the labels of" in refused and "'nobody'" in refused and "--by-index" in refused, refused
         assert evaluate(network, renamed, "--by-index")["pictures"] == 1
+        refused = evaluate(network, data, "--keep")
+        assert "--keep" in refused and "thresholds are of boxes" in refused, refused
     return 0
 
 

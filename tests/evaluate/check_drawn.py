@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """dvnet evaluate on drawn pictures whose truth is known: every form of annotations gives the same numbers, which are those
-of coco_rules.py on what dvnet run finds; 8-bit weights differ from 16-bit ones; and thresholds that one half of the pictures
-gives reach the wanted precision on the other half.
+of coco_rules.py on what dvnet run finds; 8-bit weights differ from 16-bit ones; thresholds that one half of the pictures
+gives reach the wanted precision on the other half; and --keep writes them where dvnet run finds them.
 
     check_drawn.py DVNET NETWORK.dvn FOLDER
 
@@ -10,6 +10,7 @@ FOLDER has the network's Caffe model.
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,9 @@ def evaluate(folder, *args, networks=(NETWORK,)):
 
 def run(folder, network=NETWORK, threshold=0.001):
     """What dvnet run finds, by picture: label, confidence and box in pixels."""
-    command = [DVNET, "run", network, folder, "--json", "--threshold", str(threshold)]
+    command = [DVNET, "run", network, folder, "--json"]
+    if threshold is not None:
+        command += ["--threshold", str(threshold)]
     found = {}
     for line in subprocess.check_output(command).decode().splitlines():
         told = json.loads(line)
@@ -140,6 +143,46 @@ def check_thresholds(data, other, pictures):
         assert b["f1"] >= c["f1"] and c["precision"] >= PRECISION, (c, b)
 
 
+def check_kept(folder, data):
+    """--keep writes the thresholds into the file, through a link, and changes nothing else; dvnet run uses them, and dvnet
+    evaluate does not."""
+    kept, link = os.path.join(folder, "kept.dvn"), os.path.join(folder, "link.dvn")
+    shutil.copy(NETWORK, kept)
+    os.symlink("kept.dvn", link)
+    before = json.loads(subprocess.check_output([DVNET, "inspect", kept, "--json"]))
+    of = evaluate(data, "--keep", networks=(link,))["networks"][0]["detection"]
+    assert os.path.islink(link) and sorted(os.listdir(folder)) == ["kept.dvn", "link.dvn"], os.listdir(folder)
+    after = json.loads(subprocess.check_output([DVNET, "inspect", kept, "--json"]))
+    thresholds = after["decoder"]["params"].pop("class_thresholds")
+    assert after == before, "something else has changed"
+    written = ",".join("%s:%.9g" % (name, thresholds[name]) for name in drawn.NAMES)
+    assert written == of["thresholds"], (written, of["thresholds"])
+    assert "thresholds " + ",".join("%s:%g" % one for one in sorted(thresholds.items())) in \
+        subprocess.check_output([DVNET, "inspect", kept], text=True)
+    pictures = os.path.join(data, "images")
+    wanted = {name: [box for box in boxes if box[1] >= thresholds.get(box[0], 0.5)]
+              for name, boxes in run(pictures, NETWORK).items()}
+    assert run(pictures, kept, threshold=None) == wanted, "dvnet run has other thresholds"
+    usual = run(pictures, NETWORK, threshold=None)
+    assert usual != wanted and usual == run(pictures, kept, threshold=0.5) == run(pictures, NETWORK, threshold=0.5)
+    # Measured again, and in place of the old ones: nothing that the file keeps counts.
+    again = evaluate(data, "--keep", "--precision", str(PRECISION), networks=(kept,))["networks"][0]["detection"]
+    assert again["figures"] == of["figures"] and again["thresholds"] != of["thresholds"]
+    thresholds = json.loads(subprocess.check_output([DVNET, "inspect", kept, "--json"]))["decoder"]["params"]["class_thresholds"]
+    assert again["thresholds"] == ",".join("%s:%.9g" % (name, thresholds[name]) for name in drawn.NAMES)
+
+
+def check_keep_refused(folder, data):
+    """Files that can keep no thresholds are refused before anything runs."""
+    found = os.path.join(folder, "found.json")
+    with open(found, "w", encoding="utf-8") as file:
+        file.write("[]")
+    for args, why in (((found, "--data", data), "'%s' is no network" % found),
+                      ((NETWORK, found, "--data", data), "'%s' is no network" % found)):
+        refused = subprocess.run([DVNET, "evaluate", *args, "--keep"], stderr=subprocess.PIPE, text=True, check=False)
+        assert refused.returncode == 1 and why in refused.stderr, refused.stderr
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_forms(folder, range(40))
@@ -148,6 +191,10 @@ def main():
         drawn.write_yolo(halves[0], range(1000, 1000 + PICTURES))
         pictures = drawn.write_yolo(halves[1], range(2000, 2000 + PICTURES))
         check_thresholds(halves[0], halves[1], pictures)
+        kept = os.path.join(folder, "keeps")
+        os.mkdir(kept)
+        check_kept(kept, halves[0])
+        check_keep_refused(folder, os.path.join(folder, "coco"))
         check_bits(folder, halves[0])
     return 0
 

@@ -26,10 +26,12 @@ Status take_labels(const std::string& path, DecodeSettings* settings) {
 }
 
 void add_filter_properties(Properties<DecodeSettings>* table) {
-  table->text(&DecodeSettings::thresholds, When::kPlaying,
-              {"thresholds", "Thresholds",
-               "Least confidences of single classes, by label: person:0.4,car:0.6"},
-              check_thresholds);
+  table->text(
+      &DecodeSettings::thresholds, When::kPlaying,
+      {"thresholds", "Thresholds",
+       "Least confidences of single classes, by label: person:0.4,car:0.6; empty: with threshold "
+       "0.5, the network's own"},
+      check_thresholds);
   add_label_list(&DecodeSettings::labels, "labels", "labels-array", "Labels",
                  "Labels of the objects to attach, between commas; empty for all", table);
   add_label_list(&DecodeSettings::exclude, "exclude", "exclude-array", "Exclude",

@@ -18,7 +18,9 @@
  * #GstDvDecode:thresholds, #GstDvDecode:labels, #GstDvDecode:exclude, #GstDvDecode:min-size and
  * #GstDvDecode:max-size choose which objects are attached, by the labels of
  * #GstDvDecode:labels-file or of the network. Results about everything that the network was shown,
- * such as a map of classes, have no class and are always attached.
+ * such as a map of classes, have no class and are always attached. A network's file may have
+ * thresholds for its labels (`dvnet evaluate --keep`). They count while #GstDvDecode:threshold and
+ * #GstDvDecode:thresholds have their defaults.
  *
  * If the network was shown the objects of another network (dvconvert's `regions=objects`), its
  * results belong to those objects: classes and detections have the object as their parent; points,
@@ -222,6 +224,8 @@ Status DecodeElement::decode(GstBuffer* frame, const Regions& regions, Topic* to
   decoder_.set_refining(settings.refine);
   const image::Size size = frame_size(frame, size_);
   for (const GstDvTensorMeta* outputs : regions) {
+    DVNN_TRY(decoder_.prepare(*outputs, topic));
+    filter_.set_network_thresholds(decoder_.class_thresholds());
     DVNN_TRY(decoder_.decode(*outputs, filter_.least_threshold(), size, &found_, topic));
   }
   if (!regions.empty()) merge(regions, size);

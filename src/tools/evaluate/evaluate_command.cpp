@@ -7,6 +7,7 @@
 #include "evaluate/annotations/annotations.h"
 #include "tools/commands.h"
 #include "tools/evaluate/evaluate_report.h"
+#include "tools/evaluate/keep.h"
 #include "tools/evaluate/measured.h"
 #include "tools/evaluate/page/evaluate_page.h"
 #include "tools/evaluate/subject.h"
@@ -22,7 +23,7 @@ using evaluate::DataSet;
 struct EvaluateOptions {
   std::string data, html, save;
   Annotations kind = Annotations::kFind;
-  bool json = false, by_index = false;
+  bool json = false, by_index = false, keep = false;
   double threshold = 0;
   MeasureOptions measure;
 };
@@ -33,6 +34,7 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   options->json = arguments.given("json");
   options->html = arguments.text("html");
   options->save = arguments.text("save");
+  options->keep = arguments.given("keep");
   options->by_index = arguments.given("by-index");
   options->threshold = arguments.fraction("threshold");
   options->measure.rounds = arguments.number("samples");
@@ -105,6 +107,7 @@ Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
     }
     DVNN_ASSIGN(Subject subject, open_subject(path, arguments, options, *data));
     runs = runs || subject.session;
+    if (options.keep) DVNN_TRY(check_keeps(subject));
     subjects.push_back(std::move(subject));
   }
   if (!options.save.empty() && data->kind != Annotations::kCoco) {
@@ -132,9 +135,16 @@ Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) 
   } else {
     print_measured(data, measured, options.measure);
   }
-  if (options.html.empty()) return {};
-  DVNN_ASSIGN(const std::string page, evaluate_page(data, subjects, measured, report));
-  return write_text(options.html, page);
+  if (!options.html.empty()) {
+    DVNN_ASSIGN(const std::string page, evaluate_page(data, subjects, measured, report));
+    DVNN_TRY(write_text(options.html, page));
+  }
+  for (size_t i = 0; i < subjects.size() && options.keep; ++i) {
+    DVNN_TRY(keep_thresholds(subjects[i], *measured[i].detector));
+    if (options.json) continue;
+    std::printf("%s: keeps these thresholds\n", printable(subjects[i].path).c_str());
+  }
+  return {};
 }
 
 int evaluate_networks(const Arguments& arguments) {
@@ -170,6 +180,8 @@ constexpr Option kEvaluateOptions[] = {
     {"save", 0, Takes::kFile, "FOUND.json",
      "Write what the network has found in the form that COCO's programs read, and this command in "
      "place of a network"},
+    {"keep", 0, Takes::kNothing, nullptr,
+     "Write the chosen thresholds into the network files, where dvdecode and dvnet run find them"},
     kWeightsOption,
     kCustomLayersOption,
     kDecoderLibraryOption,

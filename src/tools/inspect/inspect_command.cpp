@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "decode/class_thresholds.h"
 #include "decode/custom_decoders.h"
 #include "network/dvn_file.h"
 #include "network/generated_network.h"
@@ -35,6 +36,18 @@ std::string library_text(const network::DecoderInfo& decoder) {
   const auto library = decoder.params.find("library");
   if (library == decoder.params.end() || !library->is_string()) return "";
   return " of library " + printable(library->get<std::string>());
+}
+
+// Returns the confidences that the network demands of single classes, in the form of dvdecode's
+// property.
+std::string thresholds_text(const network::DecoderInfo& decoder) {
+  std::string text;
+  const auto thresholds = decode::read_class_thresholds(decoder.params);
+  if (!thresholds.ok()) return text;  // the decoder's error says it
+  for (const auto& [label, threshold] : thresholds.value()) {
+    text += format("%s%s:%g", text.empty() ? "" : ",", printable(label).c_str(), double{threshold});
+  }
+  return text;
 }
 
 // Tells the number of labels, and the first ones.
@@ -71,6 +84,8 @@ void print_head(const Model& model) {
   std::printf("decoder   %s%s; %s\n",
               model.decoder.name.empty() ? "none" : model.decoder.name.c_str(),
               library_text(model.decoder).c_str(), labels_text(model.labels).c_str());
+  const std::string thresholds = thresholds_text(model.decoder);
+  if (!thresholds.empty()) std::printf("             thresholds %s\n", thresholds.c_str());
 }
 
 void print_steps(const Model& model) {

@@ -29,10 +29,10 @@ class Line {
   GstHarness* get() const { return decode_.get(); }
   // Names of what is attached of three objects: of confidences 0.3, 0.5, 0.8, and of 8, 16, 32
   // pixels.
-  std::set<std::string> attached() {
+  std::set<std::string> attached(GstDvNetworkInfo* of = network()) {
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, kSize * kSize * 3, nullptr);
     GST_BUFFER_PTS(frame) = 0;
-    add_output_rows(frame, network(), kSize,
+    add_output_rows(frame, of, kSize,
                     {{0, 1, 0.3f, 0, 0, 0.125f, 0.0625f},
                      {0, 2, 0.5f, 0.25f, 0, 0.5f, 0.25f},
                      {0, 3, 0.8f, 0.5f, 0.5f, 0.75f, 1}});
@@ -126,6 +126,38 @@ START_TEST(objects_are_chosen_while_playing) {
 }
 END_TEST
 
+// As dvnet evaluate --keep writes them.
+START_TEST(thresholds_of_the_file_count_unless_others_are_set) {
+  static const gchar* const labels[] = {"background", "cat", "dog: large", "car", nullptr};
+  GstDvNetworkInfo* keeps = gst_dv_network_info_new(
+      "keeps", "detection-output", "{\"class_thresholds\":{\"cat\":0.2,\"car\":0.9}}", labels);
+  Line line;
+  // cat has 0.3, dog: large 0.5, car 0.8; the element's own threshold is 0.5.
+  ck_assert(line.attached(keeps) == (Names{"cat", "dog: large"}));
+  ck_assert(line.attached() == (Names{"dog: large", "car"}));
+  ck_assert(line.attached(keeps) == (Names{"cat", "dog: large"}));
+  line.set("threshold", "0.25");
+  ck_assert(line.attached(keeps) == (Names{"cat", "dog: large", "car"}));
+  line.set("threshold", "0.5");
+  line.set("thresholds", "dog: large:0.1");
+  ck_assert(line.attached(keeps) == (Names{"dog: large", "car"}));
+  line.set("thresholds", "");
+  ck_assert(line.attached(keeps) == (Names{"cat", "dog: large"}));
+  // They are for the file's labels, whatever the objects are called.
+  gchar* path = nullptr;
+  const int file = g_file_open_tmp("labels-XXXXXX", &path, nullptr);
+  ck_assert_int_ge(file, 0);
+  close(file);
+  ck_assert(g_file_set_contents(path, "nothing\ncar\ndog\ncat\n", -1, nullptr));
+  line.set("labels-file", path);
+  ck_assert(line.attached(keeps) == (Names{"car", "dog"}));
+  ck_assert_int_eq(line.warnings(), 0);
+  gst_dv_network_info_unref(keeps);
+  unlink(path);
+  g_free(path);
+}
+END_TEST
+
 START_TEST(thresholds_that_cannot_be_read_are_refused) {
   Line line;
   line.set("threshold", "0.25");
@@ -209,6 +241,7 @@ END_TEST
 
 DVNN_GST_SUITE(gst_choice, objects_are_chosen_while_playing,
                no_object_is_too_large_unless_somebody_says_so,
+               thresholds_of_the_file_count_unless_others_are_set,
                thresholds_that_cannot_be_read_are_refused, suppression_can_be_overridden,
                labels_come_from_a_file)
 

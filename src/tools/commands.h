@@ -9,6 +9,7 @@ namespace dvnn::tools {
 extern const Command kConvertCommand;
 extern const Command kDoctorCommand;
 extern const Command kPresetsCommand;
+extern const Command kGetCommand;
 extern const Command kInspectCommand;
 extern const Command kRunCommand;
 extern const Command kEvaluateCommand;

@@ -19,7 +19,7 @@ using namespace dvnn::tools;
 constexpr const Command* kCommands[] = {
     &kDoctorCommand,
 #ifdef DVNN_HAVE_CONVERT
-    &kPresetsCommand,       &kConvertCommand,
+    &kPresetsCommand,       &kGetCommand,      &kConvertCommand,
 #endif
 #ifdef DVNN_HAVE_OPENCV
     &kRunCommand,           &kEvaluateCommand,

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// For builds without libcurl.
+#include "tools/get/download.h"
+
+namespace dvnn::tools {
+
+Status download(const std::string& url, uint64_t, int, const File&) {
+  return Error{ErrorCode::kUnsupported,
+               "'" + url + "': this dvnet was built without libcurl, so it cannot download"};
+}
+
+}  // namespace dvnn::tools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/device.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -20,6 +21,13 @@ namespace {
 dmp_dv_mem mem(void* handle) {
   return static_cast<dmp_dv_mem>(handle);
 }
+
+// Hands over the whole memory, where the driver knows no ranges. Ending an access that may write
+// writes the CPU's cache back; one that was not begun would do nothing.
+bool write_back(const Functions& fn, void* memory) {
+  return fn.mem_sync_start(mem(memory), 0, 1) == 0 && fn.mem_sync_end(mem(memory)) == 0;
+}
+
 std::string text_of(const char* text) {
   return text ? text : "unknown";
 }
@@ -61,7 +69,7 @@ Status Memory::to_device(size_t offset, size_t size) const {
   const Functions& fn = library_->fn();
   if (fn.mem_to_device) {
     if (fn.mem_to_device(mem(handle_), offset, size, 0) == 0) return {};
-  } else if (fn.mem_sync_end(mem(handle_)) == 0) {  // the driver knows no ranges: the whole memory
+  } else if (write_back(fn, handle_)) {
     return {};
   }
   return library_->error("handing memory to the device failed");
@@ -72,8 +80,8 @@ Status Memory::to_cpu(size_t offset, size_t size) const {
   const Functions& fn = library_->fn();
   if (fn.mem_to_cpu) {
     if (fn.mem_to_cpu(mem(handle_), offset, size, 0) == 0) return {};
-  } else if (fn.mem_sync_end(mem(handle_)) == 0 && fn.mem_sync_start(mem(handle_), 1, 1) == 0) {
-    return {};
+  } else if (write_back(fn, handle_) && fn.mem_sync_start(mem(handle_), 1, 1) == 0) {
+    return {};  // and nothing that the CPU has written elsewhere in it was lost
   }
   return library_->error("taking memory back from the device failed");
 }
@@ -172,7 +180,12 @@ Result<int64_t> CommandList::exec() const {
 
 Status CommandList::wait(int64_t id) const {
   const InCall in_call;
-  if (library_->fn().cmdlist_wait(list(handle_), id) == 0) return {};
+  // A signal ends the driver's wait unless its handler restarts calls. The driver's result does not
+  // tell, but it leaves errno as its own call did.
+  do {
+    errno = 0;
+    if (library_->fn().cmdlist_wait(list(handle_), id) == 0) return {};
+  } while (errno == EINTR);
   return library_->error("waiting for the device failed");
 }
 

@@ -3,7 +3,9 @@
 """Networks and elements behind caches that are not coherent with the device (cache_device.cpp) give
 the bytes of the software device, run after run, and hand over few bytes more than must cross.
 
-    check_caches.py DVNET DEFAULT_NETWORK CLIP DATA_FOLDER     without the data: the default network alone
+    check_caches.py DVNET DEFAULT_NETWORK CLIP [DATA_FOLDER]     without the data: the default network alone
+
+DVNN_CACHE_DEVICE names the device's library.
 """
 import json
 import os
@@ -11,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-DVNET, DEFAULT, CLIP, DATA = sys.argv[1:5]
+DVNET, DEFAULT, CLIP = sys.argv[1:4]
+DATA = sys.argv[4] if len(sys.argv) > 4 else ""
 CACHES = os.environ["DVNN_CACHE_DEVICE"]
 # As with a board: layers are computed apart from commands, and their inputs are rounded.
 os.environ["DVNN_SOFT_UNFUSED"] = "1"

@@ -279,6 +279,10 @@ std::string Device::name() const {
   return library_path();
 }
 
+bool Device::is_software() const {
+  return library_->fn().soft_run != nullptr;
+}
+
 ShareFunction Device::share() const {
   return library_->fn().soft_share;
 }

@@ -132,6 +132,8 @@ class Device : public std::enable_shared_from_this<Device> {
   const std::string& library_path() const;
   /// Returns the selector that opens this device again: "fpga", "soft", or its library's path.
   std::string name() const;
+  /// Whether it is the software device, by any name.
+  bool is_software() const;
   /// Returns the libraries that are installed, but did not work when "auto" tried them before this
   /// one.
   const std::vector<PassedOver>& passed_over() const { return passed_over_; }

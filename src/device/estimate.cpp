@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "tensor/packing.h"
 
 namespace dvnn::device {
@@ -62,6 +63,26 @@ double shared_columns(const ConvRun& run, int tiles) {
 }
 
 }  // namespace
+
+const char* to_string(CommandKind kind) {
+  constexpr const char* kNames[kCommandKinds] = {"transposed", "depthwise", "convolution",
+                                                 "pooling"};
+  return nth(kNames, static_cast<int>(kind));
+}
+
+CommandKind kind_of(const ConvCommand& command) {
+  const auto any = [&](auto fits) {
+    return std::any_of(command.runs.begin(), command.runs.end(), fits);
+  };
+  if (any([](const ConvRun& run) { return is_deconv(run.conv); })) {
+    return CommandKind::kTransposed;
+  }
+  if (any([](const ConvRun& run) { return is_depthwise(run.conv); })) {
+    return CommandKind::kDepthwise;
+  }
+  const bool convolves = any([](const ConvRun& run) { return run.conv != ConvKind::kNone; });
+  return convolves ? CommandKind::kConvolution : CommandKind::kPooling;
+}
 
 Result<Hardware> parse_hardware(const std::string& text) {
   Hardware hardware;
@@ -121,7 +142,9 @@ Estimate estimate(const ConvCommand& command, const Hardware& hardware) {
   });
   const double moving = total.bus_bytes / hardware.bus_bytes;
   total.waits_for_memory = moving > total.clocks;
-  total.microseconds = std::max(moving, total.clocks) / hardware.clock_mhz + hardware.command_us;
+  const double factor = nth(hardware.factors, static_cast<int>(kind_of(command)));
+  total.microseconds =
+      factor * std::max(moving, total.clocks) / hardware.clock_mhz + hardware.command_us;
   return total;
 }
 

@@ -19,6 +19,7 @@
 // start-up, memory latency and refresh, and idle units at tile edges are not in it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -27,6 +28,13 @@
 #include "device/limits.h"
 
 namespace dvnn::device {
+
+/// What commands are told apart by when the model is corrected. A command is of the first that
+/// fits.
+enum class CommandKind : uint8_t { kTransposed, kDepthwise, kConvolution, kPooling };
+constexpr int kCommandKinds = 4;
+const char* to_string(CommandKind kind);  // "depthwise"
+CommandKind kind_of(const ConvCommand& command);
 
 /// A board, as far as the model knows it.
 struct Hardware {
@@ -38,6 +46,8 @@ struct Hardware {
   // Of the processor beside the FPGA: millions of elements, taps and products a second that CPU
   // layers do. A guess for one core of a Cortex-A53 at 1.2 GHz, which nobody has measured.
   double cpu_mops = 1000;
+  // Of the model's time of a command, by its kind; measured on a board (tools/board/board_fit.h).
+  std::array<double, kCommandKinds> factors = {1, 1, 1, 1};
 };
 
 struct Estimate {

@@ -103,6 +103,13 @@ class Slot {
   /// that is not finite: "" if all are, or where steps cannot be told apart. Takes longer than
   /// run().
   virtual Result<std::string> first_not_finite() { return std::string(); }
+  /// Runs what input() holds step by step, each command in a list of its own, and writes the steps'
+  /// times to `step_ns`, which has room for all: for devices that do not measure single commands.
+  /// Zeros where steps cannot be told apart. Uses up what input() holds.
+  virtual Status time_apart(Span<int64_t> step_ns) {
+    std::fill(step_ns.begin(), step_ns.end(), 0);
+    return {};
+  }
   /// The step whose command computes the layer `step` on its results before they are rounded;
   /// nothing if the layer runs by itself.
   virtual std::optional<size_t> command_of(size_t /*step*/) const { return std::nullopt; }

@@ -41,6 +41,7 @@ class StepSlot final : public Slot {
   void expect_pixels() override { input_kind_ = InputKind::kPixels; }
   Status run(RunTimes* times) override;
   Result<std::string> first_not_finite() override;
+  Status time_apart(Span<int64_t> step_ns) override;
   std::optional<size_t> command_of(size_t step) const override;
   ConstTensorView output(size_t i) const override;
   HandoverCount handed_over() const override;
@@ -55,8 +56,9 @@ class StepSlot final : public Slot {
   size_t number_of(const Step& step) const {
     return static_cast<size_t>(&step - model().steps.data());
   }
-  Status run_layer_alone(Stage* stage);
-  Status run_alone(const Step& step);
+  // Both return what the run itself took, in nanoseconds.
+  Result<int64_t> run_layer_alone(Stage* stage);
+  Result<int64_t> run_alone(const Step& step);
   Result<const Step*> trace();
   Status add_device_step(const Act& act);
   Status add_command(const Act& act, InputKind kind, device::CommandList* list);
@@ -268,22 +270,27 @@ Status StepSlot::hand_over(const Handover& handover, StageTimes* spent) const {
 }
 
 // Hands over all that the layer touches, as it is not known what ran before.
-Status StepSlot::run_layer_alone(Stage* stage) {
+Result<int64_t> StepSlot::run_layer_alone(Stage* stage) {
   const MemoryUse use = memory_use(model(), plan_, *stage->acts.front());
   for (const ByteRange& r : use.reads) DVNN_TRY(io_.to_cpu(r.offset, r.bytes));
+  const int64_t start = now_ns();
   DVNN_TRY(stage->layer.run());
+  const int64_t took = now_ns() - start;
   for (const ByteRange& r : use.writes) DVNN_TRY(io_.to_device(r.offset, r.bytes));
-  return {};
+  return took;
 }
 
 // A device step as a command list of its own, so that its result can be looked at.
-Status StepSlot::run_alone(const Step& step) {
+Result<int64_t> StepSlot::run_alone(const Step& step) {
   DVNN_ASSIGN(device::CommandList commands, network_->writable_device().create_command_list());
   DVNN_TRY(add_command({&step}, input_kind_, &commands));
   DVNN_TRY(commands.commit());
+  const int64_t start = now_ns();
   DVNN_TRY(commands.run());
+  const int64_t took = now_ns() - start;
   const ByteRange made = plan_.range(model(), step.outputs[0]);
-  return io_.to_cpu(made.offset, made.bytes);
+  DVNN_TRY(io_.to_cpu(made.offset, made.bytes));
+  return took;
 }
 
 Result<const Step*> StepSlot::trace() {
@@ -291,7 +298,9 @@ Result<const Step*> StepSlot::trace() {
   for (Stage& stage : stages_) {
     for (const Act* act : stage.acts) {
       const Step& step = *act->step;
-      DVNN_TRY(stage.layer ? run_layer_alone(&stage) : run_alone(step));
+      if (auto ran = stage.layer ? run_layer_alone(&stage) : run_alone(step); !ran.ok()) {
+        return ran.error();
+      }
       for (int output : step.outputs) {
         if (!all_finite({tensor(output).desc, data(output)})) return &step;
       }
@@ -317,6 +326,22 @@ Result<std::string> StepSlot::first_not_finite() {
   std::copy(kept.begin(), kept.end(), bytes.begin());  // later steps may have used its memory
   if (!found.ok()) return found.error();
   return found.value() ? found.value()->name : std::string();
+}
+
+Status StepSlot::time_apart(Span<int64_t> step_ns) {
+  if (is_fused()) return Slot::time_apart(step_ns);  // that device measures commands
+  DVNN_TRY(io_.to_device(0, io_.size()));
+  spoilt_ = true;
+  return guarded("timing the network's steps", [&]() -> Status {
+    const layers::Workspace::Loan loan(&workspace_);
+    for (Stage& stage : stages_) {
+      for (const Act* act : stage.acts) {
+        DVNN_ASSIGN(nth(step_ns, number_of(*act->step)),
+                    stage.layer ? run_layer_alone(&stage) : run_alone(*act->step));
+      }
+    }
+    return {};
+  });
 }
 
 // As on a board, where no layer runs with a command.

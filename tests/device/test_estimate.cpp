@@ -92,6 +92,23 @@ START_TEST(runs_through_the_unified_buffer_spare_the_bus) {
 }
 END_TEST
 
+START_TEST(a_commands_time_is_corrected_by_its_kind) {
+  Hardware hardware = board("bus=1000,command=5");
+  hardware.factors = {2, 3, 4, 5};  // transposed, depthwise, convolution, pooling
+  ConvCommand command = same_size_conv();
+  const auto check = [&](ConvKind conv, CommandKind kind, double factor) {
+    command.runs[0].conv = conv;
+    ck_assert(kind_of(command) == kind);
+    const Estimate e = estimate(command, hardware);
+    ck_assert_double_eq_tol(e.microseconds, factor * e.clocks / 100 + 5, 1e-9);
+  };
+  check(ConvKind::kDeconv, CommandKind::kTransposed, 2);
+  check(ConvKind::kDepthwise, CommandKind::kDepthwise, 3);
+  check(ConvKind::kConv, CommandKind::kConvolution, 4);
+  check(ConvKind::kNone, CommandKind::kPooling, 5);
+}
+END_TEST
+
 START_TEST(boards_are_described_by_name) {
   const Hardware h = board("clock=333,macs=1152,bus=32,ub=524288,command=7.5");
   ck_assert(h.clock_mhz == 333 && h.macs == 1152 && h.bus_bytes == 32 && h.ub_bytes == 524288 &&
@@ -107,6 +124,7 @@ END_TEST
 
 DVNN_SUITE(estimate, a_unit_takes_a_block_of_weights_per_clock,
            kernels_fill_blocks_as_they_are_packed, the_bus_moves_tensors_weights_and_addends,
-           runs_through_the_unified_buffer_spare_the_bus, boards_are_described_by_name)
+           runs_through_the_unified_buffer_spare_the_bus, a_commands_time_is_corrected_by_its_kind,
+           boards_are_described_by_name)
 
 }  // namespace dvnn::test::estimate_tests

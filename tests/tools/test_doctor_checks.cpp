@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <utility>
 
+#include "tools/board/board_facts.h"
 #include "tools/doctor/checks.h"
 #include "tools/doctor/child.h"
 
@@ -115,6 +118,23 @@ START_TEST(a_node_of_a_group_names_the_group) {
 }
 END_TEST
 
+START_TEST(a_boards_device_is_described_as_the_kernel_does) {
+  const Dev sysfs;
+  const auto says = [&] { return to_text(machine_facts(sysfs.path)); };
+  ck_assert_msg(has(says(), "; no DV device"), "%s", says().c_str());
+  for (const auto& [name, text] : {std::pair("conv_freq", "333\n"),
+                                   {"ub_size", "524288\n"},
+                                   {"mac_num", "1152\n"},
+                                   {"hw_version", "0730\n"}}) {
+    std::ofstream(sysfs.path + "/" + name) << text;
+  }
+  ck_assert_msg(has(says(),
+                    "; DV device at 333 MHz, unified buffer 524288 bytes, 1152 multipliers, "
+                    "hardware 0730"),
+                "%s", says().c_str());
+}
+END_TEST
+
 START_TEST(a_board_needs_a_place_for_device_memory) {
   const Dev dev;
   dev.add("dv_conv", 0666);
@@ -183,8 +203,9 @@ END_TEST
 
 DVNN_SUITE(doctor_checks, a_machine_without_a_board_is_in_order,
            nodes_that_can_be_opened_are_in_order, a_node_that_cannot_be_opened_has_its_remedy,
-           a_node_of_a_group_names_the_group, a_board_needs_a_place_for_device_memory,
-           contiguous_memory_is_what_a_board_needs, children_are_followed_to_whatever_end,
-           findings_go_through_json, loaders_words_have_remedies)
+           a_node_of_a_group_names_the_group, a_boards_device_is_described_as_the_kernel_does,
+           a_board_needs_a_place_for_device_memory, contiguous_memory_is_what_a_board_needs,
+           children_are_followed_to_whatever_end, findings_go_through_json,
+           loaders_words_have_remedies)
 
 }  // namespace dvnn::test::doctor_checks_tests

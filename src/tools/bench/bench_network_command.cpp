@@ -13,6 +13,7 @@
 #include "plan/graph/graph.h"
 #include "tools/bench/network_peers.h"
 #include "tools/bench/plot.h"
+#include "tools/board/board_report.h"
 #include "tools/commands.h"
 #include "tools/network_options.h"
 #include "tools/options.h"
@@ -258,6 +259,11 @@ int bench_network(const Arguments& arguments) {
     print_count(files[0], session.value()->slot().handed_over(), options.json);
     return 0;
   }
+  if (arguments.given("board-report")) {
+    const Status written = write_board_report(session.value()->slot().network(), files[0],
+                                              arguments.text("board-report"));
+    return written.ok() ? 0 : fail(written.error());
+  }
   return run_bench(session.value().get(), files[0], {files.begin() + 1, files.end()}, options);
 }
 
@@ -275,6 +281,8 @@ constexpr Option kBenchNetworkOptions[] = {
     {"layers", 0, Takes::kNothing, nullptr, "Print each step's median time too"},
     {"count", 0, Takes::kNothing, nullptr,
      "Count instead of timing: bytes that CPU layers move, and that a board's caches hand over"},
+    {"board-report", 0, Takes::kFile, "FILE.json",
+     "Instead, write each step's time beside its estimate, and what this board is"},
     {"plot", 0, Takes::kFile, "FILE.svg", "Draw the times as bars; with --layers each step's, too"},
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"}};
 

@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include "base/file.h"
 #include "base/format.h"
 #include "device/device.h"
+#include "tools/board/board_facts.h"
 #include "tools/doctor/checks.h"
 
 namespace dvnn::tools {
@@ -84,15 +84,6 @@ bool is_board(const std::string& dev) {
                      [&](const char* node) { return is_there(dev + "/" + node); });
 }
 
-// Returns the kilobytes in a line of /proc/meminfo, or -1.
-long kilobytes(const std::string& meminfo, const std::string& name) {
-  std::istringstream lines(meminfo);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind(name + ":", 0) == 0) return std::atol(line.c_str() + name.size() + 1);
-  }
-  return -1;
-}
-
 // Without a board, a missing vendor's library is not a problem.
 Finding without_library(const std::string& selector, const std::string& why) {
   if (selector == "soft") {
@@ -139,7 +130,8 @@ Findings check_device_nodes(const std::string& dev) {
 
 Finding check_contiguous_memory(const std::string& meminfo, bool board) {
   constexpr long kLeastKilobytes = 16 * 1024;  // for a small network and a few frames in flight
-  const long total = kilobytes(meminfo, "CmaTotal"), free = kilobytes(meminfo, "CmaFree");
+  const auto total = static_cast<long>(kilobytes(meminfo, "CmaTotal"));
+  const auto free = static_cast<long>(kilobytes(meminfo, "CmaFree"));
   if (total <= 0) {
     return {board ? Level::kWarning : Level::kOk, "memory",
             "no contiguous memory (CMA) is set aside, which the FPGA needs and the software device "
@@ -155,7 +147,9 @@ Finding check_contiguous_memory(const std::string& meminfo, bool board) {
 }
 
 Findings check_devices() {
-  Findings findings = check_device_nodes("/dev");
+  Findings findings = {
+      {Level::kOk, "machine", to_text(machine_facts("/sys/class/dmp_dv/dv_conv")), ""}};
+  for (Finding& finding : check_device_nodes("/dev")) findings.push_back(std::move(finding));
   constexpr uint64_t kMostBytes = 65536;
   const auto meminfo = read_file("/proc/meminfo", kMostBytes);
   findings.push_back(

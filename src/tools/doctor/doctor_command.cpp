@@ -8,6 +8,9 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "network/default_network.h"
+#include "network/network.h"
+#include "tools/board/board_report.h"
 #include "tools/commands.h"
 #include "tools/doctor/checks.h"
 #include "tools/doctor/child.h"
@@ -97,6 +100,12 @@ void print(const Findings& findings) {
   std::printf("\n%s\n", can_run(findings) ? "A pipeline can run." : "No pipeline can run.");
 }
 
+Status report_board(const DoctorOptions& options, const std::string& path) {
+  const std::string file = options.network.empty() ? network::default_network() : options.network;
+  DVNN_ASSIGN(const auto network, network::Network::load({file, ""}, options.device));
+  return write_board_report(network, file, path);
+}
+
 int diagnose(const Arguments& arguments) {
   const DoctorOptions options = {arguments.text("network"), arguments.text("device"),
                                  arguments.number("timeout")};
@@ -107,6 +116,10 @@ int diagnose(const Arguments& arguments) {
     const auto found = findings_to_json(probe(arguments.text("probe"), options));
     std::printf("\n%s%s\n", kProbeMark, json_text(found, -1, true).c_str());
     return 0;
+  }
+  if (arguments.given("board-report")) {
+    const Status written = report_board(options, arguments.text("board-report"));
+    return written.ok() ? 0 : fail(written.error());
   }
   const Findings findings = examine(options);
   if (arguments.given("json")) {
@@ -123,6 +136,9 @@ constexpr Option kDoctorOptions[] = {
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
     {"network", 0, Takes::kFile, "FILE", "The network to try (default: the installed one)"},
     kDeviceOption,
+    {"board-report", 0, Takes::kFile, "FILE.json",
+     "Instead, time the network's steps, and write them with what this board is: for "
+     "`dvnet inspect --estimate --board FILE.json`, and for us"},
     {"timeout", 0, Takes::kNumber, "SECONDS", "Seconds that each check may take", "20"},
     {"probe", 0, Takes::kText, "NAME", nullptr}};
 

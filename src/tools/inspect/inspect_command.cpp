@@ -10,6 +10,7 @@
 #include "network/generated_network.h"
 #include "network/model_decoder.h"
 #include "network/model_json.h"
+#include "tools/board/board_report.h"
 #include "tools/commands.h"
 #include "tools/inspect/dot.h"
 #include "tools/inspect/inspect_estimate.h"
@@ -190,7 +191,8 @@ Status write_page(const std::string& path, const Inspected& inspected, PageFacts
 int inspect(const Arguments& arguments) {
   const std::string mistake = mistake_in(arguments);
   if (!mistake.empty()) return wrong_usage(arguments.command(), mistake);
-  const auto hardware = device::parse_hardware(arguments.text("board"));
+  std::string about_board;
+  const auto hardware = read_board(arguments.text("board"), &about_board);
   if (!hardware.ok()) {
     return wrong_usage(arguments.command(), "--board: " + hardware.error().message);
   }
@@ -227,9 +229,9 @@ int inspect(const Arguments& arguments) {
     if (!written.ok()) return fail(written.error());
   } else if (estimate) {
     if (as_json) {
-      print_json(estimate_to_json(model, hardware.value()));
+      print_json(estimate_to_json(model, hardware.value(), about_board));
     } else {
-      print_estimate(model, hardware.value());
+      print_estimate(model, hardware.value(), about_board);
     }
   } else if (as_json) {
     print_json(network::model_to_json(model));
@@ -253,7 +255,8 @@ constexpr Option kInspectOptions[] = {
      "Print what each command would take on a board; with --json as JSON"},
     {"board", 0, Takes::kText, "BOARD",
      "For --estimate and --html: clock=MHZ,macs=N,bus=BYTES_PER_CLOCK,ub=BYTES,command=US,"
-     "cpu=MILLIONS, any of them"},
+     "cpu=MILLIONS, any of them; or FILE.json, which `dvnet doctor --board-report` wrote on a "
+     "board"},
     {"weights", 0, Takes::kFile, "FILE",
      "Packed weights, where the network is a library of generated sources"},
     {"custom-layers", 0, Takes::kFile, "LIBRARY",

@@ -3,7 +3,9 @@
 
 #include <cstdio>
 
+#include "base/format.h"
 #include "base/json.h"
+#include "base/nth.h"
 #include "tools/inspect/work_share.h"
 
 namespace dvnn::tools {
@@ -12,7 +14,8 @@ using device::Estimate;
 using network::Step;
 using network::StepKind;
 
-void print_estimate(const network::Model& model, const device::Hardware& hardware) {
+void print_estimate(const network::Model& model, const device::Hardware& hardware,
+                    const std::string& about) {
   std::printf(
       "estimate for %d multipliers at %g MHz, %g bytes per clock, unified buffer %d bytes\n",
       hardware.macs, hardware.clock_mhz, hardware.bus_bytes, hardware.ub_bytes);
@@ -40,11 +43,13 @@ void print_estimate(const network::Model& model, const device::Hardware& hardwar
       total.microseconds / 1e3, total.microseconds > 0 ? 1e6 / total.microseconds : 0,
       most > 0 ? 100 * macs / most : 0, total.bus_bytes / 1e6);
   std::printf("%s\n", to_text(share_of(model, hardware)).c_str());
-  std::printf(
-      "A lower bound by a model that no board was measured against: docs/software-device.md\n");
+  std::printf("%s\n", about.empty() ? "A lower bound by a model that no board was measured "
+                                      "against: docs/software-device.md"
+                                    : printable(about).c_str());
 }
 
-Json estimate_to_json(const network::Model& model, const device::Hardware& hardware) {
+Json estimate_to_json(const network::Model& model, const device::Hardware& hardware,
+                      const std::string& about) {
   Json out = {{"hardware",
                {{"clock_mhz", hardware.clock_mhz},
                 {"macs", hardware.macs},
@@ -65,6 +70,12 @@ Json estimate_to_json(const network::Model& model, const device::Hardware& hardw
                             {"waits_for_memory", e.waits_for_memory}});
     us += e.microseconds;
   }
+  Json factors = Json::object();
+  for (int i = 0; i < device::kCommandKinds; ++i) {
+    factors[device::to_string(static_cast<device::CommandKind>(i))] = nth(hardware.factors, i);
+  }
+  out["hardware"]["factors"] = std::move(factors);
+  if (!about.empty()) out["corrected_by"] = about;
   out["device_ms"] = us / 1e3;
   out["device_share"] = to_json(share_of(model, hardware));
   return out;

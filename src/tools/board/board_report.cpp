@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/board/board_report.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "base/nth.h"
+#include "tools/page/step_times.h"
+
+namespace dvnn::tools {
+namespace {
+
+constexpr const char* kFormat = "dvnn-board-report";
+constexpr const char* kSysfs = "/sys/class/dmp_dv/dv_conv";
+constexpr const char* kCpu = "cpu";
+constexpr int kVersion = 1;
+constexpr uint64_t kMostReportBytes = 16 << 20;
+constexpr size_t kMostSteps = 100000;
+constexpr double kMostMs = 1e7;
+
+// The board, before it is corrected.
+device::Hardware plain_hardware(const BoardFacts& facts) {
+  device::Hardware hardware;
+  if (facts.conv_mhz > 0) hardware.clock_mhz = static_cast<double>(facts.conv_mhz);
+  if (facts.ub_bytes > 0) hardware.ub_bytes = static_cast<int>(facts.ub_bytes);
+  constexpr int64_t kUnit = 72;  // multipliers
+  if (facts.macs >= kUnit) hardware.macs = static_cast<int>(facts.macs);
+  return hardware;
+}
+
+ReportedStep reported(const network::Model& model, const network::Step& step, double ms,
+                      const device::Hardware& hardware) {
+  if (step.kind == network::StepKind::kDevice) {
+    return {step.name, device::to_string(device::kind_of(step.command)), ms,
+            device::estimate(step.command, hardware).microseconds / 1e3};
+  }
+  const auto work = static_cast<double>(network::step_work(model, step));
+  return {step.name, kCpu, ms, work / hardware.cpu_mops / 1e3};
+}
+
+// Sums of the steps of one kind.
+struct Sums {
+  double ms = 0, estimate_ms = 0;
+  void add(const ReportedStep& step) {
+    if (step.ms <= 0 || step.estimate_ms <= 0) return;  // not measured by itself
+    ms += step.ms;
+    estimate_ms += step.estimate_ms;
+  }
+  double factor(double otherwise) const {
+    return estimate_ms > 0 ? std::clamp(ms / estimate_ms, kLeastFactor, kMostFactor) : otherwise;
+  }
+};
+
+bool is_kind(const std::string& name) {
+  for (int i = 0; i < device::kCommandKinds; ++i) {
+    if (name == device::to_string(static_cast<device::CommandKind>(i))) return true;
+  }
+  return name == kCpu;
+}
+
+Result<ReportedStep> step_from_json(const Json& json, const std::string& what) {
+  DVNN_TRY(check_members(json, what, {"name", "kind", "ms", "estimate_ms"}));
+  JsonReader in(json, what);
+  ReportedStep step = {in.text("name"), in.text("kind"), in.number("ms"), in.number("estimate_ms")};
+  if (!is_kind(step.kind)) in.fail("kind", "must be a kind of command or cpu");
+  for (const auto& [name, ms] : {std::pair("ms", step.ms), {"estimate_ms", step.estimate_ms}}) {
+    if (!(ms >= 0 && ms <= kMostMs)) in.fail(name, "must be 0 or more");
+  }
+  DVNN_TRY(in.status());
+  return step;
+}
+
+}  // namespace
+
+Result<BoardReport> measure_board(const std::shared_ptr<network::Network>& network,
+                                  const std::string& path) {
+  BoardReport report;
+  report.facts = machine_facts(kSysfs);
+  add_device(network->device(), &report.facts);
+  report.network = base_name(path);
+  const device::Hardware hardware = plain_hardware(report.facts);
+  const network::Model& model = network->model();
+  DVNN_ASSIGN(const auto ms, measure_steps(network));
+  for (size_t i = 0; i < ms.size(); ++i) {
+    report.steps.push_back(reported(model, model.steps[i], ms[i], hardware));
+  }
+  return report;
+}
+
+Status write_board_report(const std::shared_ptr<network::Network>& network,
+                          const std::string& network_path, const std::string& path) {
+  DVNN_ASSIGN(const BoardReport report, measure_board(network, network_path));
+  DVNN_TRY(write_file(path, json_text(to_json(report), 1) + "\n"));
+  std::printf("%s: %s\n", printable(path).c_str(),
+              printable(describe(path, report, fit(report))).c_str());
+  return {};
+}
+
+OrderedJson to_json(const BoardReport& report) {
+  OrderedJson out = {{"format", kFormat}, {"version", kVersion}, {"network", report.network}};
+  out.update(to_json(report.facts));
+  out["steps"] = OrderedJson::array();
+  for (const ReportedStep& step : report.steps) {
+    out["steps"].push_back({{"name", step.name},
+                            {"kind", step.kind},
+                            {"ms", step.ms},
+                            {"estimate_ms", step.estimate_ms}});
+  }
+  return out;
+}
+
+Result<BoardReport> report_from_json(const Json& json) {
+  DVNN_TRY(check_members(json, "the report",
+                         {"format", "version", "network", "machine", "device", "steps"}));
+  JsonReader in(json, "the report");
+  if (in.text("format") != kFormat) in.fail("format", std::string("must be ") + kFormat);
+  in.integer("version", kVersion, kVersion);
+  BoardReport report;
+  report.network = in.text("network");
+  const Json* machine = in.member("machine");
+  const Json* device = in.member("device");
+  const Json* steps = in.member("steps");
+  if (!steps || !steps->is_array() || steps->size() > kMostSteps)
+    in.fail("steps", "must be a list");
+  if (!machine) in.fail("machine", "is missing");
+  if (!device) in.fail("device", "is missing");
+  DVNN_TRY(in.status());
+  DVNN_ASSIGN(report.facts, facts_from_json(*machine, *device));
+  for (size_t i = 0; i < steps->size(); ++i) {
+    DVNN_ASSIGN(ReportedStep step, step_from_json((*steps)[i], format("step %zu", i)));
+    report.steps.push_back(std::move(step));
+  }
+  return report;
+}
+
+Result<BoardReport> read_board_report(const std::string& path) {
+  const std::string what = "board report '" + path + "'";
+  DVNN_ASSIGN(const std::string text, read_file(path, kMostReportBytes));
+  DVNN_ASSIGN(const Json json, parse_json(text, what));
+  auto report = report_from_json(json);
+  if (!report.ok()) return report.error().within(what);
+  return report;
+}
+
+device::Hardware fit(const BoardReport& report) {
+  device::Hardware hardware = plain_hardware(report.facts);
+  Sums all, cpu, kinds[device::kCommandKinds];
+  for (const ReportedStep& step : report.steps) {
+    if (step.kind == kCpu) {
+      cpu.add(step);
+      continue;
+    }
+    all.add(step);
+    for (int i = 0; i < device::kCommandKinds; ++i) {
+      if (step.kind == device::to_string(static_cast<device::CommandKind>(i)))
+        nth(kinds, i).add(step);
+    }
+  }
+  for (int i = 0; i < device::kCommandKinds; ++i) {
+    nth(hardware.factors, i) = nth(kinds, i).factor(all.factor(1));
+  }
+  hardware.cpu_mops /= cpu.factor(1);
+  return hardware;
+}
+
+std::string describe(const std::string& path, const BoardReport& report,
+                     const device::Hardware& fitted) {
+  std::string text = "times of " + report.network + " on " + to_text(report.facts) +
+                     ". Measured by estimated time:";
+  for (int i = 0; i < device::kCommandKinds; ++i) {
+    text += format(" %s %.2f,", device::to_string(static_cast<device::CommandKind>(i)),
+                   nth(fitted.factors, i));
+  }
+  text += format(" CPU layers %.2f", device::Hardware().cpu_mops / fitted.cpu_mops);
+  if (report.facts.software) {
+    text +=
+        ". This says how fast the software device is on that machine, and nothing about a board";
+  } else {
+    text += ". Please send us '" + path + "': no board's times are published yet";
+  }
+  return text;
+}
+
+Result<device::Hardware> read_board(const std::string& value, std::string* about) {
+  constexpr std::string_view kEnding = ".json";
+  const bool is_file = value.size() > kEnding.size() &&
+                       value.compare(value.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
+  if (!is_file) return device::parse_hardware(value);
+  DVNN_ASSIGN(const BoardReport report, read_board_report(value));
+  const device::Hardware hardware = fit(report);
+  *about = "corrected by " + value + ": " + describe(value, report, hardware);
+  return hardware;
+}
+
+}  // namespace dvnn::tools

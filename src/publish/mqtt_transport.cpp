@@ -11,6 +11,7 @@
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -40,6 +41,7 @@ constexpr size_t kMqttWindow = 100;
 constexpr int kBearsAnyAnswer = 2000021;
 // What a broker may send: for the connection, its certificates and pings, and for a message.
 constexpr uint64_t kMostUnasked = uint64_t{1} << 20, kMostAnswer = 1024;
+constexpr int kClosed = 7;  // TCP_CLOSE of netinet/tcp.h
 // The largest packet of a broker that keeps to MQTT 5: a reason, and texts for a reader.
 constexpr uint32_t kMostPacket = 65536;
 
@@ -213,6 +215,13 @@ class MqttTransport final : public Transport {
   // The connection's thread, from its beginning to its end.
   void move_bytes() {
     int code = serve();
+    // The library stays with a name's first address, which may be of IPv6 where the broker listens
+    // at IPv4 alone. An address of IPv4 to connect from leaves it only such ones.
+    const bool was_refused = code == MOSQ_ERR_ERRNO && errno == ECONNREFUSED;
+    if (was_refused && !answered_ && is_name() && !stopping_ && !told_) {
+      other_family_ = !other_family_;
+      code = serve();
+    }
     if (does_not_know_5(code)) {
       refusal_ = "the broker refuses the connection: it does not know MQTT 5";
       if (!settings_.version && !stopping_ && !told_) {
@@ -223,13 +232,14 @@ class MqttTransport final : public Transport {
         if (!accepted_) version_ = MQTT_PROTOCOL_V5;
       }
     }
-    // The library stays with a name's first address, which may be of IPv6 where the broker listens
-    // at IPv4 alone. An address of IPv4 to connect from leaves it only such ones.
-    if (!answered_) other_family_ = !other_family_;
+    if (!answered_ && is_name()) other_family_ = !other_family_;
     if (stopping_) return;
     note_early_refusal();
     lose(printable(address_.url) + ": " + refusal_or(code));
   }
+
+  // Whether the host may have addresses of both families: it is no address of IPv6.
+  bool is_name() const { return address_.host.find(':') == std::string::npos; }
 
   // A broker may refuse a message and end the connection, before send() looks at the refusal.
   void note_early_refusal() {
@@ -253,10 +263,7 @@ class MqttTransport final : public Transport {
         settings_.keepalive, other_family_ ? "0.0.0.0" : nullptr);
     while (code == MOSQ_ERR_SUCCESS && !stopping_ && !told_) {
       code = mosquitto_loop(client_, kLoopMs, 1);
-      if (received() > kMostUnasked + kMostAnswer * sent_) {
-        refusal_ = "the broker sends more than answers";
-        code = MOSQ_ERR_PROTOCOL;
-      }
+      if (code == MOSQ_ERR_SUCCESS) code = check_connection();
     }
     // The last words, which close() has left.
     for (int i = 0; i < kLastLoops && code == MOSQ_ERR_SUCCESS && up_; ++i) {
@@ -266,14 +273,27 @@ class MqttTransport final : public Transport {
     return code;
   }
 
-  // Bytes that have come by the connection. The library takes memory for whatever packet a broker
-  // announces, and keeps to no limit but MQTT's, 256 MiB; we subscribe to nothing.
-  uint64_t received() const {
+  // Returns the library's code for what it does not look at itself. It takes memory for whatever
+  // packet a broker announces, and keeps to no limit but MQTT's, 256 MiB; we subscribe to nothing.
+  // And a connection that ends while TLS begins, 2.0.11 tries to use without a pause until the
+  // time of `keepalive` is over.
+  int check_connection() {
     tcp_info facts{};
     socklen_t size = sizeof(facts);
     const int socket = mosquitto_socket(client_);
-    if (socket < 0 || getsockopt(socket, IPPROTO_TCP, TCP_INFO, &facts, &size) != 0) return 0;
-    return facts.tcpi_bytes_received;
+    if (socket < 0 || getsockopt(socket, IPPROTO_TCP, TCP_INFO, &facts, &size) != 0) {
+      return MOSQ_ERR_SUCCESS;
+    }
+    if (facts.tcpi_bytes_received > kMostUnasked + kMostAnswer * sent_) {
+      refusal_ = "the broker sends more than answers";
+      return MOSQ_ERR_PROTOCOL;
+    }
+    int unread = 0;
+    const bool is_over =
+        facts.tcpi_state == kClosed && ioctl(socket, FIONREAD, &unread) == 0 && unread == 0;
+    if (!is_over) return MOSQ_ERR_SUCCESS;
+    errno = facts.tcpi_bytes_received == 0 ? ECONNREFUSED : ECONNRESET;
+    return MOSQ_ERR_ERRNO;
   }
 
   std::string refusal_or(int code) {

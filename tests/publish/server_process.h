@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that a test starts, kills and restarts, and free ports.
+// A server that a test starts, kills and restarts, and ports for them.
 #pragma once
 
 #include <arpa/inet.h>
@@ -17,26 +17,33 @@
 #include <thread>
 #include <vector>
 
-/// Returns a port that nothing listens at. It lies below those that the kernel gives to connections
-/// of other tests, which could take it before the server does, and processes begin to look at
-/// different ones.
-inline int free_port() {
-  constexpr int kFirst = 10000, kPorts = 20000, kApart = 37;
-  static int next = getpid() * kApart % kPorts;
-  for (int tries = 0; tries < kPorts; ++tries) {
-    const int port = kFirst + next;
-    next = (next + 1) % kPorts;
-    const int listening = socket(AF_INET, SOCK_STREAM, 0);
+/// A port that is nobody else's while this lives. The kernel gives a port with a socket neither to
+/// connections nor to others that ask for any; a server that allows its address to be used again,
+/// as all do, may listen at it beside a socket that allows it, too, and does not listen.
+class OwnPort {
+ public:
+  OwnPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    const int bound = bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof(address));
-    close(listening);
-    if (bound == 0) return port;
+    socklen_t size = sizeof(address);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    ck_assert_int_eq(bind(socket_, any, size), 0);
+    ck_assert_int_eq(getsockname(socket_, any, &size), 0);
+    // Not before it is bound: two that allow it could have the same one.
+    const int yes = 1;
+    ck_assert_int_eq(setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)), 0);
+    number_ = ntohs(address.sin_port);
   }
-  ck_abort_msg("no port is free");
-}
+  ~OwnPort() { close(socket_); }
+  OwnPort(const OwnPort&) = delete;
+  OwnPort& operator=(const OwnPort&) = delete;
+  int number() const { return number_; }
+
+ private:
+  const int socket_;
+  int number_ = 0;
+};
 
 inline bool answers(int port) {
   const int connecting = socket(AF_INET, SOCK_STREAM, 0);

@@ -39,10 +39,10 @@ void start(Publisher* publisher, int port, const publish::Options& options,
 struct Webhook {
   // With https where there is a certificate.
   explicit Webhook(const std::vector<std::string>& certificate_and_key = {}) {
-    std::vector<std::string> command = {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port),
+    std::vector<std::string> command = {"/usr/bin/python3", DVNN_WEBHOOK, std::to_string(port()),
                                         folder_.file("taken")};
     command.insert(command.end(), certificate_and_key.begin(), certificate_and_key.end());
-    server_ = std::make_unique<ServerProcess>(command, port);
+    server_ = std::make_unique<ServerProcess>(command, port());
     server_->start();
   }
   // Messages 0 to `count` - 1 have arrived, in their order.
@@ -53,9 +53,10 @@ struct Webhook {
     }
     arrivals.expect(count);
   }
-  const int port = free_port();
+  int port() const { return port_.number(); }
 
  private:
+  const OwnPort port_;
   TemporaryFolder folder_;
   std::unique_ptr<ServerProcess> server_;
 };
@@ -66,7 +67,7 @@ START_TEST(a_webhook_that_fails_now_and_then_gets_all_in_order) {
   for (const char* batch : {"1", "10"}) {
     const Webhook webhook;
     Publisher publisher(hasty(), quiet);
-    start(&publisher, webhook.port, {{"batch", batch}});
+    start(&publisher, webhook.port(), {{"batch", batch}});
     for (int i = 0; i < 200; ++i) publisher.publish({"", "s", std::to_string(i)});
     ck_assert(publisher.flush(std::chrono::minutes(1)));
     webhook.expect(200);
@@ -79,7 +80,7 @@ START_TEST(a_message_that_the_server_calls_bad_is_dropped_alone) {
   for (const char* batch : {"1", "10"}) {
     const Webhook webhook;
     Publisher publisher(hasty(), quiet);
-    start(&publisher, webhook.port, {{"batch", batch}});
+    start(&publisher, webhook.port(), {{"batch", batch}});
     for (int i = 0; i < 20; ++i) {
       publisher.publish({"", "s", std::to_string(i)});
       if (i == 8) publisher.publish({"", "s", "bad"});
@@ -123,7 +124,7 @@ START_TEST(wrong_certificates_are_refused) {
     Publisher publisher(hasty(), told.tell());
     publish::Options options;
     if (one.authority) options["ca"] = certificates.certificate(one.authority);
-    start(&publisher, webhook.port, options, "https");
+    start(&publisher, webhook.port(), options, "https");
     for (int i = 0; i < 20; ++i) publisher.publish({"", "s", std::to_string(i)});
     if (one.good) {
       ck_assert_msg(publisher.flush(kWatchdog), "%s", one.text().c_str());

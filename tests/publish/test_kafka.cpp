@@ -211,19 +211,20 @@ class ProtectedCluster {
     const std::string servers = cluster_.servers();
     std::vector<std::string> command = {"/usr/bin/python3",
                                         DVNN_KAFKA_PROXY,
-                                        std::to_string(port_),
+                                        std::to_string(port_.number()),
                                         servers.substr(servers.rfind(':') + 1),
                                         certificates.certificate(host),
                                         certificates.key(host)};
     command.insert(command.end(), user_and_password.begin(), user_and_password.end());
-    proxy_ = std::make_unique<ServerProcess>(command, port_);
+    proxy_ = std::make_unique<ServerProcess>(command, port_.number());
     proxy_->start();
   }
   // 20 messages arrive, or none.
   void expect_to_take(const publish::Options& options, bool good, const std::string& text) const {
     const Refusals refusals;
     Publisher publisher({}, quiet);
-    const auto address = publish::parse_address("kafka://localhost:" + std::to_string(port_));
+    const auto address =
+        publish::parse_address("kafka://localhost:" + std::to_string(port_.number()));
     const Status status =
         publisher.start(address.value(), options, {"cam", "0123456789abcdef", "t"});
     if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
@@ -241,7 +242,7 @@ class ProtectedCluster {
 
  private:
   const Cluster cluster_{1};
-  const int port_ = free_port();
+  const OwnPort port_;
   std::unique_ptr<ServerProcess> proxy_;
 };
 

@@ -41,15 +41,15 @@ int64_t number_of(const char* name, int64_t usual) {
 // would be half an hour otherwise.
 class Broker {
  public:
-  explicit Broker(const std::string& more = "") : port_(free_port()) {
+  explicit Broker(const std::string& more = "") {
     std::ofstream(folder_.file("conf"))
-        << "listener " << port_ << " 127.0.0.1\nallow_anonymous true\npersistence true\n"
+        << "listener " << port() << " 127.0.0.1\nallow_anonymous true\npersistence true\n"
         << "persistence_location " << folder_.path() << "/\nautosave_interval 1\n"
         << "max_queued_messages 0\nmax_inflight_messages 1000\n"
         << "log_dest none\nuser root\n"
         << more;
     server_ = std::make_unique<ServerProcess>(
-        std::vector<std::string>{kMosquitto, "-c", folder_.file("conf")}, port_);
+        std::vector<std::string>{kMosquitto, "-c", folder_.file("conf")}, port());
   }
   void start() { server_->start(); }
   void end(int signal) { server_->stop(signal); }
@@ -67,14 +67,14 @@ class Broker {
     }
     close(changes);
   }
-  int port() const { return port_; }
+  int port() const { return port_.number(); }
   std::string url(const char* scheme = "mqtt") const {
-    return std::string(scheme) + "://localhost:" + std::to_string(port_);
+    return std::string(scheme) + "://localhost:" + std::to_string(port());
   }
 
  private:
   TemporaryFolder folder_;
-  const int port_;
+  const OwnPort port_;
   std::unique_ptr<ServerProcess> server_;
 };
 

@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // MQTT with brokers of our own, which speak MQTT as far as they like: old ones, greedy ones, and
 // ones that answer anything.
+#include <dlfcn.h>
+#include <netdb.h>
+
 #include "check_suite.h"
 #include "mqtt_library.h"
 #include "random_server.h"
 #include "told.h"
 
 namespace dvnn::test::mqtt_answers_tests {
+
+namespace {
+
+// This machine by IPv6 first, where it has that, then by IPv4, whatever its files say of
+// `localhost`.
+constexpr const char* kBothFamilies = "both-families.test";
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
+                           addrinfo** found) {
+  static const auto usual =
+      reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  if (!node || std::strcmp(node, kBothFamilies) != 0) return usual(node, service, hints, found);
+  return usual(nullptr, service ? service : "0", hints, found);
+}
 
 namespace {
 
@@ -222,7 +242,40 @@ START_TEST(the_largest_packet_is_announced_in_mqtt_5) {
 }
 END_TEST
 
-DVNN_SUITE(publish_mqtt_answers, a_broker_may_answer_anything,
+// The old broker listens at IPv4 alone. This is no loss, now or when the next connection begins.
+START_TEST(a_name_that_is_refused_by_one_family_is_asked_by_the_other) {
+  OldBroker broker("");
+  for (int start = 0; start < 2; ++start) {
+    Told told;
+    Publisher publisher(tireless(), told.tell());
+    start_at(&publisher,
+             std::string("mqtt://") + kBothFamilies + ":" + std::to_string(broker.port()),
+             {{"version", "3.1.1"}});
+    publisher.publish({"topic", "key", "0"});
+    ck_assert(publisher.flush(kWatchdog));
+    ck_assert_uint_eq(publisher.stats().losses, 0);
+    publisher.stop();
+  }
+}
+END_TEST
+
+// Before the time of `keepalive`, for which some versions of the library would try to write to what
+// is not connected.
+START_TEST(a_broker_that_is_not_there_refuses_at_once) {
+  const OwnPort nobodys;
+  for (const char* host : {"mqtt://127.0.0.1:", "mqtts://127.0.0.1:", "mqtts://localhost:"}) {
+    Told told;
+    Publisher publisher(tireless(), told.tell());
+    start_at(&publisher, host + std::to_string(nobodys.number()), {{"keepalive", "65535"}});
+    const std::string why = told.lost();
+    ck_assert_msg(std::strstr(why.c_str(), "Connection refused"), "%s: %s", host, why.c_str());
+    publisher.stop();
+  }
+}
+END_TEST
+
+DVNN_SUITE(publish_mqtt_answers, a_name_that_is_refused_by_one_family_is_asked_by_the_other,
+           a_broker_that_is_not_there_refuses_at_once, a_broker_may_answer_anything,
            a_broker_that_does_not_know_mqtt_5_is_asked_in_3_1_1,
            a_broker_that_sends_more_than_answers_is_left, the_largest_packet_is_announced_in_mqtt_5)
 

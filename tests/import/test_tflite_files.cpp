@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "metadata_generated.h"
 #include "tflite_arrays.h"
@@ -106,6 +107,37 @@ START_TEST(what_is_not_supported_is_named) {
         m->output(y);
       },
       {"TRANSPOSE_CONV 'y'", "makes 3", "of 4"});
+}
+END_TEST
+
+// Sums of them would be no numbers of 64 bits.
+START_TEST(parts_beyond_all_numbers_are_refused) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const std::vector<int64_t> far = {kMost, 0, 0, 0}, whole = {1, 4, 5, 3}, ones = {1, 1, 1, 1};
+  const std::vector<int64_t> below = {-kMost - 1, 0, 0, 0}, rest = {-1, -1, -1, -1};
+  const auto refused = [&](const char* type, const std::vector<std::vector<int64_t>>& lists,
+                           std::initializer_list<const char*> words) {
+    TfliteModel m({1, 4, 5, 3});
+    std::vector<int32_t> reads = {0}, makes;
+    for (const auto& list : lists) {
+      reads.push_back(m.long_list("list" + std::to_string(reads.size()), list));
+    }
+    const bool splits = type == std::string("SPLIT_V");
+    for (int i = 0; i < (splits ? 3 : 1); ++i) makes.push_back(m.tensor("y", {1}));
+    if (type == std::string("STRIDED_SLICE")) {
+      m.op(type, reads, makes, Options::StridedSliceOptions,
+           tfl::CreateStridedSliceOptions(m.b, 0, 0, 0, 0, 0, true));
+    } else {
+      m.op(type, reads, makes);
+    }
+    m.output(makes[0]);
+    expect_refused(convert_model(m), words);
+  };
+  refused("SLICE", {far, ones}, {"SLICE 'y'", "takes 1 from 9223372036854775807 on of 1"});
+  refused("SLICE", {below, rest}, {"takes -1 from -9223372036854775808 on of 1"});
+  refused("SLICE", {{0, 1, 0, 0}, {1, kMost, 5, 3}}, {"from 1 on of 4"});
+  refused("STRIDED_SLICE", {far, {kMost, 4, 5, 3}, ones}, {"ends behind all numbers"});
+  refused("SPLIT_V", {{kMost, kMost, -1}, {1}}, {"the size 9223372036854775807, of 4"});
 }
 END_TEST
 
@@ -305,7 +337,8 @@ START_TEST(of_several_inputs_all_but_one_get_values) {
 }
 END_TEST
 
-DVNN_SUITE(import_tflite_files, what_is_not_supported_is_named, damaged_files_are_refused,
+DVNN_SUITE(import_tflite_files, what_is_not_supported_is_named,
+           parts_beyond_all_numbers_are_refused, damaged_files_are_refused,
            models_end_where_they_are_told_to, suppression_is_left_to_the_decoder,
            the_file_says_its_picture_and_its_labels, labels_that_are_not_to_be_read_are_told,
            of_several_inputs_all_but_one_get_values)

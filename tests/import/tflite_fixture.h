@@ -63,6 +63,10 @@ class TfliteModel {
   int list(const std::string& name, const std::vector<int32_t>& values) {
     return ints(name, {static_cast<int32_t>(values.size())}, values);
   }
+  int long_list(const std::string& name, const std::vector<int64_t>& values) {
+    const Dims dims = {static_cast<int32_t>(values.size())};
+    return tensor(name, dims, tfl::TensorType::INT64, numbers(values));
+  }
   TfliteModel& input(int index) {
     inputs_.push_back(index);
     return *this;

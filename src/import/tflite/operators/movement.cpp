@@ -200,8 +200,16 @@ Status import_tflite_split(const TfliteNode& node) {
   } else {
     DVNN_ASSIGN(sizes, node.ints(1));
     // One size may be -1: the rest.
-    int64_t rest = nth(dims, axis);
-    for (int64_t size : sizes) rest -= std::max<int64_t>(size, 0);
+    const int64_t whole = nth(dims, axis);
+    int64_t rest = whole;
+    for (int64_t size : sizes) {
+      if (size < -1 || size > whole) {
+        return Error{ErrorCode::kMalformed,
+                     format("a part has the size %lld, of %lld", static_cast<long long>(size),
+                            static_cast<long long>(whole))};
+      }
+      rest -= std::max<int64_t>(size, 0);
+    }
     for (int64_t& size : sizes) size = size == -1 ? rest : size;
   }
   return split(node, data, axis, sizes);

@@ -114,7 +114,9 @@ Result<std::vector<Entry>> entries_of(const TfliteNode& node) {
   for (size_t i = 0; i < begin.size(); ++i) {
     Entry entry = {begin[i], end[i], step[i], false, false, false, false, false};
     if (o != kNone) {
-      if (o->offset()) entry.end += entry.begin;
+      if (o->offset() && __builtin_add_overflow(entry.begin, entry.end, &entry.end)) {
+        return Error{ErrorCode::kMalformed, "ends behind all numbers"};
+      }
       entry.rest = has_bit(o->ellipsis_mask(), i);
       entry.is_new = !entry.rest && has_bit(o->new_axis_mask(), i);
       entry.shrinks = has_bit(o->shrink_axis_mask(), i);
@@ -153,8 +155,9 @@ Status import_tflite_slice(const TfliteNode& node) {
   }
   Part part;
   for (size_t i = 0; i < dims.size(); ++i) {
-    const int64_t count = size[i] == -1 ? dims[i] - begin[i] : size[i];
-    if (begin[i] < 0 || count < 1 || begin[i] + count > dims[i]) {
+    const int64_t rest = begin[i] < 0 || begin[i] > dims[i] ? 0 : dims[i] - begin[i];
+    const int64_t count = size[i] == -1 ? rest : size[i];
+    if (count < 1 || count > rest) {
       return Error{ErrorCode::kMalformed,
                    format("takes %lld from %lld on of %lld", static_cast<long long>(size[i]),
                           static_cast<long long>(begin[i]), static_cast<long long>(dims[i]))};

@@ -250,6 +250,20 @@ START_TEST(malformed_commands_are_refused) {
 }
 END_TEST
 
+// The kernel driver looks at some offsets when a list is committed.
+START_TEST(weights_at_any_place_are_refused_at_commit) {
+  for (const uint64_t place : {512, 520}) {
+    Fixture f;
+    dmp_dv_cmdraw_conv_v0 cmd = small_command(f.mem);
+    cmd.run[0].weight_buf.offs = place;
+    ck_assert_int_eq(f.add(cmd), 0);
+    ck_assert_int_eq(fn().cmdlist_commit(f.list) == 0, place % 16 == 0);
+    if (place % 16 == 0) continue;
+    ck_assert_ptr_nonnull(std::strstr(fn().get_last_error_message(), "weight_buf.offs 520"));
+  }
+}
+END_TEST
+
 START_TEST(random_bytes_never_do_harm) {
   unsigned seed = 1;
   for (int i = 0; i < 3000; ++i) {
@@ -502,8 +516,9 @@ DVNN_SUITE(softdv_interface, a_chain_of_commands_writes_what_they_write_alone,
            context_tells_what_the_device_is, functions_that_only_programs_of_others_call,
            memory_keeps_its_contents_and_gives_everything_back, lists_live_in_the_documented_order,
            a_list_may_be_released_while_it_runs, malformed_commands_are_refused,
-           random_bytes_never_do_harm, weights_that_change_after_commit_count,
-           threads_share_the_device, lists_run_on_the_thread_that_waits_for_them,
+           weights_at_any_place_are_refused_at_commit, random_bytes_never_do_harm,
+           weights_that_change_after_commit_count, threads_share_the_device,
+           lists_run_on_the_thread_that_waits_for_them,
            lists_of_the_worker_and_of_waiting_threads_take_their_turns,
            nobody_is_woken_for_the_lists_of_others, shared_work_is_done_once_beside_lists,
            fully_connected_commands_compute_dot_products)

@@ -18,11 +18,11 @@ def run(dvnet, network, path, *options):
                           universal_newlines=True, timeout=60, check=False)
 
 
-def write_npy(path, shape, values):
-    header = repr({'descr': '<f4', 'fortran_order': False, 'shape': tuple(shape)}).ljust(117) + '\n'
+def write_npy(path, shape, values, kind='f4'):
+    header = repr({'descr': '<' + kind, 'fortran_order': False, 'shape': tuple(shape)}).ljust(117) + '\n'
     with open(path, 'wb') as file:
         file.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode())
-        file.write(struct.pack('<%df' % len(values), *values))
+        file.write(struct.pack('<%d%s' % (len(values), {'f2': 'e', 'f4': 'f'}[kind]), *values))
 
 
 def read_npy(path):
@@ -82,6 +82,9 @@ def main():
             assert done.returncode == 0, done.stderr
             told.append(json.loads(done.stdout)['outputs'])
         assert told[0] == told[1] == told[2] == told[3], told
+        # They are whole numbers below 2048, which 16 bits have, too.
+        write_npy(path, (1, c, h, w), first, 'f2')
+        assert json.loads(run(dvnet, network, path).stdout)['outputs'] == told[0], 'halves are read as other numbers'
         write_npy(path, (1, c, h, w), first)
         check_dump(dvnet, network, path, [1, c, h, w], first, folder)
         other = os.path.join(folder, 'other.npy')

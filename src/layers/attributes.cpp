@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "base/guard.h"
-#include "base/json.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 
 namespace dvnn::layers {
@@ -23,13 +23,22 @@ struct Row {
 
 template <typename Attributes>
 Result<LayerAttributes> parsed(const Json& params) {
-  DVNN_ASSIGN(Attributes attributes, Attributes::parse(params));
-  return LayerAttributes(std::move(attributes));
+  if constexpr (Attributes::kHasFields) {
+    DVNN_ASSIGN(Attributes attributes, read_fields<Attributes>(params));
+    return LayerAttributes(std::move(attributes));
+  } else {
+    DVNN_ASSIGN(Attributes attributes, Attributes::parse(params));
+    return LayerAttributes(std::move(attributes));
+  }
 }
 
 template <typename Attributes>
 Json written(const LayerAttributes& layer) {
-  return layer.as<Attributes>()->to_json();
+  if constexpr (Attributes::kHasFields) {
+    return write_fields(*layer.as<Attributes>());
+  } else {
+    return layer.as<Attributes>()->to_json();
+  }
 }
 
 template <typename Attributes>

@@ -10,7 +10,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -30,6 +29,7 @@ class CustomLibrary;
 
 /// A layer of a user's library (custom_library.h); only the library knows its parameters.
 struct CustomAttributes {
+  static constexpr bool kHasFields = false;
   std::string type;
   Json params;
   Json to_json() const;

@@ -96,11 +96,6 @@ Status expect_same_elements(const TensorDesc& a, const TensorDesc& b) {
                                           " differ in size"};
 }
 
-std::optional<int> parse_axis(JsonReader* in) {
-  if (!in->member("axis")) return std::nullopt;
-  return static_cast<int>(in->integer("axis", 0, Shape::kMaxRank - 1));
-}
-
 Result<int> axis_in(const Shape& shape, const std::optional<int>& axis) {
   const int along = axis ? *axis : std::min(1, shape.rank - 1);
   if (along >= 0 && along < shape.rank) return along;

@@ -2,7 +2,6 @@
 // Layers that run on the CPU; attributes.h makes them. CONTRIBUTING.md shows how to add one.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -33,9 +33,8 @@ struct AxisSplit {
   size_t outer, count, inner;
 };
 AxisSplit split_at(const Shape& shape, int axis);
-/// parse_axis() reads the optional parameter "axis". axis_in() returns the axis that it means in a
-/// shape: by default the second, or the only one.
-std::optional<int> parse_axis(JsonReader* in);
+/// Returns the axis that an optional parameter means in a shape: by default the second, or the only
+/// one.
 Result<int> axis_in(const Shape& shape, const std::optional<int>& axis);
 
 }  // namespace dvnn::layers

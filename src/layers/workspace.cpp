@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/workspace.h"
 
-#include <algorithm>
-
 namespace dvnn::layers {
 namespace {
 

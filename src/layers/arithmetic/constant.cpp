@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 
 namespace dvnn::layers {
@@ -19,17 +19,9 @@ class Constant final : public CpuLayer {
 
 }  // namespace
 
-Result<ConstantAttributes> ConstantAttributes::parse(const Json& params) {
+void ConstantAttributes::fields(Fields* f) {
   constexpr size_t kMaxValues = size_t{1} << 24;
-  JsonReader in(params, kName);
-  ConstantAttributes a;
-  a.values = in.numbers("values", kMaxValues);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json ConstantAttributes::to_json() const {
-  return {{"values", packed_numbers(values)}};
+  f->packed("values", &values, kMaxValues);
 }
 
 DimsResult ConstantAttributes::dims_after(Span<const Shape>) const {

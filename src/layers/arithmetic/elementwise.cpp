@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "base/nth.h"
 #include "base/saturate.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/spans.h"
 
@@ -207,13 +208,7 @@ LayerResult ElementwiseAttributes::create(Span<const TensorDesc> in,
   return std::unique_ptr<CpuLayer>(new Elementwise(*this, in, out[0]));
 }
 
-Result<WhereAttributes> WhereAttributes::parse(const Json&) {
-  return WhereAttributes();
-}
-
-Json WhereAttributes::to_json() const {
-  return Json::object();
-}
+void WhereAttributes::fields(Fields*) {}
 
 DimsResult WhereAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 3));

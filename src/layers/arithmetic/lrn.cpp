@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/share.h"
 #include "kernels/arithmetic/local_response.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 
 namespace dvnn::layers {
 
-Result<LrnAttributes> LrnAttributes::parse(const Json& params) {
+void LrnAttributes::fields(Fields* f) {
   constexpr int kMostChannels = 1 << 15;
-  JsonReader in(params, kName);
-  LrnAttributes a;
-  a.size = static_cast<int>(in.integer("size", 1, kMostChannels, 5));
-  a.alpha = static_cast<float>(in.number("alpha", 1e-4));
-  a.beta = static_cast<float>(in.number("beta", 0.75));
-  a.bias = static_cast<float>(in.number("bias", 1));
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json LrnAttributes::to_json() const {
-  return {{"size", size}, {"alpha", alpha}, {"beta", beta}, {"bias", bias}};
+  f->integer("size", &size, 1, kMostChannels);
+  f->number("alpha", &alpha);
+  f->number("beta", &beta);
+  f->number("bias", &bias);
 }
 
 DimsResult LrnAttributes::dims_after(Span<const Shape> inputs) const {

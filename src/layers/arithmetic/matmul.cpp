@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/arithmetic/product.h"
 #include "kernels/movement/transpose.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 
@@ -68,13 +68,7 @@ void multiply_all(const Product& p, const float* a, const float* b, float* to) {
 
 }  // namespace
 
-Result<MatMulAttributes> MatMulAttributes::parse(const Json&) {
-  return MatMulAttributes();
-}
-
-Json MatMulAttributes::to_json() const {
-  return Json::object();
-}
+void MatMulAttributes::fields(Fields*) {}
 
 DimsResult MatMulAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 2));

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "base/json.h"
 #include "base/share.h"
 #include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/blocks.h"
 #include "layers/loops/floats.h"
@@ -123,23 +123,12 @@ class Normalize final : public CpuLayer {
 
 }  // namespace
 
-Result<NormalizeAttributes> NormalizeAttributes::parse(const Json& params) {
+void NormalizeAttributes::fields(Fields* f) {
   constexpr size_t kMaxScales = 1 << 16;
-  JsonReader in(params, kName);
-  NormalizeAttributes a;
-  a.across_spatial = in.boolean("across_spatial", true);
-  a.channel_shared = in.boolean("channel_shared", true);
-  a.eps = static_cast<float>(in.number("eps", 1e-10));
-  a.scale = in.numbers("scale", kMaxScales);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json NormalizeAttributes::to_json() const {
-  return {{"across_spatial", across_spatial},
-          {"channel_shared", channel_shared},
-          {"eps", eps},
-          {"scale", scale}};
+  f->boolean("across_spatial", &across_spatial);
+  f->boolean("channel_shared", &channel_shared);
+  f->number("eps", &eps);
+  f->numbers("scale", &scale, kMaxScales);
 }
 
 DimsResult NormalizeAttributes::dims_after(Span<const Shape> inputs) const {

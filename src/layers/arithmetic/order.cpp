@@ -4,28 +4,20 @@
 #include <numeric>
 
 #include "base/format.h"
-#include "base/json.h"
 #include "base/nth.h"
 #include "base/saturate.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::layers {
 
-Result<TopKAttributes> TopKAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  TopKAttributes a;
-  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
-  a.k = static_cast<int>(in.integer("k", 1, kMaxTensorElements, 1));
-  a.smallest = in.boolean("smallest", false);
-  a.places = in.boolean("places", false);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json TopKAttributes::to_json() const {
-  return {{"axis", axis}, {"k", k}, {"smallest", smallest}, {"places", places}};
+void TopKAttributes::fields(Fields* f) {
+  f->integer("axis", &axis, 0, Shape::kMaxRank - 1);
+  f->integer("k", &k, 1, kMaxTensorElements);
+  f->boolean("smallest", &smallest);
+  f->boolean("places", &places);
 }
 
 DimsResult TopKAttributes::dims_after(Span<const Shape> inputs) const {
@@ -75,18 +67,10 @@ LayerResult TopKAttributes::create(Span<const TensorDesc> inputs,
       });
 }
 
-Result<CumSumAttributes> CumSumAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  CumSumAttributes a;
-  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
-  a.exclusive = in.boolean("exclusive", false);
-  a.reverse = in.boolean("reverse", false);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json CumSumAttributes::to_json() const {
-  return {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}};
+void CumSumAttributes::fields(Fields* f) {
+  f->integer("axis", &axis, 0, Shape::kMaxRank - 1);
+  f->boolean("exclusive", &exclusive);
+  f->boolean("reverse", &reverse);
 }
 
 DimsResult CumSumAttributes::dims_after(Span<const Shape> inputs) const {

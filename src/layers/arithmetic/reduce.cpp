@@ -6,14 +6,13 @@
 #include <limits>
 #include <optional>
 
-#include "base/json.h"
-#include "base/names.h"
 #include "base/nth.h"
 #include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/arithmetic/fold.h"
 #include "kernels/arithmetic/peaks.h"
 #include "kernels/movement/transpose.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/blocks.h"
 #include "layers/loops/floats.h"
@@ -227,20 +226,11 @@ Result<Reduction> parse_reduction(const std::string& name) {
   return parse_name<Reduction>(name, kReductions, "operation");
 }
 
-Result<ReduceAttributes> ReduceAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  ReduceAttributes a;
-  const auto named = parse_reduction(in.text("operation"));
-  if (!named.ok()) in.fail("operation", named.error().message);
-  a.axes = in.integers("axes", 0, Shape::kMaxRank - 1, Shape::kMaxRank);
-  a.keep = in.boolean("keep", true);
-  DVNN_TRY(in.status());
-  a.operation = named.value();
-  return a;
-}
-
-Json ReduceAttributes::to_json() const {
-  return {{"operation", row_of(operation).name}, {"axes", axes}, {"keep", keep}};
+void ReduceAttributes::fields(Fields* f) {
+  f->require("operation");
+  f->choice("operation", &operation, kReductions);
+  f->integers("axes", &axes, 0, Shape::kMaxRank - 1);
+  f->boolean("keep", &keep);
 }
 
 DimsResult ReduceAttributes::dims_after(Span<const Shape> inputs) const {
@@ -295,21 +285,13 @@ LayerResult ReduceAttributes::create(Span<const TensorDesc> inputs,
       });
 }
 
-Result<ArgReduceAttributes> ArgReduceAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  ArgReduceAttributes a;
-  const std::string operation = in.text("operation");
-  if (operation != "max" && operation != "min") in.fail("operation", "must be max or min");
-  a.smallest = operation == "min";
-  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
-  a.keep = in.boolean("keep", true);
-  a.last = in.boolean("last", false);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json ArgReduceAttributes::to_json() const {
-  return {{"operation", smallest ? "min" : "max"}, {"axis", axis}, {"keep", keep}, {"last", last}};
+void ArgReduceAttributes::fields(Fields* f) {
+  constexpr const char* kEnds[] = {"max", "min"};
+  f->require("operation");
+  f->choice("operation", &smallest, kEnds);
+  f->integer("axis", &axis, 0, Shape::kMaxRank - 1);
+  f->boolean("keep", &keep);
+  f->boolean("last", &last);
 }
 
 DimsResult ArgReduceAttributes::dims_after(Span<const Shape> inputs) const {

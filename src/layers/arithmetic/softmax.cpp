@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/json.h"
 #include "base/share.h"
 #include "kernels/arithmetic/softmax.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/blocks.h"
 #include "layers/loops/floats.h"
@@ -61,18 +61,10 @@ class Softmax final : public CpuLayer {
 
 }  // namespace
 
-Result<SoftmaxAttributes> SoftmaxAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  SoftmaxAttributes a;
-  a.axis = parse_axis(&in);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json SoftmaxAttributes::to_json() const {
-  Json out = Json::object();
-  if (axis) out["axis"] = *axis;
-  return out;
+void SoftmaxAttributes::fields(Fields* f) {
+  int given = axis.value_or(-1);
+  f->integer("axis", &given, 0, Shape::kMaxRank - 1, axis.has_value());
+  if (given >= 0) axis = given;
 }
 
 DimsResult SoftmaxAttributes::dims_after(Span<const Shape> inputs) const {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/json.h"
 #include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/arithmetic/fold.h"
 #include "kernels/arithmetic/standardise.h"
 #include "kernels/movement/transpose.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/blocks.h"
 #include "layers/loops/floats.h"
@@ -154,18 +154,10 @@ class StandardizeGroups {
 
 }  // namespace
 
-Result<StandardizeAttributes> StandardizeAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  StandardizeAttributes a;
-  a.axes = in.integers("axes", 0, Shape::kMaxRank - 1, Shape::kMaxRank);
-  a.epsilon = static_cast<float>(in.number("epsilon", 1e-5));
-  a.centre = in.boolean("centre", true);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json StandardizeAttributes::to_json() const {
-  return {{"axes", axes}, {"epsilon", epsilon}, {"centre", centre}};
+void StandardizeAttributes::fields(Fields* f) {
+  f->integers("axes", &axes, 0, Shape::kMaxRank - 1);
+  f->number("epsilon", &epsilon);
+  f->boolean("centre", &centre);
 }
 
 DimsResult StandardizeAttributes::dims_after(Span<const Shape> inputs) const {

@@ -15,7 +15,7 @@ namespace dvnn::layers {
 /// Index of the largest or smallest element along {axis}: {operation: max|min, keep: keep the axis
 /// as a dimension of 1, last: of equal elements take the last, not the first}.
 struct ArgReduceAttributes {
-  DVNN_LAYER_TYPE(ArgReduceAttributes, "ArgReduce");
+  DVNN_LAYER_TYPE("ArgReduce");
   bool smallest = false;
   int axis = 0;
   bool keep = true, last = false;
@@ -23,14 +23,14 @@ struct ArgReduceAttributes {
 
 /// {values: [...]}, row-major. The layer has no input, so it runs only once.
 struct ConstantAttributes {
-  DVNN_LAYER_TYPE(ConstantAttributes, "Constant");
+  DVNN_LAYER_TYPE("Constant");
   std::vector<float> values;
   Shape shape;  // of the values; a saved graph stores it beside the parameters
 };
 
 /// Running sums along {axis}: {exclusive: without the element itself, reverse: from the end}.
 struct CumSumAttributes {
-  DVNN_LAYER_TYPE(CumSumAttributes, "CumSum");
+  DVNN_LAYER_TYPE("CumSum");
   int axis = 0;
   bool exclusive = false, reverse = false;
 };
@@ -42,7 +42,7 @@ struct CumSumAttributes {
 /// dimensions of 1 repeat, as in NumPy; channels are the second axis, or the only one. {wide}:
 /// results may exceed binary16, so they must not be stored in it.
 struct ElementwiseAttributes {
-  DVNN_LAYER_TYPE(ElementwiseAttributes, "Elementwise");
+  DVNN_LAYER_TYPE_IN_JSON(ElementwiseAttributes, "Elementwise");
   static constexpr size_t kMostInputs = 8, kMostConstants = 16, kMostSteps = 16;
   static constexpr size_t kMostValues = 24;  // inputs, constants and steps
   struct Step {
@@ -80,20 +80,20 @@ Result<kernels::Operation> parse_operation(const std::string& name);
 /// Divides each element by (bias + alpha / size * the sum of squares of {size} channels around it)
 /// ^ beta. Source: Krizhevsky et al. (2012), in the form of Caffe and ONNX.
 struct LrnAttributes {
-  DVNN_LAYER_TYPE(LrnAttributes, "LRN");
+  DVNN_LAYER_TYPE("LRN");
   int size = 5;
   float alpha = 1e-4f, beta = 0.75f, bias = 1;
 };
 
 /// Products of matrices (..., m, k) and (..., k, n); dimensions of 1 before them repeat.
 struct MatMulAttributes {
-  DVNN_LAYER_TYPE(MatMulAttributes, "MatMul");
+  DVNN_LAYER_TYPE("MatMul");
 };
 
 /// L2 normalisation over channels (or everything, with across_spatial), then a scale per channel:
 /// {across_spatial, channel_shared, eps, scale: [...]}. Source: Liu et al., "ParseNet" (2015).
 struct NormalizeAttributes {
-  DVNN_LAYER_TYPE(NormalizeAttributes, "Normalize");
+  DVNN_LAYER_TYPE("Normalize");
   bool across_spatial = true, channel_shared = true;
   float eps = 1e-10f;
   std::vector<float> scale;
@@ -116,7 +116,7 @@ Result<Reduction> parse_reduction(const std::string& name);
 /// Reduces each group of elements along {axes} (none: all) to one number: {operation:
 /// l1|l2|logsum|logsumexp|max|mean|min|prod|sum|sumsquare, keep: keep the axes as dimensions of 1}.
 struct ReduceAttributes {
-  DVNN_LAYER_TYPE(ReduceAttributes, "Reduce");
+  DVNN_LAYER_TYPE("Reduce");
   Reduction operation = Reduction::kMean;
   std::vector<int> axes;
   bool keep = true;
@@ -124,14 +124,14 @@ struct ReduceAttributes {
 
 /// Softmax along {axis} (default 1).
 struct SoftmaxAttributes {
-  DVNN_LAYER_TYPE(SoftmaxAttributes, "Softmax");
+  DVNN_LAYER_TYPE("Softmax");
   std::optional<int> axis;
 };
 
 /// (x - mean) / sqrt(variance + {epsilon}) of each group of elements along {axes} (none: all);
 /// without {centre}, x / sqrt(mean square + epsilon).
 struct StandardizeAttributes {
-  DVNN_LAYER_TYPE(StandardizeAttributes, "Standardize");
+  DVNN_LAYER_TYPE("Standardize");
   std::vector<int> axes;
   float epsilon = 1e-5f;
   bool centre = true;
@@ -140,7 +140,7 @@ struct StandardizeAttributes {
 /// The {k} largest elements along {axis}, largest first, or the smallest: {smallest, places: return
 /// their indices instead of their values}. Of equal elements the first comes first.
 struct TopKAttributes {
-  DVNN_LAYER_TYPE(TopKAttributes, "TopK");
+  DVNN_LAYER_TYPE("TopK");
   int axis = 0, k = 1;
   bool smallest = false, places = false;
 };
@@ -148,7 +148,7 @@ struct TopKAttributes {
 /// The second input's elements where the first's are not 0, else the third's; dimensions of 1
 /// repeat. It is no part of Elementwise, whose steps have at most two operands.
 struct WhereAttributes {
-  DVNN_LAYER_TYPE(WhereAttributes, "Where");
+  DVNN_LAYER_TYPE("Where");
 };
 
 }  // namespace dvnn::layers

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/json_fwd.h"
@@ -14,19 +13,30 @@
 
 namespace dvnn::layers {
 
-struct Cost;  // layers/cost.h
+class Fields;  // layers/attributes/fields.h
+struct Cost;   // layers/cost.h
 
 using LayerResult = Result<std::unique_ptr<CpuLayer>>;
 using DimsResult = Result<std::vector<int64_t>>;
 
-// parse() checks each parameter by itself; dims_after() and create() check that the parameters fit
-// the shapes. to_json() writes the form that parse() reads. cost() is called before create(), with
+// fields() lists the parameters for Fields, which reads and writes them, and checks each by itself;
+// dims_after() and create() check that they fit the shapes. cost() is called before create(), with
 // tensors that may not fit. All run once per network, so they are compiled for size, which makes
 // the code of all layers an eighth smaller.
-#define DVNN_LAYER_TYPE(Attributes, name)                                                         \
+#define DVNN_LAYER_TYPE(name)              \
+  static constexpr bool kHasFields = true; \
+  [[gnu::cold]] void fields(Fields* f);    \
+  DVNN_LAYER_FUNCTIONS(name)
+
+// A type whose parameters are no list of fields reads and writes its JSON itself.
+#define DVNN_LAYER_TYPE_IN_JSON(Attributes, name)                    \
+  static constexpr bool kHasFields = false;                          \
+  [[gnu::cold]] static Result<Attributes> parse(const Json& params); \
+  [[gnu::cold]] Json to_json() const;                                \
+  DVNN_LAYER_FUNCTIONS(name)
+
+#define DVNN_LAYER_FUNCTIONS(name)                                                                \
   static constexpr const char* kName = name;                                                      \
-  [[gnu::cold]] static Result<Attributes> parse(const Json& params);                              \
-  [[gnu::cold]] Json to_json() const;                                                             \
   [[gnu::cold]] DimsResult dims_after(Span<const Shape> inputs) const;                            \
   [[gnu::cold]] Cost cost(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) const;   \
   [[gnu::cold]] LayerResult create(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs) \

@@ -12,7 +12,7 @@ namespace dvnn::layers {
 /// (value)|edge|reflect|wrap}, one number per axis; negative ones cut elements off.
 enum class BorderMode : uint8_t { kConstant, kEdge, kReflect, kWrap };
 struct BorderAttributes {
-  DVNN_LAYER_TYPE(BorderAttributes, "Border");
+  DVNN_LAYER_TYPE("Border");
   std::vector<int> before, after;
   BorderMode mode = BorderMode::kConstant;
   float value = 0;
@@ -21,7 +21,7 @@ struct BorderAttributes {
 /// Channels of pictures of one size: channel i of the result is channel {channels}[i] of input
 /// {inputs}[i].
 struct ChannelGatherAttributes {
-  DVNN_LAYER_TYPE(ChannelGatherAttributes, "ChannelGather");
+  DVNN_LAYER_TYPE("ChannelGather");
   struct Channel {
     int input, channel;
   };
@@ -30,14 +30,14 @@ struct ChannelGatherAttributes {
 
 /// Joins the inputs along {axis}.
 struct ConcatAttributes {
-  DVNN_LAYER_TYPE(ConcatAttributes, "Concat");
+  DVNN_LAYER_TYPE("Concat");
   int axis = 1;
 };
 
 /// Elements of the first input along {axis} at the indices in the second; negative ones count from
 /// the end, and indices beyond the axis are clamped to it.
 struct GatherAttributes {
-  DVNN_LAYER_TYPE(GatherAttributes, "Gather");
+  DVNN_LAYER_TYPE("Gather");
   int axis = 0;
 };
 
@@ -45,7 +45,7 @@ struct GatherAttributes {
 /// or 3 coordinates, x first), -1..1 from one side to the other: {mode: nearest|linear|cubic,
 /// padding: zeros|border|reflection, align_corners}. Source: ONNX GridSample.
 struct GridSampleAttributes {
-  DVNN_LAYER_TYPE(GridSampleAttributes, "GridSample");
+  DVNN_LAYER_TYPE("GridSample");
   enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kLinear;
   enum class Padding : uint8_t { kZeros, kBorder, kReflection } padding = Padding::kZeros;
   bool align_corners = false;
@@ -53,13 +53,13 @@ struct GridSampleAttributes {
 
 /// Adds zeros around a picture: {left, right, top, bottom}.
 struct PadAttributes {
-  DVNN_LAYER_TYPE(PadAttributes, "Pad");
+  DVNN_LAYER_TYPE("Pad");
   int left = 0, right = 0, top = 0, bottom = 0;
 };
 
 /// Reorders axes: output axis i is input axis {order}[i].
 struct PermuteAttributes {
-  DVNN_LAYER_TYPE(PermuteAttributes, "Permute");
+  DVNN_LAYER_TYPE("Permute");
   std::vector<int> order;
 };
 
@@ -67,7 +67,7 @@ struct PermuteAttributes {
 /// for inputs of another size: 0 keeps the input's dimension, -1 takes the rest. Running the layer
 /// needs only the shapes.
 struct ReshapeAttributes {
-  DVNN_LAYER_TYPE(ReshapeAttributes, "Reshape");
+  DVNN_LAYER_TYPE("Reshape");
   std::vector<int> dims;
 };
 
@@ -80,7 +80,7 @@ struct ReshapeAttributes {
 /// [...] or sizes: [...] or (where sizes are rounded from the scales) both, one per axis, roi:
 /// [first per axis, then last per axis]}. Source: ONNX Resize.
 struct ResizeAttributes {
-  DVNN_LAYER_TYPE(ResizeAttributes, "Resize");
+  DVNN_LAYER_TYPE("Resize");
   enum class Mode : uint8_t { kNearest, kLinear, kCubic } mode = Mode::kNearest;
   enum class Coordinates : uint8_t {
     kHalfPixel,
@@ -108,20 +108,20 @@ struct ResizeAttributes {
 /// with them, at the indices in the second: {operation: set|add|mul|max|min}. Negative indices
 /// count from the end; rows beyond the axis are left out.
 struct ScatterAttributes {
-  DVNN_LAYER_TYPE(ScatterAttributes, "Scatter");
+  DVNN_LAYER_TYPE("Scatter");
   enum class Operation : uint8_t { kSet, kAdd, kMul, kMax, kMin } operation = Operation::kSet;
 };
 
 /// Elements begin[i], begin[i] + step[i], ... along each axis: {begin: [...], step: [...]}; their
 /// number is {count: [...]} (-1: to the end) and must match the output's shape.
 struct SliceAttributes {
-  DVNN_LAYER_TYPE(SliceAttributes, "Slice");
+  DVNN_LAYER_TYPE("Slice");
   std::vector<int> begin, step, count;
 };
 
 /// Repeats the array {repeats}[i] times along axis i.
 struct TileAttributes {
-  DVNN_LAYER_TYPE(TileAttributes, "Tile");
+  DVNN_LAYER_TYPE("Tile");
   std::vector<int> repeats;
 };
 

@@ -16,7 +16,7 @@ namespace dvnn::layers {
 /// [3]: the first channel of queries, keys and values, and channels from one head to the next}. The
 /// result is (1, heads * value_size, 1, queries). Source: Vaswani et al. (2017).
 struct AttentionAttributes {
-  DVNN_LAYER_TYPE(AttentionAttributes, "Attention");
+  DVNN_LAYER_TYPE("Attention");
   int sequences = 1, heads = 1, size = 1, value_size = 1;
   float scale = 1;
   std::vector<int> first = {0, 0, 0}, step = {0, 0, 0};
@@ -30,7 +30,7 @@ struct AttentionAttributes {
 /// after the other, the first state and cell (batch, hidden), and peepholes (3 * hidden). Source:
 /// ONNX LSTM, GRU and RNN, which define the order of gates.
 struct RecurrentAttributes {
-  DVNN_LAYER_TYPE(RecurrentAttributes, "Recurrent");
+  DVNN_LAYER_TYPE_IN_JSON(RecurrentAttributes, "Recurrent");
   enum class Kind : uint8_t { kRnn, kGru, kLstm } kind = Kind::kLstm;
   enum class Function : uint8_t { kSigmoid, kTanh, kRelu, kHardSigmoid, kIdentity };
   std::vector<Function> activations = {Function::kSigmoid, Function::kTanh, Function::kTanh};

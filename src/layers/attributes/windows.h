@@ -13,7 +13,7 @@ namespace dvnn::layers {
 /// stride_h, dilation_w, dilation_h, pad_left, pad_top, groups, transposed, weights: (m, c /
 /// groups, y, x), bias: [one per output]}; convolution.h.
 struct ConvolutionAttributes {
-  DVNN_LAYER_TYPE(ConvolutionAttributes, "Convolution");
+  DVNN_LAYER_TYPE("Convolution");
   ConvolutionParams params;
   std::vector<float> weights, bias;
 };
@@ -22,7 +22,7 @@ struct ConvolutionAttributes {
 /// rules: windows are clipped to the padded input; averages divide by the clipped window's size or,
 /// with counts_pads false, by the size of its part inside the input.
 struct PoolingAttributes {
-  DVNN_LAYER_TYPE(PoolingAttributes, "Pooling");
+  DVNN_LAYER_TYPE("Pooling");
   struct Axis {
     int kernel = 1, stride = 1, pad = 0;
   };
@@ -37,7 +37,7 @@ struct PoolingAttributes {
 /// before, after: [...] one per axis, ceil, counts_pads}. Source: ONNX AveragePool, LpPool,
 /// MaxPool.
 struct WindowPoolAttributes {
-  DVNN_LAYER_TYPE(WindowPoolAttributes, "WindowPool");
+  DVNN_LAYER_TYPE("WindowPool");
   enum class Operation : uint8_t { kAverage, kLp, kMax, kPlace } operation = Operation::kMax;
   std::vector<int> kernel, stride, dilation, before, after;
   bool ceil = false, counts_pads = false, column_major = false;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <iterator>
 
 #include "base/format.h"
-#include "base/json.h"
-#include "base/names.h"
 #include "base/nth.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/moves.h"
 #include "tensor/tensor_json.h"
@@ -36,23 +34,12 @@ int place_of(int64_t at, int64_t size, BorderMode mode) {
 
 }  // namespace
 
-Result<BorderAttributes> BorderAttributes::parse(const Json& params) {
+void BorderAttributes::fields(Fields* f) {
   constexpr int64_t kMost = kMaxTensorElements;
-  JsonReader in(params, kName);
-  BorderAttributes a;
-  a.before = in.integers("before", -kMost, kMost, Shape::kMaxRank);
-  a.after = in.integers("after", -kMost, kMost, Shape::kMaxRank);
-  const auto mode = parse_name<BorderMode>(in.text("mode", kBorderModes[0]), kBorderModes, "mode");
-  if (!mode.ok()) in.fail("mode", mode.error().message);
-  a.value = static_cast<float>(in.number("value", 0));
-  DVNN_TRY(in.status());
-  a.mode = mode.value();
-  return a;
-}
-
-Json BorderAttributes::to_json() const {
-  return {
-      {"before", before}, {"after", after}, {"mode", nth(kBorderModes, mode)}, {"value", value}};
+  f->integers("before", &before, -kMost, kMost);
+  f->integers("after", &after, -kMost, kMost);
+  f->choice("mode", &mode, kBorderModes);
+  f->number("value", &value);
 }
 
 DimsResult BorderAttributes::dims_after(Span<const Shape> inputs) const {

@@ -2,10 +2,10 @@
 // Combines channels of several pictures into one: shuffles, splits and joins that do not follow the
 // device's chunks. Elements are moved once, unchanged.
 #include "base/format.h"
-#include "base/json.h"
 #include "base/nth.h"
 #include "base/share.h"
 #include "kernels/movement/channels.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/moves.h"
 
@@ -100,26 +100,20 @@ bool is_chunked(const TensorDesc& desc) {
 
 }  // namespace
 
-Result<ChannelGatherAttributes> ChannelGatherAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  const auto inputs = in.integers("inputs", 0, 1023, kMostGathered);
-  const auto channels = in.integers("channels", 0, 1 << 20, kMostGathered);
-  if (channels.empty() || inputs.size() != channels.size()) {
-    in.fail("channels", "needs one number for each of 'inputs', and at least one");
-  }
-  DVNN_TRY(in.status());
-  ChannelGatherAttributes a;
-  for (size_t i = 0; i < channels.size(); ++i) a.channels.push_back({inputs[i], channels[i]});
-  return a;
-}
-
-Json ChannelGatherAttributes::to_json() const {
-  Json out = {{"inputs", Json::array()}, {"channels", Json::array()}};
+void ChannelGatherAttributes::fields(Fields* f) {
+  constexpr size_t kMostGathered = 1 << 16;
+  std::vector<int> inputs, numbers;
   for (const Channel& c : channels) {
-    out["inputs"].push_back(c.input);
-    out["channels"].push_back(c.channel);
+    inputs.push_back(c.input);
+    numbers.push_back(c.channel);
   }
-  return out;
+  f->integers("inputs", &inputs, 0, 1023, kMostGathered);
+  f->integers("channels", &numbers, 0, 1 << 20, kMostGathered);
+  if (numbers.empty() || inputs.size() != numbers.size()) {
+    return f->fail("channels", "needs one number for each of 'inputs', and at least one");
+  }
+  channels.clear();
+  for (size_t i = 0; i < numbers.size(); ++i) channels.push_back({inputs[i], numbers[i]});
 }
 
 DimsResult ChannelGatherAttributes::dims_after(Span<const Shape> inputs) const {

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/format.h"
-#include "base/json.h"
 #include "base/nth.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/moves.h"
 
 namespace dvnn::layers {
 
-Result<ConcatAttributes> ConcatAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  ConcatAttributes a;
-  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 1));
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json ConcatAttributes::to_json() const {
-  return {{"axis", axis}};
+void ConcatAttributes::fields(Fields* f) {
+  f->integer("axis", &axis, 0, Shape::kMaxRank - 1);
 }
 
 DimsResult ConcatAttributes::dims_after(Span<const Shape> inputs) const {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "base/json.h"
 #include "base/nth.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 #include "layers/loops/moves.h"
@@ -12,16 +12,8 @@
 
 namespace dvnn::layers {
 
-Result<GatherAttributes> GatherAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  GatherAttributes a;
-  a.axis = static_cast<int>(in.integer("axis", 0, Shape::kMaxRank - 1, 0));
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json GatherAttributes::to_json() const {
-  return {{"axis", axis}};
+void GatherAttributes::fields(Fields* f) {
+  f->integer("axis", &axis, 0, Shape::kMaxRank - 1);
 }
 
 DimsResult GatherAttributes::dims_after(Span<const Shape> inputs) const {
@@ -85,16 +77,8 @@ struct TileRows {
 
 }  // namespace
 
-Result<TileAttributes> TileAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  TileAttributes a;
-  a.repeats = in.integers("repeats", 1, kMaxTensorElements, Shape::kMaxRank);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json TileAttributes::to_json() const {
-  return {{"repeats", repeats}};
+void TileAttributes::fields(Fields* f) {
+  f->integers("repeats", &repeats, 1, kMaxTensorElements);
 }
 
 DimsResult TileAttributes::dims_after(Span<const Shape> inputs) const {

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 
-#include "base/json.h"
-#include "base/names.h"
 #include "base/nth.h"
 #include "base/share.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 
@@ -120,24 +118,10 @@ float sample_plane(const float* plane, int width, const Taps* taps) {
 
 }  // namespace
 
-Result<GridSampleAttributes> GridSampleAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  GridSampleAttributes a;
-  const auto in_mode = parse_name<Mode>(in.text("mode", "linear"), kSampleModes, "mode");
-  if (!in_mode.ok()) in.fail("mode", in_mode.error().message);
-  const auto outside = parse_name<Padding>(in.text("padding", "zeros"), kPaddings, "padding");
-  if (!outside.ok()) in.fail("padding", outside.error().message);
-  a.align_corners = in.boolean("align_corners", false);
-  DVNN_TRY(in.status());
-  a.mode = in_mode.value();
-  a.padding = outside.value();
-  return a;
-}
-
-Json GridSampleAttributes::to_json() const {
-  return {{"mode", nth(kSampleModes, mode)},
-          {"padding", nth(kPaddings, padding)},
-          {"align_corners", align_corners}};
+void GridSampleAttributes::fields(Fields* f) {
+  f->choice("mode", &mode, kSampleModes);
+  f->choice("padding", &padding, kPaddings);
+  f->boolean("align_corners", &align_corners);
 }
 
 DimsResult GridSampleAttributes::dims_after(Span<const Shape> inputs) const {

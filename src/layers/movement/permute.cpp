@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.h"
-#include "base/nth.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/moves.h"
 
 namespace dvnn::layers {
 
-Result<PermuteAttributes> PermuteAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  PermuteAttributes a;
-  a.order = in.integers("order", 0, Shape::kMaxRank - 1, Shape::kMaxRank);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json PermuteAttributes::to_json() const {
-  return {{"order", order}};
+void PermuteAttributes::fields(Fields* f) {
+  f->integers("order", &order, 0, Shape::kMaxRank - 1);
 }
 
 DimsResult PermuteAttributes::dims_after(Span<const Shape> inputs) const {

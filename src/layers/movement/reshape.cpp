@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.h"
 #include "base/nth.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 #include "layers/loops/moves.h"
@@ -32,16 +32,8 @@ bool is_row_major(const TensorDesc& desc) {
 
 }  // namespace
 
-Result<ReshapeAttributes> ReshapeAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  ReshapeAttributes a;
-  a.dims = in.integers("dims", -1, 1 << 28, Shape::kMaxRank);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json ReshapeAttributes::to_json() const {
-  return {{"dims", dims}};
+void ReshapeAttributes::fields(Fields* f) {
+  f->integers("dims", &dims, -1, 1 << 28);
 }
 
 DimsResult ReshapeAttributes::dims_after(Span<const Shape> inputs) const {

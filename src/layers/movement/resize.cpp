@@ -3,14 +3,12 @@
 // result. Source of the formulas: ONNX, operator Resize, opset 19.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "base/format.h"
-#include "base/json.h"
-#include "base/names.h"
 #include "base/nth.h"
 #include "base/saturate.h"
 #include "base/share.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 #include "layers/movement/resize_picture.h"
@@ -231,45 +229,21 @@ Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& s
 
 }  // namespace
 
-Result<ResizeAttributes> ResizeAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  ResizeAttributes a;
-  const auto in_mode = parse_name<ResizeMode>(in.text("mode"), kResizeModes, "mode");
-  if (!in_mode.ok()) in.fail("mode", in_mode.error().message);
-  const auto by =
-      parse_name<Coordinates>(in.text("coordinates", kCoordinates[0]), kCoordinates, "coordinates");
-  if (!by.ok()) in.fail("coordinates", by.error().message);
-  const auto nearest =
-      parse_name<Rounding>(in.text("rounding", kRoundings[0]), kRoundings, "rounding");
-  if (!nearest.ok()) in.fail("rounding", nearest.error().message);
-  a.cubic_a = static_cast<float>(in.number("cubic_a", -0.75));
-  a.extrapolation = static_cast<float>(in.number("extrapolation", 0));
-  a.exclude_outside = in.boolean("exclude_outside", false);
-  a.antialias = in.boolean("antialias", false);
-  a.scales = in.numbers("scales", Shape::kMaxRank);
-  a.sizes = in.integers("sizes", 1, kMaxTensorElements, Shape::kMaxRank);
-  a.roi = in.numbers("roi", 2 * Shape::kMaxRank);
-  for (float scale : a.scales) {
-    if (!(scale > 0)) in.fail("scales", "must be above 0");
+void ResizeAttributes::fields(Fields* f) {
+  f->require("mode");
+  f->choice("mode", &mode, kResizeModes);
+  f->choice("coordinates", &coordinates, kCoordinates);
+  f->choice("rounding", &rounding, kRoundings, mode == ResizeMode::kNearest);
+  f->number("cubic_a", &cubic_a, mode == ResizeMode::kCubic);
+  f->number("extrapolation", &extrapolation, extrapolation != 0);
+  f->boolean("exclude_outside", &exclude_outside, exclude_outside);
+  f->boolean("antialias", &antialias, antialias);
+  f->numbers("scales", &scales, Shape::kMaxRank, !scales.empty());
+  f->integers("sizes", &sizes, 1, kMaxTensorElements, Shape::kMaxRank, !sizes.empty());
+  f->numbers("roi", &roi, 2 * Shape::kMaxRank, !roi.empty());
+  for (float scale : scales) {
+    if (!(scale > 0)) f->fail("scales", "must be above 0");
   }
-  DVNN_TRY(in.status());
-  a.mode = in_mode.value();
-  a.coordinates = by.value();
-  a.rounding = nearest.value();
-  return a;
-}
-
-Json ResizeAttributes::to_json() const {
-  Json out = {{"mode", nth(kResizeModes, mode)}, {"coordinates", nth(kCoordinates, coordinates)}};
-  if (mode == ResizeMode::kNearest) out["rounding"] = nth(kRoundings, rounding);
-  if (mode == ResizeMode::kCubic) out["cubic_a"] = cubic_a;
-  if (exclude_outside) out["exclude_outside"] = true;
-  if (antialias) out["antialias"] = true;
-  if (extrapolation != 0) out["extrapolation"] = extrapolation;
-  if (!sizes.empty()) out["sizes"] = sizes;
-  if (!scales.empty()) out["scales"] = scales;
-  if (!roi.empty()) out["roi"] = roi;
-  return out;
 }
 
 DimsResult ResizeAttributes::dims_after(Span<const Shape> inputs) const {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/json.h"
-#include "base/names.h"
 #include "base/nth.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 
@@ -37,19 +36,8 @@ void combine(Scattered operation, const float* update, size_t count, float* at) 
 
 }  // namespace
 
-Result<ScatterAttributes> ScatterAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  ScatterAttributes a;
-  const auto operation =
-      parse_name<Scattered>(in.text("operation", kScatteredNames[0]), kScatteredNames, "operation");
-  if (!operation.ok()) in.fail("operation", operation.error().message);
-  DVNN_TRY(in.status());
-  a.operation = operation.value();
-  return a;
-}
-
-Json ScatterAttributes::to_json() const {
-  return {{"operation", nth(kScatteredNames, operation)}};
+void ScatterAttributes::fields(Fields* f) {
+  f->choice("operation", &operation, kScatteredNames);
 }
 
 DimsResult ScatterAttributes::dims_after(Span<const Shape> inputs) const {

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of tensors, and pictures with borders of zeros.
-#include "base/format.h"
-#include "base/json.h"
 #include "base/nth.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/moves.h"
 
 namespace dvnn::layers {
 
-Result<SliceAttributes> SliceAttributes::parse(const Json& params) {
+void SliceAttributes::fields(Fields* f) {
   constexpr int kMost = 1 << 28;
-  JsonReader in(params, kName);
-  SliceAttributes a;
-  a.begin = in.integers("begin", 0, kMost, Shape::kMaxRank);
-  a.step = in.integers("step", -kMost, kMost, Shape::kMaxRank);
-  a.count = in.integers("count", -1, kMost, Shape::kMaxRank);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json SliceAttributes::to_json() const {
-  Json out = {{"begin", begin}, {"step", step}};
-  if (!count.empty()) out["count"] = count;
-  return out;
+  f->integers("begin", &begin, 0, kMost);
+  f->integers("step", &step, -kMost, kMost);
+  f->integers("count", &count, -1, kMost, Shape::kMaxRank, !count.empty());
 }
 
 DimsResult SliceAttributes::dims_after(Span<const Shape> inputs) const {
@@ -73,21 +62,12 @@ LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
   return make_move_layer(inputs[0], outputs[0], part);
 }
 
-Result<PadAttributes> PadAttributes::parse(const Json& params) {
+void PadAttributes::fields(Fields* f) {
   constexpr int kMost = 1 << 15;
-  JsonReader in(params, kName);
-  auto side = [&](const char* name) { return static_cast<int>(in.integer(name, 0, kMost, 0)); };
-  PadAttributes a;
-  a.left = side("left");
-  a.right = side("right");
-  a.top = side("top");
-  a.bottom = side("bottom");
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json PadAttributes::to_json() const {
-  return {{"left", left}, {"right", right}, {"top", top}, {"bottom", bottom}};
+  f->integer("left", &left, 0, kMost);
+  f->integer("right", &right, 0, kMost);
+  f->integer("top", &top, 0, kMost);
+  f->integer("bottom", &bottom, 0, kMost);
 }
 
 DimsResult PadAttributes::dims_after(Span<const Shape> inputs) const {

@@ -3,15 +3,14 @@
 // keys, and its result is computed, before the next block begins.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/format.h"
-#include "base/json.h"
 #include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/arithmetic/product.h"
 #include "kernels/arithmetic/softmax.h"
 #include "kernels/movement/transpose.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 
@@ -147,28 +146,16 @@ Error attention_misfit(const std::string& what) {
 
 }  // namespace
 
-Result<AttentionAttributes> AttentionAttributes::parse(const Json& params) {
-  JsonReader in(params, kName);
-  AttentionAttributes a;
-  auto count = [&in](const char* name) {
-    return static_cast<int>(in.integer(name, 1, kMostHeadChannels, 1));
-  };
-  a.sequences = count("sequences");
-  a.heads = count("heads");
-  a.size = count("size");
-  a.value_size = count("value_size");
-  a.scale = static_cast<float>(in.number("scale", 1));
-  for (auto [name, list] : {std::pair("first", &a.first), std::pair("step", &a.step)}) {
-    *list = in.integers(name, 0, kMostHeadChannels, kOperands);
-    if (list->size() != kOperands) in.fail(name, "does not have a number for each of three inputs");
+void AttentionAttributes::fields(Fields* f) {
+  f->integer("sequences", &sequences, 1, kMostHeadChannels);
+  f->integer("heads", &heads, 1, kMostHeadChannels);
+  f->integer("size", &size, 1, kMostHeadChannels);
+  f->integer("value_size", &value_size, 1, kMostHeadChannels);
+  f->number("scale", &scale);
+  for (auto [name, list] : {std::pair("first", &first), std::pair("step", &step)}) {
+    f->integers(name, list, 0, kMostHeadChannels, kOperands);
+    if (list->size() != kOperands) f->fail(name, "does not have a number for each of three inputs");
   }
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json AttentionAttributes::to_json() const {
-  return {{"sequences", sequences}, {"heads", heads}, {"size", size}, {"value_size", value_size},
-          {"scale", scale},         {"first", first}, {"step", step}};
 }
 
 DimsResult AttentionAttributes::dims_after(Span<const Shape> inputs) const {

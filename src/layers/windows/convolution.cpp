@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "base/json.h"
 #include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/windows/convolve.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 
@@ -161,44 +161,21 @@ void convolve(const ConvolutionParams& params, const float* packed, const float*
   });
 }
 
-Result<ConvolutionAttributes> ConvolutionAttributes::parse(const Json& params) {
+void ConvolutionAttributes::fields(Fields* f) {
   constexpr int kMaxKernel = 1024, kMaxStep = 65535;
   constexpr size_t kMaxWeights = size_t{1} << 24;
-  JsonReader in(params, kName);
-  auto number = [&](const char* name, int least, int most, int fallback) {
-    return static_cast<int>(in.integer(name, least, most, fallback));
-  };
-  ConvolutionAttributes a;
-  ConvolutionParams& p = a.params;
-  p.kernel_x = number("kernel_w", 1, kMaxKernel, 1);
-  p.kernel_y = number("kernel_h", 1, kMaxKernel, 1);
-  p.stride_x = number("stride_w", 1, kMaxStep, 1);
-  p.stride_y = number("stride_h", 1, kMaxStep, 1);
-  p.dilation_x = number("dilation_w", 1, kMaxStep, 1);
-  p.dilation_y = number("dilation_h", 1, kMaxStep, 1);
-  p.left = number("pad_left", 0, kMaxStep, 0);
-  p.top = number("pad_top", 0, kMaxStep, 0);
-  p.groups = number("groups", 1, kMaxStep, 1);
-  p.transposed = in.boolean("transposed", false);
-  a.weights = in.numbers("weights", kMaxWeights);
-  a.bias = in.numbers("bias", kMaxWeights);
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json ConvolutionAttributes::to_json() const {
-  return {{"kernel_w", params.kernel_x},
-          {"kernel_h", params.kernel_y},
-          {"stride_w", params.stride_x},
-          {"stride_h", params.stride_y},
-          {"dilation_w", params.dilation_x},
-          {"dilation_h", params.dilation_y},
-          {"pad_left", params.left},
-          {"pad_top", params.top},
-          {"groups", params.groups},
-          {"transposed", params.transposed},
-          {"weights", packed_numbers(weights)},
-          {"bias", packed_numbers(bias)}};
+  f->integer("kernel_w", &params.kernel_x, 1, kMaxKernel);
+  f->integer("kernel_h", &params.kernel_y, 1, kMaxKernel);
+  f->integer("stride_w", &params.stride_x, 1, kMaxStep);
+  f->integer("stride_h", &params.stride_y, 1, kMaxStep);
+  f->integer("dilation_w", &params.dilation_x, 1, kMaxStep);
+  f->integer("dilation_h", &params.dilation_y, 1, kMaxStep);
+  f->integer("pad_left", &params.left, 0, kMaxStep);
+  f->integer("pad_top", &params.top, 0, kMaxStep);
+  f->integer("groups", &params.groups, 1, kMaxStep);
+  f->boolean("transposed", &params.transposed);
+  f->packed("weights", &weights, kMaxWeights);
+  f->packed("bias", &bias, kMaxWeights);
 }
 
 // Planning creates this layer from the device's convolutions once all sizes are known.

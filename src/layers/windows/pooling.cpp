@@ -2,13 +2,12 @@
 // Pooling by Caffe's rules, for the windows that the device cannot do.
 #include <algorithm>
 
-#include "base/format.h"
 #include "base/grid.h"
-#include "base/json.h"
 #include "base/nth.h"
 #include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/windows/windows.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 #include "tensor/half.h"
@@ -241,39 +240,19 @@ bool are_halves_alike(const TensorDesc& input, const TensorDesc& output) {
 
 }  // namespace
 
-Result<PoolingAttributes> PoolingAttributes::parse(const Json& params) {
+void PoolingAttributes::fields(Fields* f) {
+  constexpr const char* kMethods[] = {"max", "average"};
   constexpr int kMax = 65535;
-  JsonReader in(params, kName);
-  PoolingAttributes a;
-  const std::string method = in.text("method");
-  if (method != "max" && method != "average") in.fail("method", "must be max or average");
-  a.average = method == "average";
-  a.global = in.boolean("global", false);
-  a.counts_pads = in.boolean("counts_pads", true);
-  auto axis = [&](const char* kernel, const char* stride, const char* pad) {
-    Axis axis;
-    axis.kernel = static_cast<int>(in.integer(kernel, 1, kMax, 1));
-    axis.stride = static_cast<int>(in.integer(stride, 1, kMax, 1));
-    axis.pad = static_cast<int>(in.integer(pad, 0, kMax, 0));
-    return axis;
-  };
-  a.x = axis("kernel_w", "stride_w", "pad_w");
-  a.y = axis("kernel_h", "stride_h", "pad_h");
-  DVNN_TRY(in.status());
-  return a;
-}
-
-Json PoolingAttributes::to_json() const {
-  Json out = {{"method", average ? "average" : "max"},
-              {"kernel_w", x.kernel},
-              {"kernel_h", y.kernel},
-              {"stride_w", x.stride},
-              {"stride_h", y.stride},
-              {"pad_w", x.pad},
-              {"pad_h", y.pad},
-              {"counts_pads", counts_pads}};
-  if (global) out["global"] = true;
-  return out;
+  f->require("method");
+  f->choice("method", &average, kMethods);
+  f->boolean("global", &global, global);
+  f->boolean("counts_pads", &counts_pads);
+  f->integer("kernel_w", &x.kernel, 1, kMax);
+  f->integer("stride_w", &x.stride, 1, kMax);
+  f->integer("pad_w", &x.pad, 0, kMax);
+  f->integer("kernel_h", &y.kernel, 1, kMax);
+  f->integer("stride_h", &y.stride, 1, kMax);
+  f->integer("pad_h", &y.pad, 0, kMax);
 }
 
 // Planning creates this layer from the device's poolings once all sizes are known.

@@ -2,15 +2,13 @@
 // Poolings over any number of axes. Source of the rules: ONNX AveragePool, LpPool and MaxPool.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 #include "base/format.h"
-#include "base/json.h"
-#include "base/names.h"
 #include "base/nth.h"
 #include "base/saturate.h"
 #include "base/share.h"
+#include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 #include "layers/windows/count_windows.h"
@@ -118,41 +116,19 @@ class Pool {
 
 }  // namespace
 
-Result<WindowPoolAttributes> WindowPoolAttributes::parse(const Json& params) {
+void WindowPoolAttributes::fields(Fields* f) {
   constexpr int kMost = 65535;
-  JsonReader in(params, kName);
-  WindowPoolAttributes a;
-  const auto named = parse_name<PoolOperation>(in.text("operation"), kPoolOperations, "operation");
-  if (!named.ok()) in.fail("operation", named.error().message);
-  auto list = [&](const char* name, int least) {
-    return in.integers(name, least, kMost, Shape::kMaxRank);
-  };
-  a.kernel = list("kernel", 1);
-  a.stride = list("stride", 1);
-  a.dilation = list("dilation", 1);
-  a.before = list("before", 0);
-  a.after = list("after", 0);
-  a.ceil = in.boolean("ceil", false);
-  a.counts_pads = in.boolean("counts_pads", false);
-  a.column_major = in.boolean("column_major", false);
-  a.p = static_cast<int>(in.integer("p", 1, 64, 2));
-  DVNN_TRY(in.status());
-  a.operation = named.value();
-  return a;
-}
-
-Json WindowPoolAttributes::to_json() const {
-  Json out = {{"operation", nth(kPoolOperations, operation)},
-              {"kernel", kernel},
-              {"stride", stride},
-              {"dilation", dilation},
-              {"before", before},
-              {"after", after}};
-  if (ceil) out["ceil"] = true;
-  if (counts_pads) out["counts_pads"] = true;
-  if (column_major) out["column_major"] = true;
-  if (operation == PoolOperation::kLp) out["p"] = p;
-  return out;
+  f->require("operation");
+  f->choice("operation", &operation, kPoolOperations);
+  f->integers("kernel", &kernel, 1, kMost);
+  f->integers("stride", &stride, 1, kMost);
+  f->integers("dilation", &dilation, 1, kMost);
+  f->integers("before", &before, 0, kMost);
+  f->integers("after", &after, 0, kMost);
+  f->boolean("ceil", &ceil, ceil);
+  f->boolean("counts_pads", &counts_pads, counts_pads);
+  f->boolean("column_major", &column_major, column_major);
+  f->integer("p", &p, 1, 64, operation == PoolOperation::kLp);
 }
 
 DimsResult WindowPoolAttributes::dims_after(Span<const Shape> inputs) const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that move, join and cut tensors.
 #include <algorithm>
-#include <cmath>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -9,6 +8,7 @@
 #include "import/given_inputs.h"
 #include "import/onnx/batch.h"
 #include "import/onnx/operators.h"
+#include "layers/attributes/fields.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::import {
@@ -393,7 +393,7 @@ Status import_onnx_pad(const OnnxNode& node) {
                               pads[0] == 0 && pads[1] == 0 && pads[4] == 0 && pads[5] == 0 &&
                               *std::min_element(pads.begin(), pads.end()) >= 0;
   if (around_picture) return node.done(b.pad(node.name(), in, pads[3], pads[7], pads[2], pads[6]));
-  auto border = layers::BorderAttributes::parse(
+  auto border = layers::read_fields<layers::BorderAttributes>(
       {{"before", std::vector<int64_t>(pads.begin(), pads.begin() + shape.rank)},
        {"after", std::vector<int64_t>(pads.begin() + shape.rank, pads.end())},
        {"mode", mode},

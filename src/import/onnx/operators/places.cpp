@@ -8,6 +8,7 @@
 #include "base/nth.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/operators/windows.h"
+#include "layers/attributes/fields.h"
 
 namespace dvnn::import {
 namespace {
@@ -122,8 +123,8 @@ Result<int> flat(const OnnxNode& node, const char* suffix, int value, const Dims
 
 Result<int> scattered(const OnnxNode& node, int rows, int places, int updates) {
   const std::string operation = node.text("reduction", "none");
-  const auto layer =
-      layers::ScatterAttributes::parse({{"operation", operation == "none" ? "set" : operation}});
+  const auto layer = layers::read_fields<layers::ScatterAttributes>(
+      {{"operation", operation == "none" ? "set" : operation}});
   if (!layer.ok()) return Error{ErrorCode::kUnsupported, layer.error().message};
   return node.builder().cpu(node.name() + "_scattered", layer.value(), {rows, places, updates});
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "import/onnx/operators.h"
+#include "layers/attributes/fields.h"
 
 namespace dvnn::import {
 namespace {
@@ -35,7 +36,7 @@ Result<Resize> read_rule(const OnnxNode& node) {
   rule["exclude_outside"] = node.integer("exclude_outside", 0) != 0;
   rule["antialias"] = node.integer("antialias", 0) != 0;
   rule["extrapolation"] = node.number("extrapolation_value", 0);
-  auto parsed = Resize::parse(rule);
+  auto parsed = layers::read_fields<Resize>(rule);
   if (parsed.ok()) return parsed;
   return Error{ErrorCode::kUnsupported, parsed.error().message};
 }
@@ -191,7 +192,7 @@ Status import_onnx_grid_sample(const OnnxNode& node) {
   DVNN_ASSIGN(const int grid, node.value(1));
   std::string mode = node.text("mode", "linear");
   if (mode == "bilinear" || mode == "bicubic") mode = mode.substr(2);  // before opset 20
-  auto rule = layers::GridSampleAttributes::parse(
+  auto rule = layers::read_fields<layers::GridSampleAttributes>(
       {{"mode", mode},
        {"padding", node.text("padding_mode", "zeros")},
        {"align_corners", node.integer("align_corners", 0) != 0}});

@@ -326,6 +326,17 @@ std::vector<float> JsonReader::numbers(const char* name, size_t max_count) {
   return out;
 }
 
+std::vector<std::string> JsonReader::texts(const char* name, size_t max_count) {
+  const Json* value = member(name);
+  if (!value) return {};
+  const bool good =
+      value->is_array() && value->size() <= max_count &&
+      std::all_of(value->begin(), value->end(), [](const Json& item) { return item.is_string(); });
+  if (good) return value->get<std::vector<std::string>>();
+  fail(name, format("must be an array of at most %zu strings", max_count));
+  return {};
+}
+
 std::vector<int> JsonReader::integers(const char* name, int64_t min, int64_t max,
                                       size_t max_count) {
   std::vector<int> out;

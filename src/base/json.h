@@ -92,6 +92,8 @@ class JsonReader {
   std::vector<float> numbers(const char* name, size_t max_count);
   /// Returns an array of at most `max_count` integers in [min, max]. Absent: empty.
   std::vector<int> integers(const char* name, int64_t min, int64_t max, size_t max_count);
+  /// Returns an array of at most `max_count` strings. Absent: empty.
+  std::vector<std::string> texts(const char* name, size_t max_count);
   /// Returns a member of any type, or null if it is absent.
   const Json* member(const char* name);
   /// Records a problem found by the caller: "field 'name' of what: problem".

@@ -219,26 +219,11 @@ Result<device::ConvCommand> command_from_json(const Json& object) {
   return cmd;
 }
 
-std::vector<std::string> texts(JsonReader* in, const char* name) {
-  std::vector<std::string> out;
-  const Json* list = in->member(name);
-  if (!list) return out;
-  const bool good =
-      list->is_array() && list->size() <= kMaxListEntries &&
-      std::all_of(list->begin(), list->end(), [](const Json& j) { return j.is_string(); });
-  if (!good) {
-    in->fail(name, "must be an array of strings");
-    return out;
-  }
-  for (const Json& item : *list) out.push_back(item.get<std::string>());
-  return out;
-}
-
 Result<Step> step_from_json(const Json& object) {
   Step step;
   JsonReader in(object, "a step");
   step.name = in.text("name");
-  step.layers = texts(&in, "layers");
+  step.layers = in.texts("layers", kMaxListEntries);
   step.inputs = in.integers("inputs", 0, INT_MAX, kMaxListEntries);
   step.outputs = in.integers("outputs", 0, INT_MAX, kMaxListEntries);
   const Json* device = in.member("device");
@@ -426,7 +411,7 @@ Result<Model> model_from_json(Json object, const Cancellation* cancellation) {
   model.source = in.text("source", "");
   model.io_bytes = static_cast<uint64_t>(in.integer("io_bytes", 1, kMaxBufferBytes));
   model.constant_bytes = static_cast<uint64_t>(in.integer("constant_bytes", 0, kMaxBufferBytes, 0));
-  model.labels = texts(&in, "labels");
+  model.labels = in.texts("labels", kMaxListEntries);
   const Json* input = in.member("input");
   if (!input) in.fail("input", "required but missing");
   DVNN_TRY(in.status());
@@ -443,7 +428,7 @@ Result<Model> model_from_json(Json object, const Cancellation* cancellation) {
 
 Status use_from_json(const Json& object, Model* model) {
   JsonReader in(object, "the network's information");
-  model->labels = texts(&in, "labels");
+  model->labels = in.texts("labels", kMaxListEntries);
   DVNN_TRY(in.status());
   if (const Json* input = in.member("input")) {
     JsonReader picture(*input, "'input'");

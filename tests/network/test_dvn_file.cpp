@@ -174,7 +174,7 @@ START_TEST(forged_descriptions_are_refused_by_field) {
       {"/input/resize", "magic", "resize"},
       {"/outputs/0/tensor", 77, "tensor that does not exist"},
       {"/outputs", Json::array(), "no output"},
-      {"/labels", {"background", 7}, "must be an array of strings"},
+      {"/labels", {"background", 7}, "strings"},
       {"/steps/0/inputs", {99}, "tensor 99"},
       {"/steps/0/inputs", Json::array(), "input"},
       {"/steps/0/device/w", 15, "15"},

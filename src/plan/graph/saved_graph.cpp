@@ -119,7 +119,7 @@ class Loader {
 
   Result<Graph> run(const Cancellation* cancellation) {
     JsonReader in(saved_, "'graph'");
-    const auto names = texts(&in, "values");
+    const auto names = in.texts("values", network::kMaxListEntries);
     DVNN_TRY(in.status());
     for (const std::string& name : names) {
       DVNN_TRY(network::check_name(name));
@@ -141,7 +141,7 @@ class Loader {
       }
     }
     graph_.outputs = values(&in, "outputs");
-    graph_.output_names = texts(&in, "output_names");
+    graph_.output_names = in.texts("output_names", network::kMaxListEntries);
     graph_.name = in.text("name", "");
     for (const std::string& name : graph_.output_names) DVNN_TRY(network::check_name(name));
     DVNN_TRY(network::check_name(graph_.name));
@@ -153,20 +153,6 @@ class Loader {
   }
 
  private:
-  static std::vector<std::string> texts(JsonReader* in, const char* name) {
-    std::vector<std::string> list;
-    const Json* value = in->member(name);
-    if (!value || !value->is_array() || value->size() > network::kMaxListEntries) {
-      in->fail(name, "must be an array of texts");
-      return list;
-    }
-    for (const Json& item : *value) {
-      if (!item.is_string()) in->fail(name, "must be an array of texts");
-      list.push_back(item.is_string() ? item.get<std::string>() : "");
-    }
-    return list;
-  }
-
   int last_value() const { return static_cast<int>(graph_.values.size()) - 1; }
   int value(JsonReader* in, const char* name) {
     return static_cast<int>(in->integer(name, 0, last_value()));
@@ -189,7 +175,7 @@ class Loader {
     DVNN_TRY(in.status());
     node.op = op.value();
     node.name = in.text("name");
-    node.layers = texts(&in, "layers");
+    node.layers = in.texts("layers", network::kMaxListEntries);
     node.inputs = values(&in, "inputs");
     std::vector<int> shape_inputs = values(&in, "shape_inputs");
     if (shape_inputs.size() > 2) in.fail("shape_inputs", "has more than 2 values");

@@ -7,7 +7,6 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <atomic>
-#include <memory>
 
 #include "elements/objectclass.h"
 #include "elements/undecoded.h"

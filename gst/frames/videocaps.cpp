@@ -2,7 +2,6 @@
 #include "frames/videocaps.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "base/format.h"
 

@@ -2,7 +2,6 @@
 #include "meta/outputdecoder.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/enum_number.h"
 #include "base/format.h"

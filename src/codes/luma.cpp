@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codes/luma.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/grid.h"

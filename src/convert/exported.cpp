@@ -3,7 +3,6 @@
 
 #include <cctype>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/format.h"
 

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-
 namespace dvnn::convert {
 
 enum class Task : uint8_t { kDetect, kSegment, kPose, kObb, kClassify };

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <optional>
-#include <vector>
 
 #include "base/json.h"
 #include "convert/exported.h"

@@ -2,7 +2,6 @@
 #include "decode/custom_decoders.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/environment.h"
 #include "base/format.h"

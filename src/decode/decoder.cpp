@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/decoder.h"
 
-#include <algorithm>
-
 #include "base/format.h"
 #include "base/guard.h"
 #include "base/json.h"

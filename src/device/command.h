@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensor/half.h"
 #include "tensor/packing.h"
 
 namespace dvnn::device {

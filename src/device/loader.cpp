@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/environment.h"

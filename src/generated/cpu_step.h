@@ -2,7 +2,6 @@
 // A CPU layer of ours in a generated network (LT_CPU), created from its description.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

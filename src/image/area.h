@@ -2,7 +2,6 @@
 // Area resampling of a plane: first along y into a row of sums, then along x.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "image/formats.h"

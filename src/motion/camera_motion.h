@@ -7,7 +7,6 @@
 // it.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "motion/affine.h"

@@ -2,7 +2,6 @@
 // Converts the rewritten graph to a model: layouts, steps, packed weights, memory.
 #pragma once
 
-#include "base/json_fwd.h"
 #include "base/result.h"
 #include "network/model.h"
 #include "plan/graph/graph.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "plan/graph/saved_graph.h"
 #include "plan/passes/passes.h"
 #include "plan/reference/ranges.h"

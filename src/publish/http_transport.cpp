@@ -3,7 +3,6 @@
 // says that the message itself is bad drops it; all else is tried again.
 #include <curl/curl.h>
 
-#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>

@@ -4,10 +4,8 @@
 #include <librdkafka/rdkafka.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
-#include "base/format.h"
 #include "base/log.h"
 #include "publish/option_reader.h"
 #include "publish/transports.h"

@@ -2,8 +2,6 @@
 // Writes the objects of a picture in the format of `dvnet run --json`.
 #pragma once
 
-#include <string>
-
 #include "base/json_fwd.h"
 #include "objects/object.h"
 

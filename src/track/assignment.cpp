@@ -4,7 +4,6 @@
 #include "base/nth.h"
 
 #include <limits>
-#include <utility>
 
 namespace dvnn::track {
 

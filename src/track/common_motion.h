@@ -3,7 +3,6 @@
 // where their tracks were expected.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "motion/affine.h"

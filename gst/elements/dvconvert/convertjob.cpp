@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvconvert/convertjob.h"
 
-#include "base/format.h"
 #include "frames/tensorinput.h"
 #include "frames/videocaps.h"
 

@@ -53,7 +53,6 @@
 #include <gst/video/video.h>
 
 #include <atomic>
-#include <map>
 #include <utility>
 
 #include "base/format.h"

@@ -60,7 +60,6 @@
 #include "elements/dvinfer/dvinfer.h"
 
 #include <memory>
-#include <utility>
 
 #include "elements/dvinfer/infercontext.h"
 #include "elements/dvinfer/latencyreport.h"

@@ -4,7 +4,6 @@
 #include <gst/video/video.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/nth.h"
 #include "meta/exchange/roiexport.h"

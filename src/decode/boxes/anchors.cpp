@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "base/format.h"
 #include "base/grid.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"

@@ -2,7 +2,6 @@
 // Boxes that the network has decoded itself: exported YOLO v5 to v11 with their poses, masks and
 // oriented boxes, RetinaNet's, DETR's and RT-DETR's, and rows that have been through suppression.
 #include <algorithm>
-#include <cmath>
 
 #include "base/format.h"
 #include "base/json.h"

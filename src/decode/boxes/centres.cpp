@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detectors whose heat maps show the centres of objects: CenterNet, CenterFace.
-#include <algorithm>
 #include <cmath>
 
-#include "base/format.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"

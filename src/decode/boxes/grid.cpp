@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/format.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/maps/prototypes.h"
 #include "decode/parts/heads.h"
-#include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raw locations and confidences over priors, with key points if the network has them: SSD,
 // RetinaFace, BlazeFace, YuNet of 2021, the ultra-light face detectors.
-#include "base/budget.h"
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoders of numbers that describe the whole picture (embeddings, ages and the like), and the
 // decoder "none" that finds nothing.
-#include <algorithm>
 #include <cmath>
 
 #include "base/format.h"

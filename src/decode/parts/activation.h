@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "base/json.h"
 #include "base/names.h"

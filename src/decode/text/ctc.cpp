@@ -2,7 +2,6 @@
 // Text from a sequence of scores per character (CTC): number plates, PaddleOCR's recognition.
 // Source: Graves et al., "Connectionist Temporal Classification" (2006), best path.
 #include <algorithm>
-#include <cmath>
 
 #include "base/format.h"
 #include "base/json.h"

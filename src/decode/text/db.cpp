@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/format.h"
 #include "base/grid.h"
 #include "base/json.h"
 #include "base/nth.h"

@@ -2,7 +2,6 @@
 // Layers with weights or windows.
 #include "import/caffe/layers.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "base/format.h"
 #include "base/json.h"
 #include "import/given_inputs.h"
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/format.h"
 #include "base/json.h"
 #include "import/keras/layers.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keras layers with kernels or matrices.
 #include <algorithm>
-#include <cmath>
 
 #include "base/format.h"
 #include "base/json.h"

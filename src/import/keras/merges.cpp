@@ -2,7 +2,6 @@
 // Keras layers that join several inputs.
 #include <algorithm>
 
-#include "base/format.h"
 #include "base/json.h"
 #include "import/keras/layers.h"
 

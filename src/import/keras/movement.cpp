@@ -2,7 +2,6 @@
 // Keras layers that reshape, or that do nothing in inference.
 #include <algorithm>
 
-#include "base/format.h"
 #include "base/json.h"
 #include "import/keras/layers.h"
 

@@ -2,7 +2,6 @@
 // Keras layers with windows and without weights.
 #include <algorithm>
 
-#include "base/format.h"
 #include "base/json.h"
 #include "import/keras/layers.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forms of Keras' tensors in the graph.
-#include <algorithm>
 
 #include "base/format.h"
 #include "base/json.h"

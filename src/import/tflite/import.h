@@ -11,7 +11,6 @@
 // sum's result begins at 0, smaller numbers become 0.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <variant>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/tflite/operator_names.h"
 
-#include <cstddef>
-
 #include "base/nth.h"
 
 namespace dvnn::import {

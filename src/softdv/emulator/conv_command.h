@@ -2,7 +2,6 @@
 // A decoded and checked convolution command: the validator makes it, the plan runs it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <opencv2/core.hpp>
 
-#include "base/format.h"
 #include "base/json.h"
 #include "kernels/boxes/suppression.h"
 #include "layers/attributes.h"

@@ -4,8 +4,6 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
-#include <algorithm>
-
 #include "base/json.h"
 #include "emit/emit_cpp.h"
 #include "layers/attributes.h"

@@ -2,7 +2,6 @@
 // Prints measured figures: for people, and as JSON.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "base/json_fwd.h"

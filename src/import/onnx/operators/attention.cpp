@@ -2,10 +2,8 @@
 // Attention, as one node of ONNX and of ONNX Runtime's optimiser: softmax(scale q k' + bias) v of
 // each head. Only whole sequences are supported (prefill), without tokens before them.
 #include <cmath>
-#include <limits>
 
 #include "base/format.h"
-#include "base/nth.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/operators/rotary.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators with weights: convolutions and products of matrices.
 #include <algorithm>
-#include <cmath>
 
 #include "base/format.h"
 #include "base/nth.h"

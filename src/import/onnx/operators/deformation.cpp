@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places that are moved before a picture is sampled there, and columns of windows that become a
 // picture again.
-#include <algorithm>
 #include <functional>
 #include <numeric>
 
 #include "base/format.h"
-#include "base/nth.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/operators/windows.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that normalise groups of elements.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>

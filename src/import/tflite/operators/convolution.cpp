@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators with weights: convolutions and products of matrices.
 #include <algorithm>
-#include <cstring>
 
 #include "base/format.h"
-#include "base/nth.h"
 #include "import/given_inputs.h"
 #include "import/tflite/operators.h"
 #include "import/tflite/operators/windows.h"

@@ -2,8 +2,6 @@
 // Functions of one element, and of several at the same place.
 #include <algorithm>
 
-#include "base/format.h"
-#include "base/nth.h"
 #include "import/tflite/operators.h"
 
 namespace dvnn::import {

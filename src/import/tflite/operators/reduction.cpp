@@ -2,8 +2,6 @@
 // Operators that reduce groups of elements, and orders along an axis.
 #include <algorithm>
 
-#include "base/format.h"
-#include "base/nth.h"
 #include "import/tflite/operators.h"
 
 namespace dvnn::import {

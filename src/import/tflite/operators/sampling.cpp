@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that take a part of a tensor, or sample it at other places.
-#include <algorithm>
 #include <limits>
 
 #include "base/format.h"

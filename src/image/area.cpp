@@ -2,7 +2,6 @@
 #include "image/area.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "base/nth.h"
@@ -13,8 +12,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::image {
-namespace HWY_NAMESPACE {
+namespace dvnn::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // sums += weight * (samples >> shift), for samples of type T at any address: a GstVideoMeta may
@@ -50,8 +48,7 @@ void AddRow(const uint8_t* row, int bytes_per_sample, int shift, float weight, s
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::image
+}  // namespace dvnn::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

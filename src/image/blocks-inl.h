@@ -12,8 +12,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::image {
-namespace HWY_NAMESPACE {
+namespace dvnn::image::HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
 /// Whether vectors of tag D have at most 16 bytes. Highway's macros for this have other names in
@@ -39,8 +38,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadBlocks(D d, const uint8_t* HWY_RESTRIC
 }
 
 #endif
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::image
+}  // namespace dvnn::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

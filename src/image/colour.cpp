@@ -7,8 +7,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::image {
-namespace HWY_NAMESPACE {
+namespace dvnn::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
@@ -98,8 +97,7 @@ void RoundToLevels(const float* HWY_RESTRICT values, size_t count, uint8_t* HWY_
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::image
+}  // namespace dvnn::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -18,8 +18,7 @@
 #include "image/blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::image {
-namespace HWY_NAMESPACE {
+namespace dvnn::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
@@ -288,8 +287,7 @@ void StoreRuns(const uint8_t* levels, const Runs& runs, const ElementRule& rule,
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::image
+}  // namespace dvnn::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -8,8 +8,7 @@
 #include "image/blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::image {
-namespace HWY_NAMESPACE {
+namespace dvnn::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
@@ -127,8 +126,7 @@ void Transpose(const void* from, size_t pitch, size_t rows, size_t columns, size
   if (size == 4) TransposeBytes<uint32_t>(from, pitch, rows, columns, to, stride);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::image
+}  // namespace dvnn::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -7,15 +7,13 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::image {
-namespace HWY_NAMESPACE {
+namespace dvnn::image::HWY_NAMESPACE {
 
 const char* TargetName() {
   return hwy::TargetName(HWY_TARGET);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::image
+}  // namespace dvnn::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

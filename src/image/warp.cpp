@@ -7,8 +7,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::image {
-namespace HWY_NAMESPACE {
+namespace dvnn::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using I32 = hn::ScalableTag<int32_t>;
@@ -79,8 +78,7 @@ void WarpRowOf(const WarpSource& source, const WarpRow& row, size_t count,
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::image
+}  // namespace dvnn::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

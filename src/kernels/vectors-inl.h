@@ -16,8 +16,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Calls f(tag, i) for whole vectors of `count` elements, floats if not named, then for shorter
@@ -111,8 +110,7 @@ HWY_INLINE V Clamp(D d, V x, float least, float most) {
 #endif
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

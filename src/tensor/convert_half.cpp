@@ -8,8 +8,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn {
-namespace HWY_NAMESPACE {
+namespace dvnn::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Without an instruction for the conversion, Highway emulates it, but does not round ties to even.
@@ -59,8 +58,7 @@ void ToFloat(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to, size_t cou
 }
 
 #undef DVNN_VECTOR_HALF
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn
+}  // namespace dvnn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

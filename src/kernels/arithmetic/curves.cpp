@@ -13,8 +13,7 @@
 #include "tensor/half.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 // to[i] = f(tag, from[i])
 template <class F>
@@ -92,8 +91,7 @@ void ApplyCurve(Curve curve, float a, float b, const float* from, float* to, siz
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -11,8 +11,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 void Scale(const float* from, float factor, float* to, size_t count) {
   ForEachVector(count, [=](auto d, size_t i) HWY_ATTR {
@@ -51,8 +50,7 @@ void Operate(Operation operation, const float* x, const float* y, float* to, siz
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -19,8 +19,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Returns 2^n for whole numbers n of -126 to 127.
@@ -210,8 +209,7 @@ HWY_INLINE V GeluTanh(D d, V x) {
   return hn::Mul(x, Sigmoid(d, hn::Mul(hn::Set(d, kRootEightOverPi), u)));
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

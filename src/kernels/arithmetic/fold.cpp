@@ -11,8 +11,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR || !HWY_HAVE_FLOAT64
 
@@ -68,8 +67,7 @@ void FoldLines(Fold fold, const float* first, size_t stride, size_t lines, doubl
 
 #endif
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

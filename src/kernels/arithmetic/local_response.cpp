@@ -19,8 +19,7 @@ constexpr float kThreeQuarters = 0.75f;
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 void NormaliseLocal(const LocalResponse& by, const float* first, size_t stride, size_t lines,
                     const float* own, float* to, size_t count) {
@@ -41,8 +40,7 @@ void NormaliseLocal(const LocalResponse& by, const float* first, size_t stride, 
   for (size_t i = 0; i < count; ++i) to[i] = own[i] * std::pow(to[i], -by.beta);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

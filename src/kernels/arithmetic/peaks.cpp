@@ -10,8 +10,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 // Keeps four independent maxima, because each maximum waits for the one before it.
 float Largest(const float* from, size_t count) {
@@ -73,8 +72,7 @@ void Raise(const float* from, int32_t index, float* best, int32_t* which, size_t
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

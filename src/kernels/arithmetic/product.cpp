@@ -9,8 +9,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Floats between the beginnings of a matrix's rows.
@@ -123,8 +122,7 @@ void Multiply(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* H
   for (; i < m; ++i) MultiplyRows<1>(a + i * k, b, to + i * stride_to, k, n, strides);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

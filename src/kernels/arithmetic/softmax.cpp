@@ -36,8 +36,7 @@ float sum_of_row(const float* row, size_t count) {
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 // Returns the largest value as std::max_element does: a NaN counts only if it is the first.
 HWY_INLINE float LargestOfRow(const float* row, size_t count) {
@@ -156,8 +155,7 @@ void Softmax(float* data, size_t outer, size_t count, size_t inner) {
   for (size_t o = 0; o < outer; ++o) SoftmaxAllColumns(data + o * count * inner, count, inner);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

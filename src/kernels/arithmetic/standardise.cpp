@@ -8,8 +8,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR || !HWY_HAVE_FLOAT64
 
@@ -76,8 +75,7 @@ void StandardiseRow(const float* from, double mean, double factor, float* to, si
 
 #endif
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -13,8 +13,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 // Returns whether one of the kept boxes from `i` on, a vector of them, overlaps by more than
 // `threshold`, or by NaN. The operations are those of intersection_over_union() in the same order,
@@ -48,8 +47,7 @@ bool Overlaps(const KeptBoxes& kept, const Box& box, float area, float threshold
   return false;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

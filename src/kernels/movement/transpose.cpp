@@ -41,8 +41,7 @@ void turn_plainly(const Turn<T>& m, size_t rows, size_t columns) {
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
@@ -152,8 +151,7 @@ void TurnWords(const Turn<uint32_t>& m, size_t rows, size_t columns) {
   TurnAll(m, rows, columns);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

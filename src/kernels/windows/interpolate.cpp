@@ -8,8 +8,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 // Sums one or two taps. If the second is absent, its weight is 0, and its element is left out
 // because it may be infinite.
@@ -65,8 +64,7 @@ void MixAlong(const LineTaps& taps, size_t begin, size_t end, int32_t base, cons
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -10,8 +10,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 // Interpolates between four pixels. No product is fused with a sum: all targets round alike.
 template <class D>
@@ -91,8 +90,7 @@ void SumOfDifferences(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, 
   for (size_t i = whole; i < count; ++i) *sum += std::fabs(a[i] - b[i]);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

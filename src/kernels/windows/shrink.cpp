@@ -8,8 +8,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 // Longest step for which the sum of two rows of bytes, at most 255 each, is below 65,536.
 constexpr size_t kMostFolded = 128;
@@ -67,8 +66,7 @@ void HalveRows(const float* HWY_RESTRICT first, const float* HWY_RESTRICT second
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

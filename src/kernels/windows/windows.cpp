@@ -11,8 +11,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::kernels {
-namespace HWY_NAMESPACE {
+namespace dvnn::kernels::HWY_NAMESPACE {
 
 // Number of windows at once, because each adds its values one after the other.
 constexpr size_t kTogether = 4;
@@ -66,8 +65,7 @@ void AverageOfWindows(const PixelWindows& w, float divisor, float* to) {
       [=](auto d, auto sum) HWY_ATTR { return Divide(sum, hn::Set(d, divisor)); });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::kernels
+}  // namespace dvnn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -13,8 +13,7 @@
 #include "tensor/half.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // As in tensor/convert_half.cpp: Highway rounds differently on targets without conversion
@@ -43,8 +42,7 @@ HWY_INLINE void StoreHalves(HWY_MAYBE_UNUSED D d, hn::Vec<D> from, half_t* to) {
 #endif
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

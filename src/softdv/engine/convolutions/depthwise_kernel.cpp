@@ -11,8 +11,7 @@
 #include "softdv/engine/finish/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // A row of results of 8 channels. from[y]: the source row for the y-th row of taps, from the first
@@ -506,8 +505,7 @@ void DepthwiseOfTaps(const float* HWY_RESTRICT from, const size_t* starts, size_
   SumGroups(one, from + done * step, taps, step, 8, pixels - done, to + 8 * done);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

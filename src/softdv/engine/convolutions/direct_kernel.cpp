@@ -10,8 +10,7 @@
 #include "softdv/engine/finish/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::CappedTag<float, kPanelChannels>;
@@ -368,8 +367,7 @@ void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -30,8 +30,7 @@ struct SourceRows {
 #endif  // DVNN_SOFTDV_SOURCE_ROWS
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 HWY_INLINE void LoadRow(const half_t* HWY_RESTRICT from, size_t count, float* HWY_RESTRICT to) {
@@ -108,8 +107,7 @@ void LoadSource(const SourceRows& source, const Reach& rows, float* HWY_RESTRICT
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -8,8 +8,7 @@
 #include "softdv/engine/finish/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Chunk = hn::CappedTag<float, 8>;
@@ -151,8 +150,7 @@ void WinogradFinished(WinogradTile tile, const float* HWY_RESTRICT from, size_t 
   WithActivation(by.activation, make);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -11,8 +11,7 @@
 #include "softdv/engine/halves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // 1 / (1 + 2^kx) for `x` of at least -limit and at most `limit`, which keep 2^kx a normal number.
@@ -76,8 +75,7 @@ void ShortGate(const Gate& gate, const float* from, size_t count, float* to, hal
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -13,8 +13,7 @@
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Whole numbers in the order of the values: all bits but the sign of negative values are inverted.
@@ -65,8 +64,7 @@ void MaxPoolHalves(const int16_t* HWY_RESTRICT from, const RowShape& in, const P
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -17,8 +17,7 @@
 #include "softdv/engine/finish/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using kernels::HWY_NAMESPACE::ForEachVector;
@@ -179,8 +178,7 @@ void ScaleHalves(const half_t* from, size_t count, const float* weights, const f
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -17,8 +17,7 @@
 #include "softdv/engine/halves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dvnn::softdv {
-namespace HWY_NAMESPACE {
+namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Returns the larger of `v` and `best`, which is no NaN; `best` if `v` is NaN.
@@ -88,8 +87,7 @@ HWY_INLINE void Activate(D d, RegisterActivation activation, hn::Vec<D> slope, h
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace dvnn::softdv
+}  // namespace dvnn::softdv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -38,9 +38,8 @@ void PropertyTable::see_every_frame() {
       flags(row.when));
   row.set = [](gpointer, const GValue* value) -> Status {
     if (!g_value_get_boolean(value)) return {};
-    return Error{ErrorCode::kInvalidArgument,
-                 "this element sees every frame; dvinfer's skip-late passes late frames without "
-                 "inference"};
+    return invalid_argument(
+        "this element sees every frame; dvinfer's skip-late passes late frames without inference");
   };
   row.get = [](gconstpointer, GValue* value) { g_value_set_boolean(value, FALSE); };
   add(std::move(row));
@@ -147,9 +146,9 @@ bool PropertyTable::set(GstElement* element, gpointer settings, guint id,
     const ObjectLock lock(element);
     const GstState state = GST_STATE(element);
     if (row.when == When::kReady && state > GST_STATE_READY) {
-      status = Error{ErrorCode::kInvalidArgument,
-                     std::string("it may change in NULL and READY only, and the element is ") +
-                         gst_element_state_get_name(state)};
+      status = invalid_argument(
+          std::string("it may change in NULL and READY only, and the element is ") +
+          gst_element_state_get_name(state));
     } else {
       status = guarded("it cannot be set", [&] { return row.set(settings, value); });
       if (status.ok()) {
@@ -218,7 +217,7 @@ GParamSpec* open_spec(GParamSpec* spec) {
 
 Status check_range(double value, double least, double most) {
   if (value >= least && value <= most) return {};  // NaN is not
-  return Error{ErrorCode::kInvalidArgument, format("it must be in %.10g..%.10g", least, most)};
+  return invalid_argument(format("it must be in %.10g..%.10g", least, most));
 }
 
 static Error none_of(const char* what, const std::string& known) {

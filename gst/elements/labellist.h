@@ -73,9 +73,7 @@ void add_label_list(std::string Owner::*member, const char* name, const char* ar
     for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
       const GValue* item = gst_value_array_get_value(value, i);
       const gchar* text = G_VALUE_HOLDS_STRING(item) ? g_value_get_string(item) : nullptr;
-      if (!text || !*text) {
-        return Error{ErrorCode::kInvalidArgument, "it needs texts that are not empty"};
-      }
+      if (!text || !*text) return invalid_argument("it needs texts that are not empty");
       entries.emplace_back(text);
     }
     static_cast<Settings*>(settings)->*member = join_list(entries);

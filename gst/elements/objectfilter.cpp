@@ -17,8 +17,8 @@ Result<ClassThresholds> parse_thresholds(const std::string& text) {
     gchar* rest = nullptr;
     const double value = g_ascii_strtod(number.c_str(), &rest);
     if (label.empty() || number.empty() || *rest || !(value >= 0 && value <= 1)) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "'" + short_text(entry, 80) + "' is not LABEL:CONFIDENCE, such as person:0.4"};
+      return invalid_argument("'" + short_text(entry, 80) +
+                              "' is not LABEL:CONFIDENCE, such as person:0.4");
     }
     thresholds[label] = static_cast<float>(value);
   }

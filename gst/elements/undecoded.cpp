@@ -23,10 +23,9 @@ void UndecodedOutputs::end(GstElement* element) {
   if (is_over_ || frames_ == 0) return;
   is_over_ = true;
   post_warning(element, Topic::kSettings,
-               Error{ErrorCode::kInvalidArgument,
-                     format("none of %u frames has an object, but each carries outputs of network "
-                            "'%s': is a dvdecode missing upstream?",
-                            frames_, network_.c_str())},
+               invalid_argument(format("none of %u frames has an object, but each carries outputs "
+                                       "of network '%s': is a dvdecode missing upstream?",
+                                       frames_, network_.c_str())),
                "dvinfer ! dvdecode is the order");
 }
 

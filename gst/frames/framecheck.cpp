@@ -49,12 +49,12 @@ Status check_video_meta(const GstVideoInfo& info, GstBuffer* frame) {
                     meta->width <= std::max(width, kMaxExtent) &&
                     meta->height <= std::max(height, kMaxExtent);
   if (fits) return {};
-  return Error{ErrorCode::kMalformed,
-               dvnn::format("the frame's GstVideoMeta describes format %d, %u planes, %u x %u; the "
-                            "caps are %s, %u planes, %u x %u",
-                            static_cast<int>(meta->format), meta->n_planes, meta->width,
-                            meta->height, gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)),
-                            GST_VIDEO_INFO_N_PLANES(&info), width, height)};
+  return malformed(
+      dvnn::format("the frame's GstVideoMeta describes format %d, %u planes, %u x %u; the caps are "
+                   "%s, %u planes, %u x %u",
+                   static_cast<int>(meta->format), meta->n_planes, meta->width, meta->height,
+                   gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)),
+                   GST_VIDEO_INFO_N_PLANES(&info), width, height));
 }
 
 Status check_frame_memory(const GstVideoFrame& frame) {
@@ -65,11 +65,9 @@ Status check_frame_memory(const GstVideoFrame& frame) {
     const PlaneSize size = plane_size(frame, plane);
     const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
     if (stride < size.row_bytes) {
-      return Error{
-          ErrorCode::kMalformed,
-          dvnn::format("the frame's stride of %d bytes in plane %u is shorter than a row of "
-                       "%s, %lld bytes",
-                       stride, plane, what.c_str(), static_cast<long long>(size.row_bytes))};
+      return malformed(dvnn::format(
+          "the frame's stride of %d bytes in plane %u is shorter than a row of %s, %lld bytes",
+          stride, plane, what.c_str(), static_cast<long long>(size.row_bytes)));
     }
     const GstMapInfo& map = frame.map[plane].data ? frame.map[plane] : frame.map[0];
     const auto* data = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
@@ -78,10 +76,9 @@ Status check_frame_memory(const GstVideoFrame& frame) {
     const bool inside = data >= map.data && data <= map.data + map.size;
     const gsize have = inside ? static_cast<gsize>(map.data + map.size - data) : 0;
     if (needed > have) {
-      return Error{ErrorCode::kMalformed,
-                   dvnn::format("the frame's memory ends within plane %u of %s: %zu bytes are "
-                                "needed, %zu are there",
-                                plane, what.c_str(), needed, have)};
+      return malformed(dvnn::format(
+          "the frame's memory ends within plane %u of %s: %zu bytes are needed, %zu are there",
+          plane, what.c_str(), needed, have));
     }
   }
   return {};
@@ -98,11 +95,9 @@ Status check_frame_alignment(const GstVideoFrame& frame) {
     const auto stride = static_cast<guint>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane));
     const auto start = reinterpret_cast<guintptr>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
     if (start % unit == 0 && stride % unit == 0) continue;
-    return Error{
-        ErrorCode::kMalformed,
-        dvnn::format("rows of plane %u of the frame, %s, do not begin at multiples of its "
-                     "pixels' %u bytes",
-                     plane, gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(&frame)), unit)};
+    return malformed(dvnn::format(
+        "rows of plane %u of the frame, %s, do not begin at multiples of its pixels' %u bytes",
+        plane, gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(&frame)), unit));
   }
   return {};
 }

@@ -108,12 +108,10 @@ Status FrameConverter::convert(GstBuffer* frame, uint8_t* tensor, size_t bytes) 
   DVNN_TRY(follow_crop(frame));
   VideoFrameMap mapped(info_, frame, GST_MAP_READ);
   if (!mapped.ok()) {
-    return Error{
-        ErrorCode::kMalformed,
-        dvnn::format("the frame cannot be read: its buffer has %zu bytes, %s %dx%d needs %zu",
-                     gst_buffer_get_size(frame),
-                     gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_)), format_.width,
-                     format_.height, GST_VIDEO_INFO_SIZE(&info_))};
+    return malformed(dvnn::format(
+        "the frame cannot be read: its buffer has %zu bytes, %s %dx%d needs %zu",
+        gst_buffer_get_size(frame), gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_)),
+        format_.width, format_.height, GST_VIDEO_INFO_SIZE(&info_)));
   }
   DVNN_TRY(check_frame_memory(mapped.frame()));
   image::FrameView pixels;

@@ -121,10 +121,9 @@ Result<StreamTensor> make_stream_tensor(StreamType type, Span<const uint32_t> di
     elements *= dimensions[i];
   }
   if (!good) {
-    return Error{ErrorCode::kMalformed,
-                 format("must be at most %zu positive numbers like 3:300:300:1, of at most %lld "
-                        "elements",
-                        kMaxStreamRank, static_cast<long long>(kMaxStreamElements))};
+    return malformed(
+        format("must be at most %zu positive numbers like 3:300:300:1, of at most %lld elements",
+               kMaxStreamRank, static_cast<long long>(kMaxStreamElements)));
   }
   drop_trailing_ones(&tensor.dimensions);
   return tensor;
@@ -133,7 +132,6 @@ Result<StreamTensor> make_stream_tensor(StreamType type, Span<const uint32_t> di
 // --- flexible streams --------------------------------------------------------------------------
 
 Result<StreamTensor> read_stream_header(Span<const uint8_t> bytes) {
-  auto malformed = [](const std::string& what) { return Error{ErrorCode::kMalformed, what}; };
   Header header;
   if (bytes.size() < kStreamHeaderBytes) {
     return malformed(
@@ -191,9 +189,8 @@ Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>&
   const size_t have = gst_buffer_get_size(buffer);
   if (tensors.size() <= kMaxStreamMemories) {
     if (have == all) return offset;
-    return Error{
-        ErrorCode::kMalformed,
-        format("a buffer of %zu bytes came; its %zu tensors have %zu", have, tensors.size(), all)};
+    return malformed(
+        format("a buffer of %zu bytes came; its %zu tensors have %zu", have, tensors.size(), all));
   }
   // The size of this part depends on the architecture, because it holds pointers.
   const size_t extra = sizeof(ExtraTensors);
@@ -201,10 +198,9 @@ Result<size_t> stream_offset(GstBuffer* buffer, const std::vector<StreamTensor>&
   if (have != all + extra ||
       gst_buffer_extract(buffer, shared_from, &magic, sizeof magic) != sizeof magic ||
       magic != kExtraMagic) {
-    return Error{ErrorCode::kMalformed,
-                 format("a buffer of %zu bytes came; its %zu tensors have %zu, and %zu before the "
-                        "16th",
-                        have, tensors.size(), all, extra)};
+    return malformed(
+        format("a buffer of %zu bytes came; its %zu tensors have %zu, and %zu before the 16th",
+               have, tensors.size(), all, extra));
   }
   return index < kMaxStreamMemories - 1 ? offset : offset + extra;
 }

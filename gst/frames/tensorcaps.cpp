@@ -29,8 +29,7 @@ std::vector<std::string> split(const gchar* text, const char* separators) {
 Result<StreamTensor> parse_tensor(const std::string& dimensions, const std::string& type) {
   const auto parsed_type = parse_stream_type(type);
   if (!parsed_type) {
-    return Error{ErrorCode::kMalformed,
-                 format("types=%s: no element type of a stream's tensor", type.c_str())};
+    return malformed(format("types=%s: no element type of a stream's tensor", type.c_str()));
   }
   std::vector<uint32_t> numbers;
   for (const std::string& part : split(dimensions.c_str(), ":")) {
@@ -140,16 +139,14 @@ std::string describe(const StreamTensor& tensor) {
 
 Result<StreamCaps> parse_stream_caps(const GstStructure* structure) {
   StreamCaps caps;
-  if (!is_tensors(structure)) {
-    return Error{ErrorCode::kMalformed, "the stream is none of tensors"};
-  }
+  if (!is_tensors(structure)) return malformed("the stream is none of tensors");
   const gchar* stream_format = gst_structure_get_string(structure, "format");
   const std::string said = stream_format ? stream_format : "static";
   caps.flexible = said == "flexible";
   if (caps.flexible) return caps;
   if (said != "static") {
-    return Error{ErrorCode::kUnsupported,
-                 format("format=%s: streams of tensors are static or flexible", said.c_str())};
+    return unsupported(
+        format("format=%s: streams of tensors are static or flexible", said.c_str()));
   }
   const gchar* dimensions = gst_structure_get_string(structure, "dimensions");
   const gchar* types = gst_structure_get_string(structure, "types");
@@ -159,11 +156,10 @@ Result<StreamCaps> parse_stream_caps(const GstStructure* structure) {
   const std::vector<std::string> all_types = split(types ? types : "", ",.");
   if (!dimensions || !types || count < 1 || static_cast<size_t>(count) > kMaxStreamTensors ||
       all.size() != static_cast<size_t>(count) || all_types.size() != all.size()) {
-    return Error{
-        ErrorCode::kMalformed,
-        format("a stream of tensors needs num_tensors, of 1 to %zu, and as many dimensions "
-               "(like 3:300:300:1) and types (like float16)",
-               kMaxStreamTensors)};
+    return malformed(
+        format("a stream of tensors needs num_tensors, of 1 to %zu, and as many dimensions (like "
+               "3:300:300:1) and types (like float16)",
+               kMaxStreamTensors));
   }
   for (size_t i = 0; i < all.size(); ++i) {
     DVNN_ASSIGN(StreamTensor tensor, parse_tensor(all[i], all_types[i]));
@@ -197,15 +193,12 @@ void append_tensors_caps(GstCaps* caps, const std::vector<StreamTensor>& tensors
 
 Result<CapsTensor> parse_tensor_caps(const GstCaps* caps) {
   DVNN_ASSIGN(const StreamCaps stream, parse_stream_caps(gst_caps_get_structure(caps, 0)));
-  if (stream.tensors.size() != 1) {
-    return Error{ErrorCode::kMalformed, "a static stream of one tensor is needed"};
-  }
+  if (stream.tensors.size() != 1) return malformed("a static stream of one tensor is needed");
   const StreamTensor& only = stream.tensors.front();
   const auto type = element_type(only.type);
   if (!type) {
-    return Error{
-        ErrorCode::kUnsupported,
-        format("types=%s: these would do: float16, float32, uint8, int8", to_string(only.type))};
+    return unsupported(
+        format("types=%s: these would do: float16, float32, uint8, int8", to_string(only.type)));
   }
   return CapsTensor{*type, padded(only.dimensions, kUsualRank), stream.layout};
 }

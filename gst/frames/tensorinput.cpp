@@ -100,11 +100,10 @@ Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_
                        plain_layout(one.desc) == Layout::kNchw;
     if (!plain) wanted += format(", layout %s", one.layout);
   }
-  return Error{ErrorCode::kMalformed,
-               format(fitting == 0 ? "a stream of %s is not the network's input, which is %s"
-                                   : "several tensors of a stream of %s could be the network's "
-                                     "input, %s: take one out of it",
-                      seen.c_str(), wanted.c_str())};
+  return malformed(format(fitting == 0 ? "a stream of %s is not the network's input, which is %s"
+                                       : "several tensors of a stream of %s could be the network's "
+                                         "input, %s: take one out of it",
+                          seen.c_str(), wanted.c_str()));
 }
 
 // Finds the input in a flexible buffer. Each tensor follows its header, in one memory or several.
@@ -122,20 +121,18 @@ Result<TensorInput::Place> TensorInput::find_flexible(GstBuffer* buffer) const {
     at += header.size();
     const size_t bytes = tensor.value().bytes();
     if (bytes > size - at) {
-      return Error{ErrorCode::kMalformed,
-                   format("%s: its header says %s, %zu bytes, and %zu follow", which.c_str(),
-                          describe(tensor.value()).c_str(), bytes, size - at)};
+      return malformed(format("%s: its header says %s, %zu bytes, and %zu follow", which.c_str(),
+                              describe(tensor.value()).c_str(), bytes, size - at));
     }
     if (tensors.size() == kMaxStreamMemories) {
-      return Error{ErrorCode::kMalformed, format("a buffer of a flexible stream has more than %zu "
-                                                 "tensors",
-                                                 kMaxStreamMemories)};
+      return malformed(
+          format("a buffer of a flexible stream has more than %zu tensors", kMaxStreamMemories));
     }
     tensors.push_back(std::move(tensor.value()));
     offsets.push_back(at);
     at += bytes;
   }
-  if (tensors.empty()) return Error{ErrorCode::kMalformed, "a buffer without tensors came"};
+  if (tensors.empty()) return malformed("a buffer without tensors came");
   Place place;
   DVNN_ASSIGN(const size_t index, find(tensors, &place.form));
   place.offset = offsets[index];
@@ -156,7 +153,7 @@ Status TensorInput::read(GstBuffer* buffer, uint8_t* to) {
   // Conversion needs elements at multiples of their size, so it works on a copy.
   if (!as_it_is) bytes_.resize(size);
   if (gst_buffer_extract(buffer, place.offset, as_it_is ? to : bytes_.data(), size) != size) {
-    return Error{ErrorCode::kMalformed, "the tensor's memory cannot be read"};
+    return malformed("the tensor's memory cannot be read");
   }
   return as_it_is ? Status() : convert(form, to);
 }

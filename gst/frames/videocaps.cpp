@@ -68,9 +68,8 @@ Result<image::PixelFormat> pixel_format(GstVideoFormat format) {
     DVNN_PIXEL_FORMATS(DVNN_CASE, DVNN_CASE, DVNN_CASE)
 #undef DVNN_CASE
     default:
-      return Error{ErrorCode::kUnsupported,
-                   dvnn::format("video format %s; these would do: %s",
-                                gst_video_format_to_string(format), DVNN_VIDEO_FORMATS)};
+      return unsupported(dvnn::format("video format %s; these would do: %s",
+                                      gst_video_format_to_string(format), DVNN_VIDEO_FORMATS));
   }
 }
 

@@ -49,14 +49,11 @@ void OutputDecoder::set_library(std::shared_ptr<const decode::CustomDecoders> li
 // Checks the fields of each meta, because any element may have written it.
 Status OutputDecoder::read(const GstDvTensorMeta& outputs) {
   read_.clear();
-  if (outputs.num_tensors > 0 && !outputs.tensors) {
-    return Error{ErrorCode::kMalformed, "a tensor meta has no tensors"};
-  }
+  if (outputs.num_tensors > 0 && !outputs.tensors) return malformed("a tensor meta has no tensors");
   const guint kind = enum_number(outputs.region_kind);
   if (kind > GST_DV_REGION_OBJECT) {
-    return Error{
-        ErrorCode::kMalformed,
-        format("a tensor meta's region is of kind %u, not of 0 to %d", kind, GST_DV_REGION_OBJECT)};
+    return malformed(
+        format("a tensor meta's region is of kind %u, not of 0 to %d", kind, GST_DV_REGION_OBJECT));
   }
   for (gsize i = 0; i < outputs.num_tensors; ++i) {
     DVNN_ASSIGN(const TensorDesc desc, tensor_desc(outputs.tensors[i]));
@@ -93,8 +90,7 @@ Status OutputDecoder::create(const GstDvTensorMeta& outputs) {
     const char* remedy = g_str_has_suffix(network, ".so")
                              ? "name one in DVNN_NETWORK()'s second argument"
                              : "convert it with --preset or --decoder";
-    return Error{ErrorCode::kUnsupported,
-                 std::string("network '") + network + "' names no decoder: " + remedy};
+    return unsupported(std::string("network '") + network + "' names no decoder: " + remedy);
   }
   std::vector<decode::NamedOutput> named;
   for (const Output& output : outputs_) {

@@ -57,12 +57,12 @@ Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
     elements *= good ? tensor.dims[i] : 1;
     desc.shape.dims[i] = static_cast<int>(tensor.dims[i]);
   }
-  if (!good) return Error{ErrorCode::kMalformed, "a tensor meta has impossible dimensions"};
+  if (!good) return malformed("a tensor meta has impossible dimensions");
   desc.shape.rank = static_cast<int>(tensor.num_dims);
   desc.layout = static_cast<Layout>(layout);
   desc.type = static_cast<ElementType>(type);
   if (!tensor.data || gst_buffer_get_size(tensor.data) < elements * element_size(desc.type)) {
-    return Error{ErrorCode::kMalformed, "a tensor meta's data are shorter than its dimensions say"};
+    return malformed("a tensor meta's data are shorter than its dimensions say");
   }
   return desc;
 }

@@ -69,7 +69,7 @@ void BudgetSheet::add(Budget budget, uint64_t value, const std::string& what) {
 
 Status BudgetSheet::result(const std::string& help) const {
   if (problems_.empty()) return {};
-  return Error{ErrorCode::kLimit, problems_ + help};
+  return too_large(problems_ + help);
 }
 
 }  // namespace dvnn

@@ -32,7 +32,7 @@ Error not_regular(const std::string& path) {
   return {ErrorCode::kMalformed, "'" + path + "' is not a regular file"};
 }
 
-Error too_large(const std::string& path, uint64_t most_bytes) {
+Error larger_than(const std::string& path, uint64_t most_bytes) {
   return {ErrorCode::kLimit, format("'%s' has more than %llu bytes", path.c_str(),
                                     static_cast<unsigned long long>(most_bytes))};
 }
@@ -58,7 +58,7 @@ Result<File> open_file(const std::string& path, uint64_t most_bytes) {
   File file(open(path.c_str(), O_RDONLY | kCareful));
   if (!file) return failed(path);
   if (!is_regular(file)) return not_regular(path);
-  if (size_of(file) > most_bytes) return too_large(path, most_bytes);
+  if (size_of(file) > most_bytes) return larger_than(path, most_bytes);
   return file;
 }
 
@@ -76,7 +76,7 @@ Result<std::string> read_file(const std::string& path, uint64_t most_bytes) {
     if (got < 0 && errno != EINTR) return io_error("cannot be read").within("'" + path + "'");
     bytes.resize(static_cast<size_t>(had) + static_cast<size_t>(std::max<ssize_t>(got, 0)));
     if (got == 0) return bytes;
-    if (bytes.size() > most_bytes) return too_large(path, most_bytes);
+    if (bytes.size() > most_bytes) return larger_than(path, most_bytes);
   }
 }
 
@@ -86,7 +86,7 @@ Status read_at(int fd, uint64_t offset, void* to, size_t size) {
     const ssize_t got = pread(fd, bytes, size, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return io_error("cannot be read");
-    if (got == 0) return Error{ErrorCode::kMalformed, "the file ends early (truncated?)"};
+    if (got == 0) return malformed("the file ends early (truncated?)");
     bytes += got;
     offset += static_cast<uint64_t>(got);
     size -= static_cast<size_t>(got);
@@ -132,9 +132,7 @@ Status check_regular(const std::string& path) {
 Status check_folder(const std::string& path) {
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) return failed(path);
-  if (!S_ISDIR(facts.st_mode)) {
-    return Error{ErrorCode::kInvalidArgument, "'" + path + "' is not a folder"};
-  }
+  if (!S_ISDIR(facts.st_mode)) return invalid_argument("'" + path + "' is not a folder");
   if (faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) != 0) return failed(path);
   return {};
 }

@@ -39,15 +39,13 @@ Status check_extent(const std::string& text) {
     depth += c == '[' || c == '{';
     depth -= c == ']' || c == '}';
     if (depth > kMaxJsonDepth) {
-      return Error{ErrorCode::kLimit,
-                   format("is nested deeper than %d levels at byte %zu", kMaxJsonDepth, i)};
+      return too_large(format("is nested deeper than %d levels at byte %zu", kMaxJsonDepth, i));
     }
   }
   if (groups > kMaxGroups || values > kMaxValues) {
-    return Error{ErrorCode::kLimit,
-                 format("has %zu lists, objects and texts and %zu values, the limits are %zu and "
-                        "%zu",
-                        groups, values, kMaxGroups, kMaxValues)};
+    return too_large(
+        format("has %zu lists, objects and texts and %zu values, the limits are %zu and %zu",
+               groups, values, kMaxGroups, kMaxValues));
   }
   return {};
 }
@@ -93,7 +91,7 @@ Result<Json> parse_json(const std::string& text, const std::string& what,
   std::istream stream(&block_by_block);
   Json value = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
   DVNN_TRY(check_cancelled(cancellation));
-  if (value.is_discarded()) return Error{ErrorCode::kMalformed, what + " is not JSON"};
+  if (value.is_discarded()) return malformed(what + " is not JSON");
   return value;
 }
 
@@ -189,8 +187,8 @@ Status check_members(const Json& object, const std::string& what,
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     std::string all;
     for (const char* one : known) all += (all.empty() ? "" : ", ") + std::string(one);
-    return Error{ErrorCode::kInvalidArgument,
-                 what + ": there is no field '" + short_text(name, kMostShown) + "', but " + all};
+    return invalid_argument(what + ": there is no field '" + short_text(name, kMostShown) +
+                            "', but " + all);
   }
   return {};
 }
@@ -219,7 +217,7 @@ void JsonReader::fail(std::string_view name, std::string_view problem) {
 
 Status JsonReader::status() const {
   if (ok()) return {};
-  return Error{ErrorCode::kMalformed, error_};
+  return malformed(error_);
 }
 
 int64_t JsonReader::integer(const char* name, int64_t min, int64_t max) {

@@ -13,7 +13,7 @@ Status check_library(const std::string& path) {
   DVNN_TRY(check_regular(path));
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0 || facts.st_size > 0) return {};
-  return Error{ErrorCode::kMalformed, "'" + path + "' has no bytes: it is no library"};
+  return malformed("'" + path + "' has no bytes: it is no library");
 }
 
 Result<void*> open_library(const std::string& path) {

@@ -31,7 +31,7 @@ Result<const Class* const*> open_classes(const std::string& where, const std::st
   const auto classes = reinterpret_cast<Classes>(dlsym(opened.value(), symbol));
   const Class* const* list = classes ? classes() : nullptr;
   if (list) return list;
-  return Error{ErrorCode::kMalformed, where + ": exports no " + symbol + "() (see " + header + ")"};
+  return malformed(where + ": exports no " + symbol + "() (see " + header + ")");
 }
 
 }  // namespace dvnn

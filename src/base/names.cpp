@@ -17,9 +17,8 @@ Result<size_t> find_name(std::string_view text, const Names& known, const char* 
     if (text == known[i]) return i;
     list += (i ? ", " : "") + std::string(known[i]);
   }
-  return Error{ErrorCode::kMalformed, std::string("unknown ") + what + " '" +
-                                          short_text(std::string(text), kMostShown) +
-                                          "' (known: " + list + ")"};
+  return malformed(std::string("unknown ") + what + " '" +
+                   short_text(std::string(text), kMostShown) + "' (known: " + list + ")");
 }
 
 }  // namespace dvnn

@@ -17,6 +17,19 @@ Error Error::within(const std::string& context) const& {
   return Error(code, context + ": " + message);
 }
 
+Error malformed(std::string message) {
+  return {ErrorCode::kMalformed, std::move(message)};
+}
+Error unsupported(std::string message) {
+  return {ErrorCode::kUnsupported, std::move(message)};
+}
+Error invalid_argument(std::string message) {
+  return {ErrorCode::kInvalidArgument, std::move(message)};
+}
+Error too_large(std::string message) {
+  return {ErrorCode::kLimit, std::move(message)};
+}
+
 namespace {
 
 // The error that replaces one for which there is no memory. It is static, so that reporting a lack

@@ -39,6 +39,12 @@ struct Error {
   Error within(const std::string& context) const&;
 };
 
+/// The errors that are returned most.
+Error malformed(std::string message);
+Error unsupported(std::string message);
+Error invalid_argument(std::string message);
+Error too_large(std::string message);  // kLimit
+
 /// The error of a Result, or none. It is on the heap, because Results are passed at every call and
 /// rarely have an error; its code is compiled once, for all types of Result.
 class Failure {

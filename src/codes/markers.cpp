@@ -129,8 +129,8 @@ MarkerReader::~MarkerReader() = default;
 Status MarkerReader::check_families(const std::vector<std::string>& families) {
   for (const std::string& name : families) {
     if (family_of(name)) continue;
-    return Error{ErrorCode::kInvalidArgument,
-                 "there is no family of markers '" + name + "'; there are " + marker_families()};
+    return invalid_argument("there is no family of markers '" + name + "'; there are " +
+                            marker_families());
   }
   return {};
 }

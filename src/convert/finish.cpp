@@ -93,11 +93,10 @@ Status check_decoder(const ConvertOptions& options, network::Model* model, Repor
   if (classes == 0 || classes == model->labels.size()) return {};
   const int read = outputs_read(model->decoder.params);
   if (read > 0 && static_cast<size_t>(read) < model->outputs.size()) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        format("preset '%s' finds %zu classes in %d of the network's %zu outputs, and "
-               "knows %zu: these are no outputs of its family, or some of another",
-               options.preset.c_str(), classes, read, model->outputs.size(), model->labels.size())};
+    return invalid_argument(
+        format("preset '%s' finds %zu classes in %d of the network's %zu outputs, and knows %zu: "
+               "these are no outputs of its family, or some of another",
+               options.preset.c_str(), classes, read, model->outputs.size(), model->labels.size()));
   }
   if (report) {
     report->warnings.push_back(
@@ -114,12 +113,11 @@ Status fit_picture(const Shape& input, bool order_given, InputSpec* picture) {
   const int channels = plan::is_picture(input) ? input.c() : 0;
   if (!order_given && channels == 1) picture->order = ChannelOrder::kGray;
   if (channels == 0 || (channels == 1) == (picture->order == ChannelOrder::kGray)) return {};
-  return Error{
-      ErrorCode::kInvalidArgument,
+  return invalid_argument(
       channels == 1
           ? format("the input has one channel, whose order is gray, not %s",
                    to_string(picture->order))
-          : format("the input has %d channels, whose order is rgb or bgr, not gray", channels)};
+          : format("the input has %d channels, whose order is rgb or bgr, not gray", channels));
 }
 
 Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& options,

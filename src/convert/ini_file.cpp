@@ -51,8 +51,8 @@ Result<Options> read_options(const std::string& path) {
     }
     const size_t sign = text.find_first_of("=:");
     if (sign == std::string::npos || section.empty()) {
-      return Error{ErrorCode::kMalformed,
-                   format("'%s' line %d: no [SECTION] and no 'key = value'", path.c_str(), number)};
+      return malformed(
+          format("'%s' line %d: no [SECTION] and no 'key = value'", path.c_str(), number));
     }
     const std::string key = lower_case(trimmed(text.substr(0, sign)));
     options[section + "." + key] = trimmed(text.substr(sign + 1));
@@ -69,7 +69,7 @@ class Reader {
     used_.push_back(key);
     const auto it = options_.find(key);
     if (it != options_.end() && !it->second.empty()) return it->second;
-    return Error{ErrorCode::kMalformed, "'" + path_ + "': " + key + " is missing"};
+    return malformed("'" + path_ + "': " + key + " is missing");
   }
   std::string text(const char* key) {
     used_.push_back(key);
@@ -84,8 +84,7 @@ class Reader {
     if (std::sscanf(value.c_str(), "%d%zn", &result, &end) == 1 && end == value.size()) {
       return result;
     }
-    return Error{ErrorCode::kMalformed,
-                 "'" + path_ + "': " + key + " = " + value + " is no whole number"};
+    return malformed("'" + path_ + "': " + key + " = " + value + " is no whole number");
   }
   std::string resolved(const std::string& file) const {
     return file.empty() || file[0] == '/' ? file : folder_ + file;
@@ -125,8 +124,7 @@ Status read_outputs(Reader* in, IniFile* ini) {
   ini->generates_dot = dot != 0;
   if (doxy != 0) ini->notes.push_back("OUTPUT.generate_doxy is not done: see --verbose, --report");
   if (!in->text("OUTPUT.python_module").empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "'" + in->path() + "': OUTPUT.python_module is not supported"};
+    return unsupported("'" + in->path() + "': OUTPUT.python_module is not supported");
   }
   return {};
 }
@@ -142,11 +140,10 @@ Result<IniFile> read_ini(const std::string& path) {
   DVNN_ASSIGN(const std::string definition, in.required("INPUT.definition"));
   ini.keras = strcasecmp(origin.c_str(), "KERAS") == 0;
   if (!ini.keras && strcasecmp(origin.c_str(), "CAFFE") != 0) {
-    return Error{ErrorCode::kMalformed,
-                 "'" + path + "': INPUT.origin = " + origin + " is neither CAFFE nor KERAS"};
+    return malformed("'" + path + "': INPUT.origin = " + origin + " is neither CAFFE nor KERAS");
   }
   if (ini.name.find('/') != std::string::npos) {
-    return Error{ErrorCode::kMalformed, "'" + path + "': INPUT.name must not contain '/'"};
+    return malformed("'" + path + "': INPUT.name must not contain '/'");
   }
   ini.definition = in.resolved(unquoted(definition));
   const std::string data = unquoted(in.text("INPUT.data"));
@@ -155,8 +152,7 @@ Result<IniFile> read_ini(const std::string& path) {
   DVNN_ASSIGN(const int height, in.number("INPUT.height_override", -1));
   if (width != -1 && height != -1) {
     if (width < 1 || height < 1) {
-      return Error{ErrorCode::kMalformed,
-                   "'" + path + "': INPUT.width_override and height_override must be positive"};
+      return malformed("'" + path + "': INPUT.width_override and height_override must be positive");
     }
     ini.width = width, ini.height = height;
   } else if (width != height) {

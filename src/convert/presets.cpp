@@ -17,8 +17,7 @@ Result<const Json*> resolved(const Json& value, const Json& named, const std::st
   if (!value.is_string()) return &value;
   const auto found = named.find(value.get<std::string>());
   if (found != named.end()) return &*found;
-  return Error{ErrorCode::kMalformed,
-               "presets: no " + what + " '" + value.get<std::string>() + "'"};
+  return malformed("presets: no " + what + " '" + value.get<std::string>() + "'");
 }
 
 // Reads three numbers, or one for all channels.

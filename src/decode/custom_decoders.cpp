@@ -67,7 +67,7 @@ class LibraryDecoder final : public Decoder {
       if (class_->decode(object_, in_.data(), threshold, &collector_, &message.target) == 0) {
         return {};
       }
-      return Error{ErrorCode::kUnsupported, message.said()};
+      return unsupported(message.said());
     });
     if (!status.ok()) return named(status.error());
     if (const Status taken = collector_.finish(out); !taken.ok()) return named(taken.error());
@@ -107,16 +107,14 @@ Status CustomDecoders::add(const dvnn_decoder_class* const* classes) {
     const dvnn_decoder_class& c = **classes;
     if (c.size < sizeof(dvnn_decoder_class) || !c.name || !*c.name || !c.create || !c.decode ||
         c.kind > DVNN_ATTRIBUTES || (c.flags & ~DVNN_DECODER_SUPPRESSES)) {
-      return Error{ErrorCode::kMalformed, "a decoder is not described completely"};
+      return malformed("a decoder is not described completely");
     }
     if (short_text(c.name, kLongestName) != c.name) {
-      return Error{ErrorCode::kMalformed, "decoder '" + short_text(c.name, kLongestName) +
-                                              "' has too long a name, or " +
-                                              "one that cannot be printed"};
+      return malformed("decoder '" + short_text(c.name, kLongestName) +
+                       "' has too long a name, or " + "one that cannot be printed");
     }
     if (std::count(built_in.begin(), built_in.end(), c.name) > 0 || classes_.count(c.name)) {
-      return Error{ErrorCode::kMalformed,
-                   format("decoder '%s' exists already: choose another name", c.name)};
+      return malformed(format("decoder '%s' exists already: choose another name", c.name));
     }
     classes_[c.name] = &c;
   }
@@ -138,9 +136,8 @@ Result<std::shared_ptr<const CustomDecoders>> CustomDecoders::open(const std::st
 Result<std::shared_ptr<const CustomDecoders>> CustomDecoders::open_named(const std::string& name) {
   if (name.find('/') != std::string::npos || name.size() > kMaxFileBytes || name == "." ||
       name == "..") {
-    return Error{ErrorCode::kMalformed,
-                 "field 'library': '" + short_text(name, kLongestName) +
-                     "' is no file's name: a network file names a library without its folder"};
+    return malformed("field 'library': '" + short_text(name, kLongestName) +
+                     "' is no file's name: a network file names a library without its folder");
   }
   std::string searched;
   for (const std::string& folder : folders()) {
@@ -172,15 +169,14 @@ Result<std::unique_ptr<Decoder>> CustomDecoders::create(const std::string& name,
   std::vector<dvnn_output> given;
   for (const NamedOutput& output : outputs) {
     if (output.desc.shape.rank > DVNN_LAYER_MAX_RANK || output.desc.shape.elements() <= 0) {
-      return Error{ErrorCode::kUnsupported,
-                   "output '" + output.name + "' is " + output.desc.shape.to_string()};
+      return unsupported("output '" + output.name + "' is " + output.desc.shape.to_string());
     }
     given.push_back({output.name.c_str(), shape_for_users(output.desc)});
   }
   UsersMessage message;
   const std::string text = text_for_users(params);
   void* object = found->create(text.c_str(), given.data(), given.size(), &message.target);
-  if (!object) return Error{ErrorCode::kUnsupported, message.said()};
+  if (!object) return unsupported(message.said());
   return std::unique_ptr<Decoder>(
       new LibraryDecoder(found, object, static_cast<float>(nms_threshold), outputs));
 }

@@ -41,12 +41,8 @@ bool is_place(float x0, float y0, float x1, float y1) {
 template <typename T>
 Status check_list(const T* list, size_t count, size_t most, const char* what) {
   if (count == 0 || (list && count <= most)) return {};
-  if (!list) {
-    return Error{ErrorCode::kMalformed,
-                 format("an object has %zu %s and no memory with them", count, what)};
-  }
-  return Error{ErrorCode::kLimit,
-               format("an object has %zu %s, at the most %zu are allowed", count, what, most)};
+  if (!list) return malformed(format("an object has %zu %s and no memory with them", count, what));
+  return too_large(format("an object has %zu %s, at the most %zu are allowed", count, what, most));
 }
 
 size_t cells_of(const dvnn_object& object) {
@@ -58,8 +54,8 @@ Status check_mask(const dvnn_object& object) {
   const int32_t width = object.mask_width, height = object.mask_height;
   const bool good = width >= 1 && height >= 1 && width <= kMaxMaskSide && height <= kMaxMaskSide;
   if (!object.mask || good) return {};
-  return Error{ErrorCode::kLimit, format("a mask has %dx%d cells, 1 to %d are allowed on each side",
-                                         width, height, kMaxMaskSide)};
+  return too_large(format("a mask has %dx%d cells, 1 to %d are allowed on each side", width, height,
+                          kMaxMaskSide));
 }
 
 // Points with NaN or absurd coordinates count as not seen.
@@ -97,7 +93,7 @@ int CustomObjects::take(const dvnn_objects* self, const dvnn_object* object) noe
   if (!own->mistake_.ok()) return 1;
   if (!object || object->size < sizeof(dvnn_object)) {
     own->mistake_ = guarded("an object", []() -> Status {
-      return Error{ErrorCode::kMalformed, "an object's 'size' is not that of dvnn_object"};
+      return malformed("an object's 'size' is not that of dvnn_object");
     });
     return 1;
   }
@@ -139,8 +135,8 @@ void CustomObjects::copy_mask(const dvnn_object& from, objects::Object* to) {
 // Takes an object. Returns false if it is left out.
 Result<bool> CustomObjects::take(const dvnn_object& from) {
   if (from.class_id < 0 || from.class_id > kMaxClass) {
-    return Error{ErrorCode::kMalformed,
-                 format("an object is of class %d, 0 to %d are allowed", from.class_id, kMaxClass)};
+    return malformed(
+        format("an object is of class %d, 0 to %d are allowed", from.class_id, kMaxClass));
   }
   if (!(from.confidence >= threshold_) || !std::isfinite(from.confidence)) return false;
   if (has_place(kind_) && !is_place(from.x0, from.y0, from.x1, from.y1)) return false;

@@ -33,19 +33,17 @@ class CheckedDecoder final : public Decoder {
   Status decode(Span<const ConstTensorView> outputs, float threshold,
                 objects::Objects* out) override {
     if (outputs.size() != outputs_.size()) {
-      return Error{ErrorCode::kInvalidArgument,
-                   format("the decoder was made for %zu outputs and is given %zu", outputs_.size(),
-                          outputs.size())};
+      return invalid_argument(format("the decoder was made for %zu outputs and is given %zu",
+                                     outputs_.size(), outputs.size()));
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       const TensorDesc &made = outputs_[i].desc, &given = outputs[i].desc;
       if (made == given && outputs[i].data) continue;
-      return Error{
-          ErrorCode::kInvalidArgument,
-          format("output %zu is %s %s %s%s, the decoder was made for %s %s %s", i,
-                 to_string(given.type), to_string(given.layout), given.shape.to_string().c_str(),
-                 outputs[i].data ? "" : " without memory", to_string(made.type),
-                 to_string(made.layout), made.shape.to_string().c_str())};
+      return invalid_argument(format("output %zu is %s %s %s%s, the decoder was made for %s %s %s",
+                                     i, to_string(given.type), to_string(given.layout),
+                                     given.shape.to_string().c_str(),
+                                     outputs[i].data ? "" : " without memory", to_string(made.type),
+                                     to_string(made.layout), made.shape.to_string().c_str()));
     }
     return guarded("decoding",
                    [&]() -> Status { return decoder_->decode(outputs, threshold, out); });
@@ -84,9 +82,8 @@ DecoderResult create_custom(const std::string& name, const Json& params,
       return DecoderResult(std::make_unique<CheckedDecoder>(std::move(decoder.value()), outputs));
     }
   }
-  return Error{ErrorCode::kUnsupported,
-               "unknown " + what + " (known: " + known +
-                   (library ? "; in '" + library->path() + "': " + library->names() : "") + ")"};
+  return unsupported("unknown " + what + " (known: " + known +
+                     (library ? "; in '" + library->path() + "': " + library->names() : "") + ")");
 }
 
 }  // namespace

@@ -64,11 +64,10 @@ void add_grid(int cols, int rows, const std::vector<Size>& sizes, std::array<flo
 Status check_count(int64_t cols, int64_t rows, size_t per_cell, size_t so_far) {
   const int64_t total = cols * rows * static_cast<int64_t>(per_cell) + static_cast<int64_t>(so_far);
   if (cols < 1 || rows < 1 || cols > kMaxPriorGrid || rows > kMaxPriorGrid || total > kMaxPriors) {
-    return Error{ErrorCode::kLimit,
-                 format("anchors: a grid of %lld x %lld cells is outside 1..%d, or makes more than "
-                        "%lld anchors",
-                        static_cast<long long>(cols), static_cast<long long>(rows), kMaxPriorGrid,
-                        static_cast<long long>(kMaxPriors))};
+    return too_large(format(
+        "anchors: a grid of %lld x %lld cells is outside 1..%d, or makes more than %lld anchors",
+        static_cast<long long>(cols), static_cast<long long>(rows), kMaxPriorGrid,
+        static_cast<long long>(kMaxPriors)));
   }
   return {};
 }
@@ -161,8 +160,8 @@ Result<std::vector<Prior>> make_anchors(const Json& rule, std::vector<size_t>* g
   if (name == "min-boxes") return min_boxes_anchors(&in, variance, groups);
   if (name == "sizes-ratios") return sizes_ratios_anchors(&in, variance, groups);
   if (name == "prior-box") return prior_box_anchors(&in, groups);
-  return Error{ErrorCode::kMalformed,
-               "unknown anchor rule '" + name + "' (known: min-boxes, sizes-ratios, prior-box)"};
+  return malformed("unknown anchor rule '" + name +
+                   "' (known: min-boxes, sizes-ratios, prior-box)");
 }
 
 }  // namespace dvnn::decode

@@ -109,14 +109,13 @@ Result<Hardware> parse_hardware(const std::string& text) {
     const char* number = part.c_str() + std::min(equals + 1, part.size());
     const double value = std::strtod(number, &rest);
     if (known == std::end(parts) || rest == number || *rest != '\0') {
-      return Error{ErrorCode::kInvalidArgument,
-                   "'" + part +
-                       "' is none of clock=MHZ, macs=N, bus=BYTES, ub=BYTES, command=US, "
-                       "cpu=MILLIONS"};
+      return invalid_argument(
+          "'" + part +
+          "' is none of clock=MHZ, macs=N, bus=BYTES, ub=BYTES, command=US, cpu=MILLIONS");
     }
     if (!(value >= known->low && value <= known->high)) {
-      return Error{ErrorCode::kInvalidArgument, format("%s must be %g..%g, not %s", known->name,
-                                                       known->low, known->high, number)};
+      return invalid_argument(
+          format("%s must be %g..%g, not %s", known->name, known->low, known->high, number));
     }
     if (known->real) *known->real = value;
     if (known->whole) *known->whole = static_cast<int>(value);

@@ -108,8 +108,8 @@ class Emitter {
     for (const auto& output : model_.outputs) {
       const TensorInfo& info = tensor(output.tensor);
       if (info.storage == Storage::kConstant) {
-        return Error{ErrorCode::kUnsupported,
-                     "output '" + output.name + "' is a constant, which C++ sources cannot give"};
+        return unsupported("output '" + output.name +
+                           "' is a constant, which C++ sources cannot give");
       }
       int maker = -1;
       for (size_t i = 0; i < model_.steps.size(); ++i) {
@@ -214,7 +214,7 @@ class Emitter {
     if (value.is_boolean()) return std::string("bool");
     if (value.is_number_integer()) return std::string("int");
     if (value.is_number()) return std::string("float");
-    return Error{ErrorCode::kUnsupported, shown(value) + " has no C++ type"};
+    return unsupported(shown(value) + " has no C++ type");
   }
 
   // Returns the members of a custom layer's struct, in which all layers of the type must agree.
@@ -225,8 +225,7 @@ class Emitter {
       const bool list = value.is_array() && !value.empty();
       DVNN_ASSIGN(const std::string type, cpp_type(list ? value.at(0) : value));
       if (!names.insert(identifier(name)).second) {
-        return Error{ErrorCode::kUnsupported,
-                     "two parameters are called '" + identifier(name) + "' in C++"};
+        return unsupported("two parameters are called '" + identifier(name) + "' in C++");
       }
       members += "  " + type + " " + identifier(name) +
                  (list ? format("[%zu]", value.size()) : "") + ";\n";
@@ -261,17 +260,16 @@ class Emitter {
     const bool plain_picture = out.desc.layout == Layout::kNchw && shape.rank == 4 &&
                                shape.c() > 1 && shape.h() * shape.w() > 1;
     if (!fits || plain_picture) {
-      return Error{ErrorCode::kUnsupported,
-                   "C++ sources can have a custom layer (" + custom.type +
-                       ") of one input, from the device, whose output is no picture or goes to the "
-                       "device"};
+      return unsupported(
+          "C++ sources can have a custom layer (" + custom.type +
+          ") of one input, from the device, whose output is no picture or goes to the device");
     }
     const std::string type = identifier(custom.type);
     DVNN_ASSIGN(const std::string members, members_of(custom.params));
     const auto [it, fresh] = custom_.emplace(type, members);
     if (!fresh && it->second != members) {
-      return Error{ErrorCode::kUnsupported,
-                   "its parameters are not of the same types as another " + custom.type + "'s"};
+      return unsupported("its parameters are not of the same types as another " + custom.type +
+                         "'s");
     }
     describe_layer(step.name, "LT_CUSTOM", in, out, from_device);
     DVNN_ASSIGN(const std::string initializer, initializer_of(custom.params));

@@ -14,7 +14,7 @@ Status CpuStep::read_tensors(const Json* list, std::vector<Tensor>* tensors) {
   constexpr int64_t kMostBytes = int64_t{1} << 30;
   constexpr size_t kMostTensors = 4096;
   if (!list || !list->is_array() || list->size() > kMostTensors) {
-    return Error{ErrorCode::kMalformed, "the layer's tensors are not listed"};
+    return malformed("the layer's tensors are not listed");
   }
   for (const Json& item : *list) {
     Tensor tensor;
@@ -24,7 +24,7 @@ Status CpuStep::read_tensors(const Json* list, std::vector<Tensor>* tensors) {
     tensor.offset = static_cast<size_t>(in.integer("offset", 0, kMostBytes));
     DVNN_TRY(in.status());
     if (tensor.offset % element_size(tensor.desc.type) != 0) {
-      return Error{ErrorCode::kMalformed, format("offset %zu is not aligned", tensor.offset)};
+      return malformed(format("offset %zu is not aligned", tensor.offset));
     }
     tensors->push_back(tensor);
   }
@@ -40,7 +40,7 @@ Result<CpuStep> CpuStep::parse(const std::string& description) {
   DVNN_ASSIGN(step.attributes_, layers::read_layer(type, in.member("params")));
   DVNN_TRY(read_tensors(in.member("inputs"), &step.inputs_));
   DVNN_TRY(read_tensors(in.member("outputs"), &step.outputs_));
-  if (step.outputs_.empty()) return Error{ErrorCode::kMalformed, "the layer has no output"};
+  if (step.outputs_.empty()) return malformed("the layer has no output");
   return step;
 }
 
@@ -59,9 +59,8 @@ Status CpuStep::bind(uint8_t* io, size_t io_bytes, uint8_t* constants) {
     for (const Tensor& t : *list) {
       const size_t end = t.offset + t.desc.bytes();
       if (!t.constant && end > io_bytes) {
-        return Error{ErrorCode::kMalformed, format("a tensor ends at byte %zu of an I/O buffer of "
-                                                   "%zu",
-                                                   end, io_bytes)};
+        return malformed(
+            format("a tensor ends at byte %zu of an I/O buffer of %zu", end, io_bytes));
       }
     }
   }

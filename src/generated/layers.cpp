@@ -131,12 +131,12 @@ Status custom(fpga_layer* layer, uint8_t* io) {
     current_problem = "the custom layer throws";
   }
   if (current_problem.empty()) return {};
-  return Error{ErrorCode::kUnsupported, current_problem};
+  return unsupported(current_problem);
 }
 
 Status outside(const char* what, size_t offset, size_t bytes, size_t io_size) {
-  return Error{ErrorCode::kMalformed, format("%s takes bytes %zu to %zu of an I/O buffer of %zu",
-                                             what, offset, offset + bytes, io_size)};
+  return malformed(format("%s takes bytes %zu to %zu of an I/O buffer of %zu", what, offset,
+                          offset + bytes, io_size));
 }
 
 size_t bytes_of(int64_t elements, bool as_float) {
@@ -153,22 +153,20 @@ Status check_copy_concat(const fpga_layer& layer, size_t io_size) {
   for (int i = 0; i < layer.input_layer_num; ++i) {
     const fpga_layer* input = layer.input_layers ? layer.input_layers[i] : nullptr;
     const int64_t n = input ? elements_of(input->output_dim, input->output_dim_size) : -1;
-    if (n < 0) return Error{ErrorCode::kMalformed, format("input %d is not described", i)};
+    if (n < 0) return malformed(format("input %d is not described", i));
     const Picture in = picture_of(input->output_dim, input->output_dim_size);
     const size_t bytes = bytes_of(n, false);
     if (!fits(input->output_offs, bytes, io_size)) {
       return outside("an input", input->output_offs, bytes, io_size);
     }
     if (in.w != out.w || in.h != out.h || input->is_f32_output) {
-      return Error{ErrorCode::kUnsupported,
-                   format("joins %d x %d pixels of input %d to %d x %d (binary16 only)", in.w, in.h,
-                          i, out.w, out.h)};
+      return unsupported(format("joins %d x %d pixels of input %d to %d x %d (binary16 only)", in.w,
+                                in.h, i, out.w, out.h));
     }
     channels += in.c;
   }
   if (channels == out.c && !layer.is_f32_output) return {};
-  return Error{ErrorCode::kMalformed,
-               format("its inputs have %d channels, its output %d", channels, out.c)};
+  return malformed(format("its inputs have %d channels, its output %d", channels, out.c));
 }
 
 }  // namespace
@@ -178,7 +176,7 @@ Status check_cpu_layer(const fpga_layer& layer, size_t io_size) {
   const int64_t in = elements_of(layer.input_dim, layer.input_dim_size);
   const int64_t out = elements_of(layer.output_dim, layer.output_dim_size);
   if (out < 0 || (in < 0 && layer.type != LT_COPY_CONCAT)) {
-    return Error{ErrorCode::kMalformed, "its dimensions are impossible"};
+    return malformed("its dimensions are impossible");
   }
   const size_t bytes = bytes_of(out, layer.is_f32_output);
   if (!fits(layer.output_offs, bytes, io_size)) {
@@ -192,20 +190,19 @@ Status check_cpu_layer(const fpga_layer& layer, size_t io_size) {
   if (layer.type == LT_CUSTOM) {
     const run_custom_callback_proc& proc = layer.custom_proc_ptr;
     if (proc.function || proc.old_function) return {};
-    return Error{ErrorCode::kMalformed, "the custom layer has no function"};
+    return malformed("the custom layer has no function");
   }
   if (in != out) {
-    return Error{ErrorCode::kMalformed,
-                 format("makes %lld elements of %lld", static_cast<long long>(out),
-                        static_cast<long long>(in))};
+    return malformed(format("makes %lld elements of %lld", static_cast<long long>(out),
+                            static_cast<long long>(in)));
   }
   if (layer.type == LT_FLATTEN && layer.is_f32_output) {
-    return Error{ErrorCode::kUnsupported, "flattens to 32-bit floats"};
+    return unsupported("flattens to 32-bit floats");
   }
   if (layer.type == LT_SOFTMAX &&
       (layer.softmax_axis < 0 || layer.softmax_axis >= layer.output_dim_size)) {
-    return Error{ErrorCode::kMalformed, format("softmax axis %d of %d dimensions",
-                                               layer.softmax_axis, layer.output_dim_size)};
+    return malformed(
+        format("softmax axis %d of %d dimensions", layer.softmax_axis, layer.output_dim_size));
   }
   return {};
 }

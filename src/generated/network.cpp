@@ -11,8 +11,8 @@
 #include "generated/layers.h"
 #include "tensor/half.h"
 
-using dvnn::Error;
-using dvnn::ErrorCode;
+using dvnn::invalid_argument;
+using dvnn::malformed;
 using dvnn::Status;
 using dvnn::generated::Access;
 using dvnn::generated::Runtime;
@@ -66,8 +66,7 @@ CDMP_Network::~CDMP_Network() {
 fpga_layer& CDMP_Network::get_layer(int i) {
   if (dvnn::has_nth(layers_, i)) return dvnn::nth(layers_, i);
   runtime_->attempt("looking for a layer", [&]() -> Status {
-    return Error{ErrorCode::kMalformed,
-                 dvnn::format("layer %d does not exist (there are %d)", i, num_layers_)};
+    return malformed(dvnn::format("layer %d does not exist (there are %d)", i, num_layers_));
   });
   static fpga_layer nobody;
   nobody = fpga_layer();
@@ -78,8 +77,7 @@ void CDMP_Network::set_num_layers(int n) {
   constexpr int kMost = 65536;
   if (!layers_.empty() || n < 1 || n > kMost) {
     runtime_->succeeded(
-        Error{ErrorCode::kMalformed,
-              dvnn::format("set_num_layers(%d): called twice, or not 1..%d", n, kMost)});
+        malformed(dvnn::format("set_num_layers(%d): called twice, or not 1..%d", n, kMost)));
     return;
   }
   const bool made = runtime_->attempt("making the layers", [&]() -> Status {
@@ -91,9 +89,8 @@ void CDMP_Network::set_num_layers(int n) {
 
 void CDMP_Network::set_num_output_layers(int n) {
   if (!output_layers_.empty() || n < 1 || n > num_layers_) {
-    runtime_->succeeded(Error{
-        ErrorCode::kMalformed,
-        dvnn::format("set_num_output_layers(%d): called twice, or not 1..%d", n, num_layers_)});
+    runtime_->succeeded(malformed(
+        dvnn::format("set_num_output_layers(%d): called twice, or not 1..%d", n, num_layers_)));
     return;
   }
   const bool made = runtime_->attempt("making the list of outputs", [&]() -> Status {
@@ -154,7 +151,7 @@ Status Access::make_lists(CDMP_Network* network) {
   CDMP_Network& n = *network;
   // Generated code of the first generation calls this from Initialize(), and its programs do not
   // call Commit().
-  if (n.committed_) return Error{ErrorCode::kInvalidArgument, "Commit() is called twice"};
+  if (n.committed_) return invalid_argument("Commit() is called twice");
   for (fpga_layer& layer : n.layers_) {
     const auto& conv =
         layer.conv_conf.header.version == 0 ? layer.conv_conf : layer.conv_conf_v1.conv_cmd;
@@ -168,7 +165,7 @@ Status Access::make_lists(CDMP_Network* network) {
   }
   for (size_t i = 0; i < n.output_layers_.size(); ++i) {
     if (n.output_layers_[i]) continue;
-    return Error{ErrorCode::kMalformed, dvnn::format("output %zu is not set", i)};
+    return malformed(dvnn::format("output %zu is not set", i));
   }
   DVNN_TRY(n.runtime_->commit(&n.layers_, n.want_layer_outputs_));
   for (const fpga_layer& layer : n.layers_) {
@@ -203,10 +200,9 @@ void* CDMP_Network::get_network_input_addr_cpu() {
 void CDMP_Network::get_final_output(std::vector<float>& output, int i_output) {
   output.clear();
   if (i_output < 0 || i_output >= num_output_layers_ || !committed_) {
-    runtime_->succeeded(Error{ErrorCode::kInvalidArgument,
-                              dvnn::format("output %d does not exist (there are %d), or Commit() "
-                                           "was not called",
-                                           i_output, num_output_layers_)});
+    runtime_->succeeded(invalid_argument(
+        dvnn::format("output %d does not exist (there are %d), or Commit() was not called",
+                     i_output, num_output_layers_)));
     return;
   }
   const fpga_layer& layer = *dvnn::nth(output_layers_, i_output);

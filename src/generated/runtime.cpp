@@ -30,10 +30,10 @@ Status check_command(const fpga_layer& layer) {
       header.device_type == (fc ? DMP_DV_DEV_FC : DMP_DV_DEV_CONV)) {
     return {};
   }
-  return Error{ErrorCode::kMalformed,
-               format("its command is of type %d, version %d, %u bytes, which is unknown: made for "
-                      "another generation of the runtime?",
-                      header.device_type, header.version, header.size)};
+  return malformed(
+      format("its command is of type %d, version %d, %u bytes, which is unknown: made for another "
+             "generation of the runtime?",
+             header.device_type, header.version, header.size));
 }
 
 void keep_output(fpga_layer* layer, const uint8_t* io, size_t io_size) {
@@ -56,10 +56,10 @@ bool Runtime::succeeded(const Status& status) noexcept {
 
 Status Runtime::reserve(size_t weights_size, size_t io_size) {
   constexpr size_t kMost = size_t{1} << 30;
-  if (io_) return Error{ErrorCode::kInvalidArgument, "ReserveMemory() is called twice"};
+  if (io_) return invalid_argument("ReserveMemory() is called twice");
   if (weights_size > kMost || io_size > kMost || io_size == 0) {
-    return Error{ErrorCode::kLimit, format("%zu bytes of weights and %zu of I/O are not 1..%zu",
-                                           weights_size, io_size, kMost)};
+    return too_large(
+        format("%zu bytes of weights and %zu of I/O are not 1..%zu", weights_size, io_size, kMost));
   }
   if (!device_) {
     DVNN_ASSIGN(device_, device::Device::open(""));
@@ -75,14 +75,12 @@ Status Runtime::reserve(size_t weights_size, size_t io_size) {
 }
 
 Status Runtime::load_weights(const uint8_t* data, size_t size) {
-  if (!weights_) return Error{ErrorCode::kInvalidArgument, "Initialize() must be called first"};
+  if (!weights_) return invalid_argument("Initialize() must be called first");
   if (size != weights_size_) {
-    return Error{ErrorCode::kMalformed,
-                 format("holds %zu bytes of weights, the network has %zu", size, weights_size_)};
+    return malformed(
+        format("holds %zu bytes of weights, the network has %zu", size, weights_size_));
   }
-  if (!weights_->data()) {
-    return Error{ErrorCode::kInvalidArgument, "LoadWeights() is called twice"};
-  }
+  if (!weights_->data()) return invalid_argument("LoadWeights() is called twice");
   if (size > 0) {
     std::memcpy(weights_->data(), data, size);
     DVNN_TRY(weights_->to_device(0, size));
@@ -124,9 +122,9 @@ Status Runtime::add_device_layer(fpga_layer* layer, size_t index, bool alone) {
 }
 
 Status Runtime::commit(std::vector<fpga_layer>* layers, bool want_outputs) {
-  if (!io_) return Error{ErrorCode::kInvalidArgument, "Initialize() must be called first"};
-  if (!stages_.empty()) return Error{ErrorCode::kInvalidArgument, "Commit() is called twice"};
-  if (layers->empty()) return Error{ErrorCode::kMalformed, "the network has no layers"};
+  if (!io_) return invalid_argument("Initialize() must be called first");
+  if (!stages_.empty()) return invalid_argument("Commit() is called twice");
+  if (layers->empty()) return malformed("the network has no layers");
   DVNN_TRY(bind_cpu_steps());
   for (size_t i = 0; i < layers->size(); ++i) {
     fpga_layer& layer = (*layers)[i];
@@ -137,7 +135,7 @@ Status Runtime::commit(std::vector<fpga_layer>* layers, bool want_outputs) {
       if (layer.type != LT_CPU) {
         status = check_cpu_layer(layer, io_.size());
       } else if (cpu_steps_.count(i) == 0) {
-        status = Error{ErrorCode::kMalformed, "set_cpu_layer() was not called"};
+        status = malformed("set_cpu_layer() was not called");
       }
       Stage stage;
       stage.first = i;
@@ -185,9 +183,9 @@ Status Runtime::run_stage(const Stage& stage, std::vector<fpga_layer>* layers, T
 
 Status Runtime::run(std::vector<fpga_layer>* layers, bool want_outputs, int verbosity,
                     Times* times) {
-  if (stages_.empty()) return Error{ErrorCode::kInvalidArgument, "Commit() must be called first"};
+  if (stages_.empty()) return invalid_argument("Commit() must be called first");
   if (!weights_loaded_ && weights_size_ > 0) {
-    return Error{ErrorCode::kInvalidArgument, "LoadWeights() must be called first"};
+    return invalid_argument("LoadWeights() must be called first");
   }
   Times spent;
   for (const Stage& stage : stages_) {

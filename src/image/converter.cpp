@@ -257,7 +257,7 @@ Status Converter::Impl::plan_slant(const FrameFormat& frame, const StridedTensor
   constexpr double kFarthest = 8 * kMaxExtent;  // keeps places within 32 bits
   for (const double edge : {shown.part.x0, shown.part.y0, shown.part.x1, shown.part.y1}) {
     if (!(std::abs(edge) <= kFarthest)) {
-      return Error{ErrorCode::kInvalidArgument, "an oriented region lies far beyond the frame"};
+      return invalid_argument("an oriented region lies far beyond the frame");
     }
   }
   // Samples reach one pixel beyond the outermost centres.
@@ -361,21 +361,20 @@ namespace {
 Status check_frame(const FrameFormat& frame) {
   if (frame.width < 1 || frame.width > kMaxExtent || frame.height < 1 ||
       frame.height > kMaxExtent) {
-    return Error{ErrorCode::kInvalidArgument, format("frame size %d x %d is not within 1..%d",
-                                                     frame.width, frame.height, kMaxExtent)};
+    return invalid_argument(
+        format("frame size %d x %d is not within 1..%d", frame.width, frame.height, kMaxExtent));
   }
   if (frame.crop_width != 0 &&
       (frame.crop_x < 0 || frame.crop_y < 0 || frame.crop_width < 1 || frame.crop_height < 1 ||
        frame.crop_width > frame.width - frame.crop_x ||
        frame.crop_height > frame.height - frame.crop_y)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("the crop rectangle %d x %d at %d,%d is not within the frame of %d x %d",
-                        frame.crop_width, frame.crop_height, frame.crop_x, frame.crop_y,
-                        frame.width, frame.height)};
+    return invalid_argument(format(
+        "the crop rectangle %d x %d at %d,%d is not within the frame of %d x %d", frame.crop_width,
+        frame.crop_height, frame.crop_x, frame.crop_y, frame.width, frame.height));
   }
   if (frame.par_n < 1 || frame.par_d < 1) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("pixel aspect ratio %d/%d is not positive", frame.par_n, frame.par_d)};
+    return invalid_argument(
+        format("pixel aspect ratio %d/%d is not positive", frame.par_n, frame.par_d));
   }
   return {};
 }
@@ -384,19 +383,18 @@ Status check_shape(const Shape& s, const InputSpec& input) {
   const int channels = input.order == ChannelOrder::kGray ? 1 : 3;
   if (s.rank != 4 || s.n() != 1 || s.c() != channels || s.h() < 1 || s.w() < 1 ||
       s.h() > kMaxExtent || s.w() > kMaxExtent) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("the input %s is no picture that frames could become (1x%dxHxW, H and W "
-                        "within 1..%d): give such a network a stream of other/tensors, or dvnet "
-                        "run an .npy file",
-                        s.to_string().c_str(), channels, kMaxExtent)};
+    return invalid_argument(
+        format("the input %s is no picture that frames could become (1x%dxHxW, H and W within "
+               "1..%d): give such a network a stream of other/tensors, or dvnet run an .npy file",
+               s.to_string().c_str(), channels, kMaxExtent));
   }
   return {};
 }
 
 Status check_input(const InputSpec& input) {
   if (!(input.quant_scale > 0) || !std::isfinite(input.quant_scale)) {
-    return Error{ErrorCode::kInvalidArgument, format("the quantisation's scale %g is not positive",
-                                                     static_cast<double>(input.quant_scale))};
+    return invalid_argument(format("the quantisation's scale %g is not positive",
+                                   static_cast<double>(input.quant_scale)));
   }
   return {};
 }

@@ -39,8 +39,8 @@ bool RelativeRect::is_within() const {
 
 Status RelativeRect::check() const {
   if (is_within()) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               format("the region %g x %g at %g,%g is not within 0..1", width, height, x, y)};
+  return invalid_argument(
+      format("the region %g x %g at %g,%g is not within 0..1", width, height, x, y));
 }
 
 Status RelativeRect::check_reach() const {
@@ -49,9 +49,9 @@ Status RelativeRect::check_reach() const {
       width <= kLargest && height <= kLargest) {
     return {};
   }
-  return Error{ErrorCode::kInvalidArgument,
-               format("the region %g x %g at %g,%g shows nothing of the frame, or lies far beyond",
-                      width, height, x, y)};
+  return invalid_argument(
+      format("the region %g x %g at %g,%g shows nothing of the frame, or lies far beyond", width,
+             height, x, y));
 }
 
 bool operator==(const RelativeRect& a, const RelativeRect& b) {
@@ -66,12 +66,12 @@ Status Slant::check() const {
   constexpr double kFarthest = 1000;  // frames
   for (const double value : {x0, y0, x1, y1, x2, y2}) {
     if (!(std::abs(value) <= kFarthest)) {
-      return Error{ErrorCode::kInvalidArgument, "an oriented region lies far beyond the frame"};
+      return invalid_argument("an oriented region lies far beyond the frame");
     }
   }
   const double area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0);
   if (std::abs(area) > 1e-9) return {};
-  return Error{ErrorCode::kInvalidArgument, "an oriented region has no area"};
+  return invalid_argument("an oriented region has no area");
 }
 
 bool operator==(const Slant& a, const Slant& b) {

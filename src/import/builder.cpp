@@ -23,16 +23,14 @@ constexpr int64_t kMaxWindow = 65535;  // larger ones than the device's run on t
 
 Status check_range(const char* what, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return {};
-  return Error{
-      ErrorCode::kLimit,
-      format("%s is %lld, the device takes %lld to %lld", what, static_cast<long long>(value),
-             static_cast<long long>(least), static_cast<long long>(most))};
+  return too_large(format("%s is %lld, the device takes %lld to %lld", what,
+                          static_cast<long long>(value), static_cast<long long>(least),
+                          static_cast<long long>(most)));
 }
 
 Status check_count(const char* what, size_t have, int64_t want) {
   if (static_cast<int64_t>(have) == want) return {};
-  return Error{ErrorCode::kMalformed,
-               format("%zu %s, %lld are needed", have, what, static_cast<long long>(want))};
+  return malformed(format("%zu %s, %lld are needed", have, what, static_cast<long long>(want)));
 }
 
 // A layer without biases gets zeros.
@@ -44,9 +42,8 @@ Status check_biases(int64_t outputs, std::vector<float>* bias) {
 Status check_spec(const ConvSpec& s, const Shape& in) {
   for (int64_t kernel : {s.kernel_x, s.kernel_y}) {
     if (kernel < 1 || kernel > kMaxKernel) {
-      return Error{ErrorCode::kLimit,
-                   format("the kernel's size is %lld, not 1 to %lld",
-                          static_cast<long long>(kernel), static_cast<long long>(kMaxKernel))};
+      return too_large(format("the kernel's size is %lld, not 1 to %lld",
+                              static_cast<long long>(kernel), static_cast<long long>(kMaxKernel)));
     }
   }
   for (int64_t stride : {s.stride_x, s.stride_y}) {
@@ -60,10 +57,9 @@ Status check_spec(const ConvSpec& s, const Shape& in) {
   }
   DVNN_TRY(check_range("the number of outputs", s.outputs, 1, kMaxChannels));
   if (s.groups < 1 || in.c() % s.groups != 0 || s.outputs % s.groups != 0) {
-    return Error{
-        ErrorCode::kMalformed,
-        format("%lld groups do not fit %d input and %lld output channels",
-               static_cast<long long>(s.groups), in.c(), static_cast<long long>(s.outputs))};
+    return malformed(format("%lld groups do not fit %d input and %lld output channels",
+                            static_cast<long long>(s.groups), in.c(),
+                            static_cast<long long>(s.outputs)));
   }
   return {};
 }
@@ -95,7 +91,7 @@ Result<int> GraphBuilder::append(const std::string& name, Node node,
                                  const std::vector<int64_t>& dims) {
   constexpr size_t kMaxNodes = 20000;
   if (graph.nodes.size() >= kMaxNodes) {
-    return Error{ErrorCode::kLimit, format("more than %zu operations", kMaxNodes)};
+    return too_large(format("more than %zu operations", kMaxNodes));
   }
   const auto* constant = node.layer<layers::ConstantAttributes>();
   numbers_ += node.weights.size() + node.bias.size() + (constant ? constant->values.size() : 0);
@@ -111,13 +107,11 @@ Result<int> GraphBuilder::append(const std::string& name, Node node,
 Status GraphBuilder::needs_picture(int value) const {
   const Shape& shape = shape_of(value);
   if (shape.rank == 4 && shape.n() == 1) return {};
-  return Error{ErrorCode::kUnsupported, "needs a picture, 1 x C x H x W, has " + shape.to_string()};
+  return unsupported("needs a picture, 1 x C x H x W, has " + shape.to_string());
 }
 
 Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64_t>& dims) {
-  if (graph.input >= 0) {
-    return Error{ErrorCode::kUnsupported, "a second input '" + name + "': one is supported"};
-  }
+  if (graph.input >= 0) return unsupported("a second input '" + name + "': one is supported");
   auto shape = checked_shape(dims);
   if (!shape.ok()) return shape.error().within("input '" + name + "'");
   graph.input = graph.add_value(name, shape.value());
@@ -211,9 +205,7 @@ Result<int> GraphBuilder::inner_product(const std::string& name, int in, int64_t
 Result<int> GraphBuilder::affine(const std::string& name, int in, std::vector<float> scale,
                                  std::vector<float> bias) {
   const Shape shape = shape_of(in);
-  if (shape.rank < 2) {
-    return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() + " has no channels"};
-  }
+  if (shape.rank < 2) return unsupported("the input " + shape.to_string() + " has no channels");
   DVNN_TRY(check_count("scales", scale.size(), shape[1]));
   DVNN_TRY(check_count("biases", bias.size(), shape[1]));
   Node node;
@@ -228,9 +220,7 @@ Result<int> GraphBuilder::activation(const std::string& name, int in, device::Ac
                                      float param, std::vector<float> slopes) {
   const Shape shape = shape_of(in);
   if (activation == device::Activation::kPrelu) {
-    if (shape.rank < 2) {
-      return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() + " has no channels"};
-    }
+    if (shape.rank < 2) return unsupported("the input " + shape.to_string() + " has no channels");
     if (slopes.size() == 1) slopes.resize(shape.channels(), slopes[0]);
     DVNN_TRY(check_count("slopes", slopes.size(), shape[1]));
   }
@@ -252,7 +242,7 @@ Result<int> GraphBuilder::pooling(const std::string& name, int in, const PoolSpe
   if (spec.left >= spec.kernel_x || spec.right >= spec.kernel_x || spec.top >= spec.kernel_y ||
       spec.bottom >= spec.kernel_y ||
       std::min({spec.left, spec.right, spec.top, spec.bottom}) < 0) {
-    return Error{ErrorCode::kMalformed, "pads must be smaller than the window"};
+    return malformed("pads must be smaller than the window");
   }
   Node node;
   node.op = Op::kPooling;
@@ -303,11 +293,11 @@ Result<int> GraphBuilder::sum(const std::string& name, int a, int b) {
 
 Result<int> GraphBuilder::concat(const std::string& name, const std::vector<int>& inputs,
                                  int64_t axis) {
-  if (inputs.empty()) return Error{ErrorCode::kMalformed, "has no inputs"};
+  if (inputs.empty()) return malformed("has no inputs");
   const Shape first = shape_of(inputs[0]);
   if (axis < 0) axis += first.rank;
   if (axis < 0 || axis >= first.rank) {
-    return Error{ErrorCode::kMalformed, "the axis does not exist in " + first.to_string()};
+    return malformed("the axis does not exist in " + first.to_string());
   }
   Node node;
   node.op = Op::kConcat;
@@ -320,8 +310,8 @@ Result<int> GraphBuilder::reshape(const std::string& name, int in,
                                   const std::vector<int64_t>& dims) {
   DVNN_ASSIGN(const Shape shape, checked_shape(dims));
   if (shape.elements() != shape_of(in).elements()) {
-    return Error{ErrorCode::kMalformed,
-                 shape.to_string() + " does not hold the elements of " + shape_of(in).to_string()};
+    return malformed(shape.to_string() + " does not hold the elements of " +
+                     shape_of(in).to_string());
   }
   // Rule for inputs of another size: dimensions equal to the input's stay equal, and the largest
   // other one takes the remaining elements.
@@ -348,8 +338,7 @@ Result<int> GraphBuilder::permute(const std::string& name, int in,
   if (rank > Shape::kMaxRank || std::any_of(order.begin(), order.end(), [rank](int64_t axis) {
         return axis < 0 || axis >= rank;
       })) {
-    return Error{ErrorCode::kMalformed,
-                 "the order does not name each axis of " + shape_of(in).to_string() + " once"};
+    return malformed("the order does not name each axis of " + shape_of(in).to_string() + " once");
   }
   std::vector<int> axes = ints(order);
   // Two permutations in a row become one: exporters permute the input, and we permute it back.
@@ -370,7 +359,7 @@ Result<int> GraphBuilder::softmax(const std::string& name, int in, int64_t axis)
   const Shape shape = shape_of(in);
   if (axis < 0) axis += shape.rank;
   if (axis < 0 || axis >= shape.rank) {
-    return Error{ErrorCode::kMalformed, "the axis does not exist in " + shape.to_string()};
+    return malformed("the axis does not exist in " + shape.to_string());
   }
   return cpu(name, layers::SoftmaxAttributes{static_cast<int>(axis)}, {in});
 }
@@ -382,9 +371,7 @@ Result<int> GraphBuilder::crop(const std::string& name, int in, const std::vecto
   std::vector<int64_t> dims = all;
   for (size_t i = 0; i < dims.size(); ++i) {
     dims[i] -= before[i] + after[i];
-    if (dims[i] < 1) {
-      return Error{ErrorCode::kMalformed, "the pads leave no result of " + shape.to_string()};
-    }
+    if (dims[i] < 1) return malformed("the pads leave no result of " + shape.to_string());
   }
   if (dims == all) return in;
   return slice(name, in, before, std::vector<int64_t>(dims.size(), 1), dims);
@@ -404,7 +391,7 @@ Result<int> GraphBuilder::slice(const std::string& name, int in, const std::vect
   for (const auto* list : lists) {
     for (int64_t v : *list) {
       if (v < -kMaxTensorElements || v > kMaxTensorElements) {
-        return Error{ErrorCode::kLimit, "slices beyond the largest tensor"};
+        return too_large("slices beyond the largest tensor");
       }
     }
   }

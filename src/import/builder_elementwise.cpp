@@ -21,13 +21,13 @@ Result<int> GraphBuilder::combined(const std::string& name, kernels::Operation o
   using Layer = layers::ElementwiseAttributes;
   if (coefficients.empty()) coefficients.assign(inputs.size(), 1);
   if (inputs.empty() || coefficients.size() != inputs.size()) {
-    return Error{ErrorCode::kMalformed,
-                 format("has %zu inputs and %zu coefficients", inputs.size(), coefficients.size())};
+    return malformed(
+        format("has %zu inputs and %zu coefficients", inputs.size(), coefficients.size()));
   }
   for (int value : inputs) {
     if (shape_of(value) == shape_of(inputs[0])) continue;
-    return Error{ErrorCode::kUnsupported, "inputs differ: " + shape_of(inputs[0]).to_string() +
-                                              " and " + shape_of(value).to_string()};
+    return unsupported("inputs differ: " + shape_of(inputs[0]).to_string() + " and " +
+                       shape_of(value).to_string());
   }
   // If there are too many inputs, the result of the first ones becomes one input in their place.
   while (inputs.size() > Layer::kMostInputs) {

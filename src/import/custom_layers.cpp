@@ -147,8 +147,8 @@ Json of_type(const Json& value, const std::string& type) {
 Status check_printable(const std::string& what, const std::string& text) {
   constexpr size_t kMaxShown = 64;
   if (is_printable(text)) return {};
-  return Error{ErrorCode::kMalformed, what + " '" + short_text(text, kMaxShown) +
-                                          "' has characters that cannot be printed"};
+  return malformed(what + " '" + short_text(text, kMaxShown) +
+                   "' has characters that cannot be printed");
 }
 
 Result<CustomLayer::Param> parse_param(const std::string& name, const Json& type) {
@@ -168,8 +168,8 @@ Result<CustomLayer::Param> parse_param(const std::string& name, const Json& type
     const bool known = param.type == "int" || param.type == "float" || param.type == "bool";
     if (known && counted == array) return param;
   }
-  return Error{ErrorCode::kMalformed, "parameter '" + name + "': type " + shown(type) +
-                                          " is not int, float, bool or one of them with [COUNT]"};
+  return malformed("parameter '" + name + "': type " + shown(type) +
+                   " is not int, float, bool or one of them with [COUNT]");
 }
 
 }  // namespace
@@ -185,7 +185,7 @@ Result<Json> CustomLayer::take_params(const Json& given) const {
   for (const Param& param : params) {
     const auto it = given.is_object() ? given.find(param.name) : given.end();
     if (!given.is_object() || it == given.end()) {
-      return Error{ErrorCode::kMalformed, "parameter '" + param.name + "' is missing"};
+      return malformed("parameter '" + param.name + "' is missing");
     }
     Json value = *it;
     bool good = false;
@@ -201,8 +201,8 @@ Result<Json> CustomLayer::take_params(const Json& given) const {
     }
     if (!good) {
       const std::string count = param.count ? format("[%d]", param.count) : "";
-      return Error{ErrorCode::kMalformed, "parameter '" + param.name + "' is " + shown(*it) +
-                                              ", declared as " + param.type + count};
+      return malformed("parameter '" + param.name + "' is " + shown(*it) + ", declared as " +
+                       param.type + count);
     }
     taken[param.name] = std::move(value);
   }
@@ -246,7 +246,7 @@ Result<CustomLayers> parse_custom_layers(const std::string& text) {
   const auto parsed = parse_json(text, "the text");
   if (!parsed.ok() && parsed.error().code != ErrorCode::kMalformed) return parsed.error();
   if (!parsed.ok() || !parsed.value().is_object()) {
-    return Error{ErrorCode::kMalformed, "is no JSON object of layer types"};
+    return malformed("is no JSON object of layer types");
   }
   const Json& object = parsed.value();
   CustomLayers layers;

@@ -40,9 +40,8 @@ Result<std::vector<double>> fill_given(const GivenInput& given, std::vector<int6
   fits =
       fits && (one ? given.values.size() == 1 : given.values.size() == static_cast<size_t>(count));
   if (!fits) {
-    return Error{ErrorCode::kInvalidArgument, "--set " + given.name + ": the input is " +
-                                                  given_shape_text(declared) + ", the values are " +
-                                                  given_shape_text(given.dims)};
+    return invalid_argument("--set " + given.name + ": the input is " + given_shape_text(declared) +
+                            ", the values are " + given_shape_text(given.dims));
   }
   if (!one) return given.values;
   return std::vector<double>(static_cast<size_t>(count), given.values[0]);
@@ -51,18 +50,17 @@ Result<std::vector<double>> fill_given(const GivenInput& given, std::vector<int6
 Status check_given(const ImportOptions& options, const std::vector<std::string>& names) {
   for (const GivenInput& given : options.inputs) {
     if (std::find(names.begin(), names.end(), given.name) != names.end()) continue;
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "--set " + given.name + ": the model has no such input, it has " + some_names(names)};
+    return invalid_argument("--set " + given.name + ": the model has no such input, it has " +
+                            some_names(names));
   }
   return {};
 }
 
 Error ask_for_values(const std::vector<std::string>& names) {
-  return Error{ErrorCode::kUnsupported,
-               format("has %zu inputs, %s: give all but one of them values with --set NAME=VALUE, "
-                      "or cut the model with --outputs",
-                      names.size(), some_names(names).c_str())};
+  return unsupported(
+      format("has %zu inputs, %s: give all but one of them values with --set NAME=VALUE, or cut "
+             "the model with --outputs",
+             names.size(), some_names(names).c_str()));
 }
 
 std::string some_names(const std::vector<std::string>& names) {

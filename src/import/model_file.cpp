@@ -18,7 +18,7 @@ namespace dvnn::import {
 
 Result<File> open_model_file(const std::string& path, uint64_t most_bytes) {
   DVNN_ASSIGN(File file, open_file(path, most_bytes));
-  if (size_of(file) == 0) return Error{ErrorCode::kMalformed, "'" + path + "' is empty"};
+  if (size_of(file) == 0) return malformed("'" + path + "' is empty");
   return file;
 }
 
@@ -63,10 +63,9 @@ Result<std::string> read_beside(const std::string& folder, const std::string& na
   const uint64_t bytes = size_of(file.value());
   if (offset < 0 || static_cast<uint64_t>(offset) > bytes ||
       size > bytes - static_cast<uint64_t>(offset)) {
-    return Error{ErrorCode::kMalformed,
-                 format("its data in '%s/%s' is too short: %zu bytes from %lld on, of %llu",
-                        top.c_str(), name.c_str(), size, static_cast<long long>(offset),
-                        static_cast<unsigned long long>(bytes))};
+    return malformed(format("its data in '%s/%s' is too short: %zu bytes from %lld on, of %llu",
+                            top.c_str(), name.c_str(), size, static_cast<long long>(offset),
+                            static_cast<unsigned long long>(bytes)));
   }
   std::string data(size, '\0');
   const Status status =
@@ -108,8 +107,7 @@ Status parse_model_file(const std::string& path, const char* kind,
   };
   DVNN_TRY(check_message_memory(path, size_of(file), *message, parse));
   if (parse(message)) return {};
-  return Error{ErrorCode::kMalformed,
-               "'" + path + "' is not " + kind + ", or it is truncated or damaged"};
+  return malformed("'" + path + "' is not " + kind + ", or it is truncated or damaged");
 }
 
 }  // namespace dvnn::import

@@ -142,7 +142,7 @@ Result<std::string> read_in_sandbox(const File& file, const std::string& path, c
   std::string message(size_of(result), '\0');
   if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS ||
       !read_at(result.fd(), 0, message.data(), message.size()).ok()) {
-    return Error{ErrorCode::kMalformed, "'" + path + "' " + damage};
+    return malformed("'" + path + "' " + damage);
   }
   return message;
 }

@@ -153,8 +153,7 @@ Json CustomAttributes::to_json() const {
 }
 
 DimsResult CustomAttributes::dims_after(Span<const Shape>) const {
-  return Error{ErrorCode::kUnsupported,
-               "layers of type " + type + " do not say how their size follows the input's"};
+  return unsupported("layers of type " + type + " do not say how their size follows the input's");
 }
 
 Cost CustomAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
@@ -163,9 +162,8 @@ Cost CustomAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> ou
 
 Status expect_inputs(Span<const Shape> inputs, size_t least) {
   if (inputs.size() >= least) return {};
-  return Error{
-      ErrorCode::kUnsupported,
-      inputs.empty() ? "has no input" : format("has %zu inputs, needs %zu", inputs.size(), least)};
+  return unsupported(inputs.empty() ? "has no input"
+                                    : format("has %zu inputs, needs %zu", inputs.size(), least));
 }
 
 DimsResult same_dims(Span<const Shape> inputs) {

@@ -58,19 +58,17 @@ LayerResult CustomAttributes::create(Span<const TensorDesc> inputs, Span<const T
   }
   std::string known;
   for (const std::string& name : cpu_layer_names()) known += (known.empty() ? "" : ", ") + name;
-  return Error{ErrorCode::kUnsupported, "unknown CPU layer type '" + short_text(type, 64) +
-                                            "': name the library that has it by custom-layers, or "
-                                            "convert the model again if an older dvnet made the "
-                                            "file (built in: " +
-                                            known + ")"};
+  return unsupported("unknown CPU layer type '" + short_text(type, 64) +
+                     "': name the library that has it by custom-layers, or convert the model again "
+                     "if an older dvnet made the file (built in: " +
+                     known + ")");
 }
 
 Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max_inputs,
                     Span<const TensorDesc> outputs) {
   if (inputs.size() < min_inputs || inputs.size() > max_inputs || outputs.size() != 1) {
-    return Error{ErrorCode::kMalformed,
-                 format("takes %zu..%zu inputs and 1 output, has %zu and %zu", min_inputs,
-                        max_inputs, inputs.size(), outputs.size())};
+    return malformed(format("takes %zu..%zu inputs and 1 output, has %zu and %zu", min_inputs,
+                            max_inputs, inputs.size(), outputs.size()));
   }
   return {};
 }
@@ -86,21 +84,20 @@ Status expect_dims(const DimsResult& dims, const TensorDesc& output) {
   const Shape& shape = output.shape;
   const std::vector<int64_t>& wanted = dims.value();
   if (std::equal(wanted.begin(), wanted.end(), shape.dims, shape.dims + shape.rank)) return {};
-  return Error{ErrorCode::kMalformed, "the output " + shape.to_string() + " does not fit"};
+  return malformed("the output " + shape.to_string() + " does not fit");
 }
 
 Status expect_same_elements(const TensorDesc& a, const TensorDesc& b) {
   if (a.shape.elements() == b.shape.elements()) return {};
-  return Error{ErrorCode::kMalformed, "the input's shape " + a.shape.to_string() +
-                                          " and the output's " + b.shape.to_string() +
-                                          " differ in size"};
+  return malformed("the input's shape " + a.shape.to_string() + " and the output's " +
+                   b.shape.to_string() + " differ in size");
 }
 
 Result<int> axis_in(const Shape& shape, const std::optional<int>& axis) {
   const int along = axis ? *axis : std::min(1, shape.rank - 1);
   if (along >= 0 && along < shape.rank) return along;
-  return Error{ErrorCode::kMalformed,
-               format("field 'axis': %d does not exist in %s", along, shape.to_string().c_str())};
+  return malformed(
+      format("field 'axis': %d does not exist in %s", along, shape.to_string().c_str()));
 }
 
 AxisSplit split_at(const Shape& shape, int axis) {

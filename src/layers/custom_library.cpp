@@ -30,7 +30,7 @@ class LibraryLayer final : public CpuLayer {
     for (size_t i = 0; i < out_.size(); ++i) out_[i] = writers_[i].begin(outputs[i]);
     UsersMessage message;
     if (class_->run(object_, in_.data(), out_.data(), &message.target) != 0) {
-      return Error{ErrorCode::kUnsupported, class_->type + (": " + message.said())};
+      return unsupported(class_->type + (": " + message.said()));
     }
     for (size_t i = 0; i < out_.size(); ++i) writers_[i].finish(outputs[i]);
     return {};
@@ -52,11 +52,10 @@ Status CustomLibrary::add(const dvnn_layer_class* const* classes) {
   for (; *classes; ++classes) {
     const dvnn_layer_class& c = **classes;
     if (c.size < sizeof(dvnn_layer_class) || !c.type || !c.create || !c.run) {
-      return Error{ErrorCode::kMalformed, "a layer type is not described completely"};
+      return malformed("a layer type is not described completely");
     }
     if (std::count(built_in.begin(), built_in.end(), c.type) > 0 || classes_.count(c.type)) {
-      return Error{ErrorCode::kMalformed,
-                   format("layer type '%s' exists already: choose another name", c.type)};
+      return malformed(format("layer type '%s' exists already: choose another name", c.type));
     }
     classes_[c.type] = &c;
   }
@@ -85,7 +84,7 @@ Result<std::unique_ptr<CpuLayer>> CustomLibrary::create(const std::string& type,
   const std::string text = text_for_users(params);
   void* object =
       found->create(text.c_str(), in.data(), in.size(), out.data(), out.size(), &message.target);
-  if (!object) return Error{ErrorCode::kUnsupported, message.said()};
+  if (!object) return unsupported(message.said());
   return std::unique_ptr<CpuLayer>(new LibraryLayer(found, object, inputs, outputs));
 }
 

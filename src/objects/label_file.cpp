@@ -33,17 +33,16 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
     std::string label = text.substr(begin, end - begin);
     if (!label.empty() && label.back() == '\r') label.pop_back();
     if (const char* problem = problem_of(label)) {
-      return Error{ErrorCode::kMalformed, format("'%s', line %zu: it %s; a label is a line of text",
-                                                 path.c_str(), labels.size() + 1, problem)};
+      return malformed(format("'%s', line %zu: it %s; a label is a line of text", path.c_str(),
+                              labels.size() + 1, problem));
     }
     if (labels.size() == kMaxLabels) {
-      return Error{ErrorCode::kLimit,
-                   format("'%s' has more than %zu labels", path.c_str(), kMaxLabels)};
+      return too_large(format("'%s' has more than %zu labels", path.c_str(), kMaxLabels));
     }
     labels.push_back(std::move(label));
     begin = end + 1;
   }
-  if (labels.empty()) return Error{ErrorCode::kMalformed, "'" + path + "' has no labels"};
+  if (labels.empty()) return malformed("'" + path + "' has no labels");
   return labels;
 }
 

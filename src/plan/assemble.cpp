@@ -125,7 +125,7 @@ class Assembler {
     device::ConvRun run = node.run;
     if (run.conv != device::ConvKind::kNone) DVNN_TRY(add_weights(node, in.c, &run));
     const std::string problem = device::misfit(run, in, options_.limits);
-    if (!problem.empty()) return Error{ErrorCode::kLimit, problem};
+    if (!problem.empty()) return too_large(problem);
     command->runs.push_back(run);
     return {};
   }
@@ -147,9 +147,8 @@ class Assembler {
     float_to_half(values.data(), halves.data(), values.size());
     for (float v : values) {
       if (!(std::fabs(v) <= kLargest)) {
-        return Error{
-            ErrorCode::kUnsupported,
-            format("%s %g does not fit 16-bit floating point (%g at the most)", what, v, kLargest)};
+        return unsupported(
+            format("%s %g does not fit 16-bit floating point (%g at the most)", what, v, kLargest));
       }
     }
     return halves;
@@ -165,11 +164,11 @@ class Assembler {
     const bool counts_fit = node.weights.size() == geometry.weights() && node.bias.size() == m;
     const bool slopes_fit = !geometry.prelu || node.slopes.empty() || node.slopes.size() == m;
     if (kernel_fits && counts_fit && slopes_fit) return {};
-    return Error{ErrorCode::kMalformed,
-                 format("has %zu weights, %zu biases and %zu slopes for %d outputs of %d channels "
-                        "and a kernel of %d x %d (at most %d x %d)",
-                        node.weights.size(), node.bias.size(), node.slopes.size(), geometry.m,
-                        geometry.c, geometry.kx, geometry.ky, most, most)};
+    return malformed(
+        format("has %zu weights, %zu biases and %zu slopes for %d outputs of %d channels and a "
+               "kernel of %d x %d (at most %d x %d)",
+               node.weights.size(), node.bias.size(), node.slopes.size(), geometry.m, geometry.c,
+               geometry.kx, geometry.ky, most, most));
   }
 
   Status add_weights(const Node& node, int channels, device::ConvRun* run) {

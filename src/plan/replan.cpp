@@ -64,7 +64,7 @@ Result<PixelSize> parse_size(const std::string& text) {
       static_cast<size_t>(end) == text.size() && size.width > 0 && size.height > 0) {
     return size;
   }
-  return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not WIDTHxHEIGHT, like 320x240"};
+  return invalid_argument("'" + text + "' is not WIDTHxHEIGHT, like 320x240");
 }
 
 // As replan(), with a report of what was decided, which may be null.
@@ -73,13 +73,13 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
                                                PlanReport* report) {
   const Shape& from = model.tensor(model.input.tensor).desc.shape;
   if (!is_picture(from)) {
-    return Error{ErrorCode::kUnsupported,
-                 "the network's input is " + from.to_string() + ", no picture: it has one size"};
+    return unsupported("the network's input is " + from.to_string() +
+                       ", no picture: it has one size");
   }
   if (model.saved.graph.is_null()) {
-    return Error{ErrorCode::kUnsupported,
-                 "the network does not hold what it takes to plan it for another size: convert its "
-                 "model again"};
+    return unsupported(
+        "the network does not hold what it takes to plan it for another size: convert its model "
+        "again");
   }
   PlanOptions options = options_of(model);
   options.cancellation = cancellation;
@@ -140,7 +140,7 @@ Result<std::vector<StepNote>> explain(const network::Model& model) {
     same = again.steps[i].name == model.steps[i].name;
   }
   if (same) return notes;
-  return Error{ErrorCode::kUnsupported, "the network was planned by another version"};
+  return unsupported("the network was planned by another version");
 }
 
 }  // namespace dvnn::plan

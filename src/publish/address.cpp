@@ -49,12 +49,12 @@ Status check_characters(const Address& address) {
   const char* const elsewhere = address.scheme == "kafka" ? "\"<>\\^`{|}" : "\"<>\\^`{|}[]";
   if (std::any_of(address.url.begin(), address.url.end(), is_control) ||
       address.host.find_first_of(elsewhere) != std::string::npos) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "'" + printable(address.url) + "' has a character that no URL has there"};
+    return invalid_argument("'" + printable(address.url) +
+                            "' has a character that no URL has there");
   }
   if ((address.user + address.password).find('\0') == std::string::npos) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               "'" + printable(address.url) + "': a user or a password has the character 0"};
+  return invalid_argument("'" + printable(address.url) +
+                          "': a user or a password has the character 0");
 }
 
 // Refuses a path behind a broker's host: it would have no effect, and looks like a topic.
@@ -62,9 +62,9 @@ Status check_path(const Address& address) {
   const bool is_broker =
       address.scheme == "mqtt" || address.scheme == "mqtts" || address.scheme == "kafka";
   if (!is_broker || address.path.size() <= 1) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               "'" + printable(address.url) + "' has '" + printable(address.path) +
-                   "' behind the host, which only http and https have: a topic is set by itself"};
+  return invalid_argument(
+      "'" + printable(address.url) + "' has '" + printable(address.path) +
+      "' behind the host, which only http and https have: a topic is set by itself");
 }
 
 // Splits the port from a single host.
@@ -76,8 +76,7 @@ Status take_port(Address* address) {
   const long port = std::strtol(digits.c_str(), nullptr, 10);
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos || port < 1 ||
       port > kLargestPort) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "'" + printable(address->url) + "' has a port that is not in 1..65535"};
+    return invalid_argument("'" + printable(address->url) + "' has a port that is not in 1..65535");
   }
   address->port = static_cast<int>(port);
   address->host.resize(colon);
@@ -94,16 +93,13 @@ Result<Address> parse_address(const std::string& url) {
   if (address.scheme == "file") {
     address.path = url.substr(colon + 1);
     if (address.path.compare(0, 3, "///") == 0) address.path.erase(0, 2);
-    if (address.path.empty()) {
-      return Error{ErrorCode::kInvalidArgument, "'" + printable(url) + "' names no file"};
-    }
+    if (address.path.empty()) return invalid_argument("'" + printable(url) + "' names no file");
     return address;
   }
   if (colon == std::string::npos || url.compare(colon, 3, "://") != 0) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "'" + printable(url) +
-                     "' is no url: file:PATH, mqtt://HOST, mqtts://HOST, kafka://HOST:PORT, "
-                     "http://HOST/PATH or https://HOST/PATH"};
+    return invalid_argument("'" + printable(url) +
+                            "' is no url: file:PATH, mqtt://HOST, mqtts://HOST, kafka://HOST:PORT, "
+                            "http://HOST/PATH or https://HOST/PATH");
   }
   std::string rest = url.substr(colon + 3);
   const size_t slash = rest.find('/');
@@ -124,7 +120,7 @@ Result<Address> parse_address(const std::string& url) {
     address.host = address.host.substr(1, address.host.size() - 2);
   }
   if (address.host.empty()) {
-    return Error{ErrorCode::kInvalidArgument, "'" + printable(address.url) + "' names no host"};
+    return invalid_argument("'" + printable(address.url) + "' names no host");
   }
   DVNN_TRY(check_characters(address));
   DVNN_TRY(check_path(address));
@@ -143,8 +139,8 @@ Result<Options> parse_options(const std::string& text) {
     const std::string name = trimmed(pair.substr(0, equals));
     if (equals == std::string::npos || name.empty()) {
       // The text may be part of a password, so the message does not show it.
-      return Error{ErrorCode::kInvalidArgument,
-                   format("option %zu is not of the form name=value", options.size() + 1)};
+      return invalid_argument(
+          format("option %zu is not of the form name=value", options.size() + 1));
     }
     options[name] = trimmed(pair.substr(equals + 1));
   }
@@ -188,13 +184,13 @@ std::string OptionReader::choice(const std::string& name, const std::set<std::st
 }
 
 Status OptionReader::status() const {
-  if (!problem_.empty()) return Error{ErrorCode::kInvalidArgument, what_ + ": " + problem_};
+  if (!problem_.empty()) return invalid_argument(what_ + ": " + problem_);
   for (const auto& option : options_) {
     if (known_.count(option.first) > 0) continue;
     std::string all;
     for (const std::string& one : known_) all += (all.empty() ? "" : ", ") + one;
-    return Error{ErrorCode::kInvalidArgument,
-                 what_ + " has no option '" + printable(option.first) + "', but has " + all};
+    return invalid_argument(what_ + " has no option '" + printable(option.first) + "', but has " +
+                            all);
   }
   return {};
 }

@@ -299,8 +299,8 @@ Result<std::string> parse_fields(const std::string& text) {
   if (text.empty()) return text;
   DVNN_ASSIGN(const Json fields, parse_json(text, "fields"));
   if (!fields.is_object()) {
-    return Error{ErrorCode::kMalformed,
-                 "fields is " + shown(fields) + ", and must be an object: {\"site\":\"Kyoto\"}"};
+    return malformed("fields is " + shown(fields) +
+                     ", and must be an object: {\"site\":\"Kyoto\"}");
   }
   if (fields.empty()) return std::string();
   return json_text(OrderedJson::parse(text));

@@ -166,7 +166,7 @@ TransportResult create_file_transport(const TransportRequest& request) {
   // A missing file is waited for, as a broker is; a folder never becomes a file.
   struct stat facts {};
   if (stat(request.address.path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
-    return Error{ErrorCode::kInvalidArgument, "'" + request.address.path + "' is a folder"};
+    return invalid_argument("'" + request.address.path + "' is a folder");
   }
   return {std::make_unique<FileTransport>(request, static_cast<uint64_t>(bytes), seconds,
                                           static_cast<int>(keep))};

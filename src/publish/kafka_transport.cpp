@@ -51,7 +51,7 @@ class KafkaTransport final : public Transport {
       return {};
     }
     rd_kafka_conf_destroy(trial);
-    return Error{ErrorCode::kInvalidArgument, std::string("kafka: ") + why};
+    return invalid_argument(std::string("kafka: ") + why);
   }
 
   void connect() override {
@@ -111,7 +111,7 @@ class KafkaTransport final : public Transport {
     char why[kReasonBytes] = "";
     const auto result = rd_kafka_conf_set(settings_, name.c_str(), value.c_str(), why, sizeof(why));
     if (result == RD_KAFKA_CONF_OK) return {};
-    return Error{ErrorCode::kInvalidArgument, std::string("kafka: ") + why};
+    return invalid_argument(std::string("kafka: ") + why);
   }
 
   // Reports a loss: only an error that ends the producer itself is one.
@@ -159,7 +159,7 @@ class KafkaTransport final : public Transport {
 
 TransportResult create_kafka_transport(const TransportRequest& request) {
   if (request.identity.topic.empty()) {
-    return Error{ErrorCode::kInvalidArgument, "Kafka needs a topic, and none is set"};
+    return invalid_argument("Kafka needs a topic, and none is set");
   }
   auto transport = std::make_unique<KafkaTransport>(request);
   DVNN_TRY(transport->prepare(request));

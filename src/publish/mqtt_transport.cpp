@@ -438,9 +438,9 @@ TransportResult create_mqtt_transport(const TransportRequest& request) {
   DVNN_TRY(in.status());
   const std::string& topic = request.identity.topic;
   if (topic.empty() || mosquitto_pub_topic_check(topic.c_str()) != MOSQ_ERR_SUCCESS) {
-    return Error{ErrorCode::kInvalidArgument, "topic '" + printable(topic) +
-                                                  "' is no MQTT topic to publish to: it must not "
-                                                  "be empty or have + or #"};
+    return invalid_argument(
+        "topic '" + printable(topic) +
+        "' is no MQTT topic to publish to: it must not be empty or have + or #");
   }
   return {std::make_unique<MqttTransport>(request, std::move(s))};
 }

@@ -30,7 +30,7 @@ Status check_pictures() {
 #ifdef DVNN_HAVE_JPEG
   return {};
 #else
-  return Error{ErrorCode::kUnsupported, "gst-dvnn was built without libjpeg: no snapshots"};
+  return unsupported("gst-dvnn was built without libjpeg: no snapshots");
 #endif
 }
 

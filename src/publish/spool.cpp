@@ -52,17 +52,16 @@ Status check_folder(const std::string& path, const File& folder, bool parent) {
   struct stat facts {};
   if (fstat(folder.fd(), &facts) != 0) return failed("the spool's folder '" + path + "'");
   if (facts.st_uid != geteuid() && !(parent && facts.st_uid == 0)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("the spool's folder '%s' belongs to user %u, it must be of user %u",
-                        path.c_str(), facts.st_uid, geteuid())};
+    return invalid_argument(
+        format("the spool's folder '%s' belongs to user %u, it must be of user %u", path.c_str(),
+               facts.st_uid, geteuid()));
   }
   const mode_t others = parent ? S_IWOTH : S_IWGRP | S_IWOTH;
   const bool only_own = parent && (facts.st_mode & S_ISVTX);  // as /tmp
   if (!(facts.st_mode & others) || only_own) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               format("the spool's folder '%s' has mode %03o: others must not write to it "
-                      "(chmod go-w)",
-                      path.c_str(), facts.st_mode & 0777)};
+  return invalid_argument(
+      format("the spool's folder '%s' has mode %03o: others must not write to it (chmod go-w)",
+             path.c_str(), facts.st_mode & 0777));
 }
 
 std::string text_of_place(uint64_t acknowledged, uint64_t last, uint64_t waiting) {
@@ -111,9 +110,9 @@ Status Spool::lock() {
   const int code = errno;
   lock_ = File();
   if (code != EWOULDBLOCK) return failed("'" + path + "' cannot be locked");
-  return Error{ErrorCode::kInvalidArgument,
-               "the spool '" + path_ +
-                   "' is in use: each dvpublish needs a folder, or a stream's name, of its own"};
+  return invalid_argument(
+      "the spool '" + path_ +
+      "' is in use: each dvpublish needs a folder, or a stream's name, of its own");
 }
 
 // Renames an entry that has a name of ours but is no file of ours. Returns false if it is still
@@ -239,14 +238,13 @@ Status Spool::start_segment() {
 
 Status Spool::append(const Message& message) {
   if (last_ >= kMostNumber) {
-    return Error{ErrorCode::kLimit, "the spool '" + path_ + "' has no numbers left: empty it"};
+    return too_large("the spool '" + path_ + "' has no numbers left: empty it");
   }
   buffer_.clear();
   append_record(message, last_ + 1, &buffer_);
   if (buffer_.size() > std::min<uint64_t>(bounds_.most_bytes / 2, kMostRecordBytes)) {
-    return Error{ErrorCode::kLimit,
-                 format("a message of %zu bytes is too large for a spool of %llu", buffer_.size(),
-                        number(bounds_.most_bytes))};
+    return too_large(format("a message of %zu bytes is too large for a spool of %llu",
+                            buffer_.size(), number(bounds_.most_bytes)));
   }
   make_room(buffer_.size());
   const bool full = !writing_ || segments_.empty() ||

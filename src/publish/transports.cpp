@@ -41,13 +41,11 @@ Result<std::unique_ptr<Transport>> create_transport(const Address& address, cons
     known += (known.empty() ? "" : ", ") + std::string(row.scheme);
     if (address.scheme != row.scheme) continue;
     if (row.create) return row.create({address, options, identity, listener});
-    return Error{ErrorCode::kUnsupported,
-                 "'" + printable(address.url) +
-                     "' cannot be published to: gst-dvnn was built without " + row.library};
+    return unsupported("'" + printable(address.url) +
+                       "' cannot be published to: gst-dvnn was built without " + row.library);
   }
-  return Error{ErrorCode::kUnsupported, "'" + printable(address.url) + "' begins with '" +
-                                            printable(address.scheme) + "', and must with one of " +
-                                            known};
+  return unsupported("'" + printable(address.url) + "' begins with '" + printable(address.scheme) +
+                     "', and must with one of " + known);
 }
 
 }  // namespace dvnn::publish

@@ -28,16 +28,15 @@ Result<std::vector<Place>> parse_places(const std::string& text) {
     const bool good = take_real(&rest, &x) && take(',') && take_real(&rest, &y) &&
                       std::abs(x) <= 4 && std::abs(y) <= 4;
     if (!good || places.size() == kMostPlaces) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "'" + short_text(text, 80) +
-                       "' is no list of places in fractions of the tensor, such as \"0.3,0.4 "
-                       "0.7,0.4\""};
+      return invalid_argument(
+          "'" + short_text(text, 80) +
+          "' is no list of places in fractions of the tensor, such as \"0.3,0.4 0.7,0.4\"");
     }
     places.emplace_back(x, y);
     take(';');  // optional: spaces separate pairs, too
   }
   if (places.size() >= 2) return places;
-  return Error{ErrorCode::kInvalidArgument, "two places are needed at least"};
+  return invalid_argument("two places are needed at least");
 }
 
 // Source: insightface, utils/face_align.py, arcface_dst, of 112 x 112 pixels.

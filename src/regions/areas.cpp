@@ -25,8 +25,8 @@ bool are_numbers(const Json& json) {
 
 Status read_box(const Json& json, const std::string& what, image::Corners* box) {
   if (!is_list_of(json, 4, 4) || !are_numbers(json)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 what + " must be four numbers, [x, y, width, height], not " + shown(json)};
+    return invalid_argument(what + " must be four numbers, [x, y, width, height], not " +
+                            shown(json));
   }
   const double x = json.at(0).get<double>(), y = json.at(1).get<double>();
   *box = {x, y, x + json.at(2).get<double>(), y + json.at(3).get<double>()};
@@ -35,13 +35,12 @@ Status read_box(const Json& json, const std::string& what, image::Corners* box) 
 
 Status read_points(const Json& json, const std::string& what, image::Corners* box) {
   if (!is_list_of(json, 3, kMostPoints)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 what + format(" must be an array of 3 to %zu pairs [x, y]", kMostPoints)};
+    return invalid_argument(what +
+                            format(" must be an array of 3 to %zu pairs [x, y]", kMostPoints));
   }
   for (size_t i = 0; i < json.size(); ++i) {
     if (!is_list_of(json.at(i), 2, 2) || !are_numbers(json.at(i))) {
-      return Error{ErrorCode::kInvalidArgument,
-                   what + " has " + shown(json.at(i)) + ", which is no pair [x, y]"};
+      return invalid_argument(what + " has " + shown(json.at(i)) + ", which is no pair [x, y]");
     }
     const double x = json.at(i).at(0).get<double>(), y = json.at(i).at(1).get<double>();
     if (i == 0) *box = {x, y, x, y};
@@ -58,15 +57,12 @@ Status read_shape(const Json& json, const std::string& what, Area* area) {
   const Json* box = in.member("box");
   const Json* points = in.member("points");
   DVNN_TRY(in.status());
-  if (!box == !points) {
-    return Error{ErrorCode::kInvalidArgument, what + " needs one of 'box' and 'points'"};
-  }
+  if (!box == !points) return invalid_argument(what + " needs one of 'box' and 'points'");
   DVNN_TRY(box ? read_box(*box, what + ": box", &area->box)
                : read_points(*points, what + ": points", &area->box));
   area->pixels = unit == "pixels";
   if (!area->pixels && unit != "fractions") {
-    return Error{ErrorCode::kInvalidArgument,
-                 what + ": unit is '" + unit + "', must be fractions or pixels"};
+    return invalid_argument(what + ": unit is '" + unit + "', must be fractions or pixels");
   }
   return {};
 }
@@ -76,10 +72,9 @@ Status check_unit(const Area& area, const std::string& what) {
   constexpr double kMostFraction = 4;
   const image::Corners& b = area.box;
   if (area.pixels || std::max({b.x0, b.y0, b.x1 - b.x0, b.y1 - b.y0}) <= kMostFraction) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               what +
-                   ": the numbers are fractions of the frame, 1 is all of it; for pixels write "
-                   "{\"box\": [x, y, width, height], \"unit\": \"pixels\"}"};
+  return invalid_argument(what +
+                          ": the numbers are fractions of the frame, 1 is all of it; for pixels "
+                          "write {\"box\": [x, y, width, height], \"unit\": \"pixels\"}");
 }
 
 Result<Area> read_area(const Json& json, size_t index, const std::string& what) {
@@ -91,10 +86,8 @@ Result<Area> read_area(const Json& json, size_t index, const std::string& what) 
     DVNN_TRY(read_box(json, what, &area.box));
   }
   DVNN_TRY(check_unit(area, what));
-  if (area.name.empty()) return Error{ErrorCode::kInvalidArgument, what + " has an empty name"};
-  if (!has_area(area.box)) {
-    return Error{ErrorCode::kInvalidArgument, what + " is empty: " + shown(json)};
-  }
+  if (area.name.empty()) return invalid_argument(what + " has an empty name");
+  if (!has_area(area.box)) return invalid_argument(what + " is empty: " + shown(json));
   return area;
 }
 
@@ -103,10 +96,10 @@ Result<Area> read_area(const Json& json, size_t index, const std::string& what) 
 Result<std::vector<Area>> parse_areas(const std::string& text, const std::string& what) {
   DVNN_ASSIGN(Json json, parse_json(text, what));
   if (!is_list_of(json, 1, kMostAreas)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 what + format(" must be an array of 1 to %zu areas, such as [[0, 0, 0.5, 1], "
-                               "[0.5, 0, 0.5, 1]]",
-                               kMostAreas)};
+    return invalid_argument(
+        what +
+        format(" must be an array of 1 to %zu areas, such as [[0, 0, 0.5, 1], [0.5, 0, 0.5, 1]]",
+               kMostAreas));
   }
   std::vector<Area> areas;
   std::set<std::string> names;
@@ -114,8 +107,7 @@ Result<std::vector<Area>> parse_areas(const std::string& text, const std::string
     const std::string place = what + format(": [%zu]", i);
     DVNN_ASSIGN(Area area, read_area(json[i], i, place));
     if (!names.insert(area.name).second) {
-      return Error{ErrorCode::kInvalidArgument,
-                   place + " is called '" + area.name + "' like another one"};
+      return invalid_argument(place + " is called '" + area.name + "' like another one");
     }
     areas.push_back(std::move(area));
   }

@@ -73,11 +73,11 @@ Result<std::vector<Grid>> parse_grids(const std::string& text) {
              grid.columns <= kMostInARow && grid.rows <= kMostInARow;
     }
     if (!good || grids.size() == kMostGrids) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "'" + short_text(text, 80) +
-                       format("' is not COLUMNSxROWS, with up to %d each, or a scale from %g to "
-                              "%d, or up to %zu of them between commas, such as 3x2,1x1",
-                              kMostInARow, kSmallest, kMostInARow, kMostGrids)};
+      return invalid_argument(
+          "'" + short_text(text, 80) +
+          format("' is not COLUMNSxROWS, with up to %d each, or a scale from %g to %d, or up to "
+                 "%zu of them between commas, such as 3x2,1x1",
+                 kMostInARow, kSmallest, kMostInARow, kMostGrids));
     }
     grids.push_back(grid);
     at = end + 1;

@@ -27,12 +27,11 @@ void for_each(const DlhdlLayout& layout, const Shape& shape, Visit visit) {
 
 Status DlhdlLayout::check(const Shape& shape, ElementType type) {
   if (shape.rank != 4 || shape.n() != 1 || shape.elements() < 1) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "a DLHDL buffer holds a tensor of shape 1xZxXxY, not " + shape.to_string()};
+    return invalid_argument("a DLHDL buffer holds a tensor of shape 1xZxXxY, not " +
+                            shape.to_string());
   }
   if (type != ElementType::kFloat32 && type != ElementType::kInt8) {
-    return Error{ErrorCode::kUnsupported,
-                 format("a DLHDL buffer holds float32 or int8, not %s", to_string(type))};
+    return unsupported(format("a DLHDL buffer holds float32 or int8, not %s", to_string(type)));
   }
   return {};
 }
@@ -44,9 +43,9 @@ Result<DlhdlLayout> DlhdlLayout::create(int conv_threads) {
     while (values < channels) values *= 2;
     return DlhdlLayout(channels, values);
   }
-  return Error{ErrorCode::kInvalidArgument,
-               format("ConvThreadNumber must be the square of 1..%d, like 9 or 16, not %d",
-                      kMostAtOnce, conv_threads)};
+  return invalid_argument(
+      format("ConvThreadNumber must be the square of 1..%d, like 9 or 16, not %d", kMostAtOnce,
+             conv_threads));
 }
 
 size_t DlhdlLayout::elements(const Shape& shape) const {

@@ -11,19 +11,16 @@ namespace dvnn {
 
 Status check_shape(const Shape& shape) {
   if (shape.rank < 1 || shape.rank > Shape::kMaxRank) {
-    return Error{ErrorCode::kLimit,
-                 format("%d dimensions, not 1..%d", shape.rank, Shape::kMaxRank)};
+    return too_large(format("%d dimensions, not 1..%d", shape.rank, Shape::kMaxRank));
   }
   int64_t elements = 1;
   for (int i = 0; i < shape.rank; ++i) {
-    if (shape[i] < 1) {
-      return Error{ErrorCode::kMalformed, format("dimension %d is %d, not positive", i, shape[i])};
-    }
+    if (shape[i] < 1) return malformed(format("dimension %d is %d, not positive", i, shape[i]));
     elements *= shape[i];  // both factors are below 2^31; checked before the next product
     if (elements > kMaxTensorElements) {
-      return Error{ErrorCode::kLimit, format("the number of elements is %lld, the limit is %lld",
-                                             static_cast<long long>(elements),
-                                             static_cast<long long>(kMaxTensorElements))};
+      return too_large(format("the number of elements is %lld, the limit is %lld",
+                              static_cast<long long>(elements),
+                              static_cast<long long>(kMaxTensorElements)));
     }
   }
   return {};

@@ -46,8 +46,8 @@ Status write_output_picture(const std::string& folder, const std::string& path, 
   constexpr int64_t kLeastSide = 8;
   const network::Model& model = session->model();
   const auto none = [&](const std::string& why) {
-    return Error{ErrorCode::kUnsupported, "there is nothing to draw on '" + path +
-                                              "': the network has no decoder, and " + why};
+    return unsupported("there is nothing to draw on '" + path +
+                       "': the network has no decoder, and " + why);
   };
   if (model.outputs.size() != 1) return none("more than one output");
   const ConstTensorView view = session->slot().output(0);

@@ -154,8 +154,8 @@ Result<std::vector<float>> parse_triple(const std::string& option, const std::st
     const double value = g_ascii_strtod(at, &end);
     const bool number = end != at && value > -1e30 && value < 1e30;
     if (!number || (*end != ',' && *end != '\0')) {
-      return Error{ErrorCode::kInvalidArgument,
-                   option + " '" + text + "' is not one number or three, like 104,117,123"};
+      return invalid_argument(option + " '" + text +
+                              "' is not one number or three, like 104,117,123");
     }
     values.push_back(static_cast<float>(value));
     if (*end == '\0') break;
@@ -163,8 +163,8 @@ Result<std::vector<float>> parse_triple(const std::string& option, const std::st
   }
   if (values.size() == 1) values.resize(3, values[0]);
   if (values.size() != 3) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("%s has %zu numbers, needs one or three", option.c_str(), values.size())};
+    return invalid_argument(
+        format("%s has %zu numbers, needs one or three", option.c_str(), values.size()));
   }
   return values;
 }

@@ -49,12 +49,8 @@ Result<cv::Mat> read_picture(const std::string& path) {
   cv::Mat picture;
   std::string problem;
   if (!bytes.empty()) pictures.decode({bytes.begin(), bytes.end()}, &picture, &problem);
-  if (!problem.empty()) {
-    return Error{ErrorCode::kMalformed, "picture '" + path + "': " + problem};
-  }
-  if (picture.empty()) {
-    return Error{ErrorCode::kMalformed, "'" + path + "' is not a picture that OpenCV reads"};
-  }
+  if (!problem.empty()) return malformed("picture '" + path + "': " + problem);
+  if (picture.empty()) return malformed("'" + path + "' is not a picture that OpenCV reads");
   return picture;
 }
 

@@ -83,8 +83,8 @@ Status Session::load(const std::string& path, NpyArray* array) {
   if (static_cast<int64_t>(array->values.size()) != shape.elements()) {
     std::string dims;
     for (int64_t d : array->dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
-    return Error{ErrorCode::kInvalidArgument,
-                 "'" + path + "' is " + dims + ", the network's input " + shape.to_string()};
+    return invalid_argument("'" + path + "' is " + dims + ", the network's input " +
+                            shape.to_string());
   }
   if (has_channels_last(array->dims, shape)) put_channels_first(shape, &array->values);
   fold(model().input, shape, &array->values);

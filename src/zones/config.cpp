@@ -96,8 +96,8 @@ Result<Area> read_area(const Json& json, const std::string& what) {
   const double scale = area.pixels ? 1 : 4096;
   for (const auto& [x, y] : area.points) places.push_back(place(x * scale, y * scale));
   if (!is_simple(places)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 what + ": its edges meet or cross each other elsewhere than at its corners"};
+    return invalid_argument(what +
+                            ": its edges meet or cross each other elsewhere than at its corners");
   }
   return area;
 }
@@ -119,16 +119,15 @@ Status read_list(const Json& json, const char* name, const std::string& what, Re
   const auto list = json.find(name);
   if (list == json.end()) return {};
   if (!list->is_array() || list->size() > kMostShapes) {
-    return Error{ErrorCode::kInvalidArgument,
-                 what + format(": '%s' must be an array of at most %zu", name, kMostShapes)};
+    return invalid_argument(what +
+                            format(": '%s' must be an array of at most %zu", name, kMostShapes));
   }
   std::set<std::string> names;
   for (size_t i = 0; i < list->size(); ++i) {
     DVNN_ASSIGN(auto shape, read(list->at(i), what + format(": %s[%zu]", name, i)));
     if (!names.insert(shape.name).second) {
-      return Error{ErrorCode::kInvalidArgument, what + format(": %s[%zu] is called '", name, i) +
-                                                    short_text(shape.name, kMostShownBytes) +
-                                                    "' like another one"};
+      return invalid_argument(what + format(": %s[%zu] is called '", name, i) +
+                              short_text(shape.name, kMostShownBytes) + "' like another one");
     }
     out->push_back(std::move(shape));
   }
@@ -142,7 +141,7 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
   if (text.empty()) return config;
   DVNN_ASSIGN(Json json, parse_json(text, what));
   if (!json.is_object()) {
-    return Error{ErrorCode::kInvalidArgument, what + " must be an object with 'areas' and 'lines'"};
+    return invalid_argument(what + " must be an object with 'areas' and 'lines'");
   }
   DVNN_TRY(check_members(json, what, {"areas", "lines"}));
   DVNN_TRY(read_list(json, "areas", what, read_area, &config.areas));

@@ -41,9 +41,9 @@ static Result<ConvertJob> plan_request(const ConvertSettings& settings,
     job.input.mean = {{0, 0, 0}};
     job.input.scale = {{1, 1, 1}};
   } else if (settings.backend == Backend::kDevice) {
-    return Error{ErrorCode::kUnsupported,
-                 "backend=device: this device, or this network's first layer, takes no 8-bit "
-                 "pixels; use backend=auto or cpu"};
+    return unsupported(
+        "backend=device: this device, or this network's first layer, takes no 8-bit pixels; use "
+        "backend=auto or cpu");
   }
   return job;
 }
@@ -61,8 +61,8 @@ static Result<ConvertJob> plan_stream(const ConvertSettings& settings, const Gst
   DVNN_ASSIGN(job.target, as_asked.stream_target(caps));
   job.input = settings.stream_input();
   if (settings.backend == Backend::kDevice) {
-    return Error{ErrorCode::kUnsupported,
-                 "backend=device: a stream of tensors is made by the CPU; use backend=auto or cpu"};
+    return unsupported(
+        "backend=device: a stream of tensors is made by the CPU; use backend=auto or cpu");
   }
   return job;
 }
@@ -71,8 +71,8 @@ Result<std::optional<ConvertJob>> plan_job(const ConvertSettings& settings,
                                            const std::optional<TensorRequest>& request,
                                            const GstCaps* stream) {
   if (stream && settings.regions != RegionMode::kFrame) {
-    return Error{ErrorCode::kUnsupported,
-                 "a buffer of other/tensors is of one region: property regions is for frames"};
+    return unsupported(
+        "a buffer of other/tensors is of one region: property regions is for frames");
   }
   if (!request && !stream) return std::optional<ConvertJob>();
   DVNN_ASSIGN(ConvertJob job,

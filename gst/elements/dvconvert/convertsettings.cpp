@@ -202,11 +202,10 @@ Result<TensorTarget> ConvertSettings::stream_target(const GstCaps* caps) const {
   const int channels = order == ChannelOrder::kGray ? 1 : 3;
   target.desc.shape = {1, channels, height, width};
   if (stream_dimensions(width, height) != d) {
-    return Error{ErrorCode::kMalformed,
-                 format("dimensions=%s do not go with the properties layout and color-order, which "
-                        "need something like %s",
-                        format_dimensions(d).c_str(),
-                        format_dimensions(stream_dimensions(width, height)).c_str())};
+    return malformed(format(
+        "dimensions=%s do not go with the properties layout and color-order, which need something "
+        "like %s",
+        format_dimensions(d).c_str(), format_dimensions(stream_dimensions(width, height)).c_str()));
   }
   return target;
 }

@@ -37,7 +37,7 @@ Status take_areas(const std::string& text, const std::string& what, SharedAreas*
   areas->reset();
   if (text.empty()) return {};
   if (text.size() > kMostRegionBytes) {
-    return Error{ErrorCode::kLimit, what + format(" has more than %zu bytes", kMostRegionBytes)};
+    return too_large(what + format(" has more than %zu bytes", kMostRegionBytes));
   }
   DVNN_ASSIGN(auto parsed, regions::parse_areas(text, what));
   *areas = std::make_shared<const std::vector<regions::Area>>(std::move(parsed));

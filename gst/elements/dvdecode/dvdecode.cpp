@@ -260,12 +260,12 @@ void DecodeElement::warn_of_no_outputs() {
   const bool are_attached = ask_upstream(GST_BASE_TRANSFORM_SINK_PAD(transform()), kInferredQuery);
   post_warning(
       element(), Topic::kSettings,
-      Error{ErrorCode::kInvalidArgument,
-            format("none of %u frames carried outputs of a network: %s", bare_frames_,
-                   are_attached ? "is there something between dvinfer and dvdecode that makes new "
-                                  "frames or turns them?"
-                                : "there is no dvinfer upstream; dvconvert ! dvinfer ! dvdecode "
-                                  "is the order")},
+      invalid_argument(format(
+          "none of %u frames carried outputs of a network: %s", bare_frames_,
+          are_attached
+              ? "is there something between dvinfer and dvdecode that makes new frames or turns "
+                "them?"
+              : "there is no dvinfer upstream; dvconvert ! dvinfer ! dvdecode is the order")),
       "docs/metadata.md lists the elements that lose metadata");
 }
 

@@ -196,9 +196,7 @@ Status OverlayElement::paint(GstBuffer* frame, const Scene& scene) {
   DVNN_TRY(check_video_meta(video_, frame));
   // Mapping for writing copies memory that others share, such as a tee's other branch.
   VideoFrameMap mapped(video_, frame, GST_MAP_READWRITE);
-  if (!mapped.ok()) {
-    return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped for writing"};
-  }
+  if (!mapped.ok()) return malformed("the frame's memory cannot be mapped for writing");
   DVNN_TRY(check_frame_memory(mapped.frame()));
   DVNN_TRY(check_frame_alignment(mapped.frame()));
   obscure_items(scene.items, mapped.get());

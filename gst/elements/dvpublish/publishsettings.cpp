@@ -161,8 +161,8 @@ bool PublishSettings::has_place_of(const PublishSettings& other) const {
 Result<publish::Address> chosen_address(const PublishSettings& settings) {
   if (!settings.url.empty()) return publish::parse_address(settings.url);
   if (!settings.location.empty()) return publish::parse_address("file:" + settings.location);
-  return Error{ErrorCode::kInvalidArgument,
-               "neither url nor location says where to publish: url=mqtt://HOST, for example"};
+  return invalid_argument(
+      "neither url nor location says where to publish: url=mqtt://HOST, for example");
 }
 
 Result<publish::Options> chosen_options(const PublishSettings& settings) {

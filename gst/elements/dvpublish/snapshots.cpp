@@ -79,9 +79,7 @@ Status convert(const GstVideoFrame& frame, const Part& part, publish::Picture* p
       nullptr);
   const std::unique_ptr<GstVideoConverter, ConverterFree> converter(
       gst_video_converter_new(&from, &to, config));
-  if (!converter) {
-    return Error{ErrorCode::kUnsupported, "frames of these caps cannot be read for snapshots"};
-  }
+  if (!converter) return unsupported("frames of these caps cannot be read for snapshots");
   auto pixels = std::make_shared<publish::Pixels>();
   pixels->bytes.resize(to.size);
   const BufferPtr buffer(gst_buffer_new_wrapped_full(
@@ -98,7 +96,7 @@ Result<publish::Picture> picture_of(GstBuffer* buffer, const GstVideoInfo& info,
                                     const GstDvObject* object, guint size) {
   DVNN_TRY(check_video_meta(info, buffer));
   const VideoFrameMap map(info, buffer, GST_MAP_READ);
-  if (!map.ok()) return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped"};
+  if (!map.ok()) return malformed("the frame's memory cannot be mapped");
   DVNN_TRY(check_frame_memory(map.frame()));
   DVNN_TRY(check_frame_alignment(map.frame()));
   const int lines = lines_per_row(info);
@@ -157,7 +155,7 @@ void Snapshots::make_room() {
 std::optional<publish::Picture> Snapshots::take(GstBuffer* frame, const GstDvObject* object,
                                                 guint size) {
   if (!known_) {
-    problem_ = Error{ErrorCode::kUnsupported, "frames of these caps cannot be read for snapshots"};
+    problem_ = unsupported("frames of these caps cannot be read for snapshots");
     return std::nullopt;
   }
   auto picture = picture_of(frame, info_, object, size);

@@ -119,7 +119,7 @@ void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& 
 Status ObjectReader::read_chosen(const GstVideoInfo& info, GstBuffer* frame) {
   DVNN_TRY(check_video_meta(info, frame));
   const VideoFrameMap mapped(info, frame, GST_MAP_READ);
-  if (!mapped.ok()) return Error{ErrorCode::kMalformed, "the frame's memory cannot be mapped"};
+  if (!mapped.ok()) return malformed("the frame's memory cannot be mapped");
   DVNN_TRY(check_frame_memory(mapped.frame()));
   codes::Planes planes;
   planes.lines_per_row = lines_per_row(info);

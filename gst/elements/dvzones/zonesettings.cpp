@@ -23,7 +23,7 @@ Status take_text(const std::string& text, ZoneSettings* settings) {
     return {};
   }
   if (text.size() > kMostZoneBytes) {
-    return Error{ErrorCode::kLimit, format("zones has more than %zu bytes", kMostZoneBytes)};
+    return too_large(format("zones has more than %zu bytes", kMostZoneBytes));
   }
   return take_zones(text, "zones", &settings->of_text);
 }
@@ -34,7 +34,7 @@ Status take_file(const std::string& path, ZoneSettings* settings) {
     return {};
   }
   DVNN_ASSIGN(const std::string text, read_file(path, kMostZoneBytes));
-  if (text.empty()) return Error{ErrorCode::kMalformed, "'" + path + "' is empty"};
+  if (text.empty()) return malformed("'" + path + "' is empty");
   return take_zones(text, "'" + path + "'", &settings->of_file);
 }
 

@@ -80,20 +80,19 @@ Tensors match(const GstTensorMeta& meta, const std::vector<TensorImport::Output>
 Status take(const GstTensor& from, const std::string& name, GstDvTensor* to) {
   const auto type = our_type(from.data_type);
   if (!type) {
-    return Error{ErrorCode::kUnsupported,
-                 describe(&from) +
-                     ": elements of that type are not understood, only float16, "
-                     "float32, uint8 and int8"};
+    return unsupported(
+        describe(&from) +
+        ": elements of that type are not understood, only float16, float32, uint8 and int8");
   }
   if (from.dims_order != GST_TENSOR_DIM_ORDER_ROW_MAJOR ||
       from.layout != GST_TENSOR_LAYOUT_CONTIGUOUS) {
-    return Error{ErrorCode::kUnsupported,
-                 describe(&from) + ": only contiguous tensors in row-major order are understood"};
+    return unsupported(describe(&from) +
+                       ": only contiguous tensors in row-major order are understood");
   }
   if (from.num_dims > GST_DV_TENSOR_MAX_DIMS || !from.data) {
-    return Error{ErrorCode::kUnsupported,
-                 describe(&from) + format(": it must have data and no more than %d dimensions",
-                                          GST_DV_TENSOR_MAX_DIMS)};
+    return unsupported(
+        describe(&from) +
+        format(": it must have data and no more than %d dimensions", GST_DV_TENSOR_MAX_DIMS));
   }
   to->id = g_quark_from_string(name.c_str());
   to->layout = GST_DV_TENSOR_LAYOUT_NCHW;
@@ -151,8 +150,8 @@ Status TensorImport::run(GstBuffer* frame, const image::Size& frame_size) const 
   for (const Output& output : outputs_) {
     wanted += (wanted.empty() ? "" : ", ") + output.name + " " + output.shape.to_string();
   }
-  return Error{ErrorCode::kUnsupported, "the tensors on a frame are not those of " + network +
-                                            ": they are " + seen + "; it has " + wanted};
+  return unsupported("the tensors on a frame are not those of " + network + ": they are " + seen +
+                     "; it has " + wanted);
 }
 
 Status TensorImport::attach(const std::vector<const GstTensor*>& tensors,

@@ -60,10 +60,9 @@ Result<size_t> count_rows(const NamedOutput& output, int64_t known, bool open) {
     // Networks have more boxes than classes.
     if (open && std::min(a, b) > known) return static_cast<size_t>(std::max(a, b));
   }
-  return Error{ErrorCode::kMalformed,
-               format("output '%s' of %s is no list of boxes of %s%lld numbers",
-                      output.name.c_str(), output.desc.shape.to_string().c_str(),
-                      open ? "more than " : "", static_cast<long long>(known))};
+  return malformed(format("output '%s' of %s is no list of boxes of %s%lld numbers",
+                          output.name.c_str(), output.desc.shape.to_string().c_str(),
+                          open ? "more than " : "", static_cast<long long>(known)));
 }
 
 struct RowsQuestion {
@@ -98,7 +97,7 @@ Result<size_t> find_rows(JsonReader* in, Span<const NamedOutput> outputs,
     }
     if (!outputs.empty()) return count_rows(outputs[0], question.known, question.open);
   }
-  return Error{ErrorCode::kMalformed, "field 'parts' needs 'boxes', and the network an output"};
+  return malformed("field 'parts' needs 'boxes', and the network an output");
 }
 
 }  // namespace

@@ -46,10 +46,9 @@ class DetectionOutputDecoder final : public Decoder {
 DecoderResult create_detection_output_decoder(const Json&, Span<const NamedOutput> outputs) {
   if (outputs.size() != 1 || outputs[0].desc.shape.rank != 4 ||
       outputs[0].desc.shape[3] != kRowLength) {
-    return Error{ErrorCode::kMalformed,
-                 format("needs one output of shape 1x1xNx%d, the network has %zu (first: %s)",
-                        kRowLength, outputs.size(),
-                        outputs.empty() ? "none" : outputs[0].desc.shape.to_string().c_str())};
+    return malformed(format("needs one output of shape 1x1xNx%d, the network has %zu (first: %s)",
+                            kRowLength, outputs.size(),
+                            outputs.empty() ? "none" : outputs[0].desc.shape.to_string().c_str()));
   }
   return std::unique_ptr<Decoder>(new DetectionOutputDecoder(outputs[0].desc.shape.count()));
 }

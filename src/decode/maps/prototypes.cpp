@@ -68,9 +68,8 @@ Result<std::unique_ptr<MaskMaker>> make_prototype_masks(Span<const NamedOutput> 
     DVNN_ASSIGN(Table table, Table::make(output, *finest, shape.pixels()));
     return std::unique_ptr<MaskMaker>(new PrototypeMasks(std::move(table), shape.w(), shape.h()));
   }
-  return Error{ErrorCode::kMalformed,
-               format("field 'prototypes': the network has no output%s%s of 1x%dxHxW",
-                      name.empty() ? "" : " ", name.c_str(), count)};
+  return malformed(format("field 'prototypes': the network has no output%s%s of 1x%dxHxW",
+                          name.empty() ? "" : " ", name.c_str(), count));
 }
 
 }  // namespace dvnn::decode

@@ -120,22 +120,20 @@ DecoderResult create_segmentation_decoder(const Json& params, Span<const NamedOu
   if (dims.size() == 4) dims.erase(dims.begin());
   if (dims.size() == 2) dims.insert(dims.begin(), 1);
   if (dims.size() != 3 || shape.elements() <= 0 || (shape.rank == 4 && shape.n() != 1)) {
-    return Error{ErrorCode::kMalformed, "output '" + outputs[index].name + "' of " +
-                                            shape.to_string() + " is no map: 1xCxHxW or 1xHxWxC"};
+    return malformed("output '" + outputs[index].name + "' of " + shape.to_string() +
+                     " is no map: 1xCxHxW or 1xHxWxC");
   }
   const bool last = channels.empty() ? dims[2] < dims[0] : channels == "last";
   const int height = last ? dims[0] : dims[1], width = last ? dims[1] : dims[2];
   DVNN_ASSIGN(Table table, Table::make(outputs[index], index, grid_size(width, height)));
   if (channel >= static_cast<int>(table.values())) {
-    return Error{ErrorCode::kMalformed,
-                 format("field 'channel': output '%s' has %zu, and no %d",
-                        outputs[index].name.c_str(), table.values(), channel)};
+    return malformed(format("field 'channel': output '%s' has %zu, and no %d",
+                            outputs[index].name.c_str(), table.values(), channel));
   }
   if (table.values() == 1) channel = 0;
   if (table.values() > size_t{kMaxClasses}) {
-    return Error{ErrorCode::kLimit,
-                 format("output '%s' has %zu classes, at the most %d can be told",
-                        outputs[index].name.c_str(), table.values(), kMaxClasses)};
+    return too_large(format("output '%s' has %zu classes, at the most %d can be told",
+                            outputs[index].name.c_str(), table.values(), kMaxClasses));
   }
   // A single number is compared without its sigmoid, which is monotonic.
   constexpr float kEven = 0.5f;

@@ -113,10 +113,10 @@ DecoderResult create_classification_decoder(const Json& params, Span<const Named
     if (classes > 0 && classes <= kMaxClasses) counts.push_back(output.desc.shape.count());
   }
   if (outputs.empty() || counts.size() != outputs.size() || (!heads && outputs.size() != 1)) {
-    return Error{ErrorCode::kMalformed,
-                 format("needs one output with at most %lld scores, or 'heads' and several; the "
-                        "network has %zu outputs",
-                        static_cast<long long>(kMaxClasses), outputs.size())};
+    return malformed(
+        format("needs one output with at most %lld scores, or 'heads' and several; the network has "
+               "%zu outputs",
+               static_cast<long long>(kMaxClasses), outputs.size()));
   }
   return std::unique_ptr<Decoder>(new ClassificationDecoder(rule, counts));
 }

@@ -100,10 +100,9 @@ Result<size_t> output_of_numbers(JsonReader* in, Span<const NamedOutput> outputs
   DVNN_ASSIGN(const size_t index, find_output_or_first(outputs, name));
   const int64_t count = outputs[index].desc.shape.elements();
   if (count > 0 && count <= kManyNumbers) return index;
-  return Error{ErrorCode::kLimit,
-               format("output '%s' has %lld numbers, at the most %lld can be told",
-                      outputs[index].name.c_str(), static_cast<long long>(count),
-                      static_cast<long long>(kManyNumbers))};
+  return too_large(format("output '%s' has %lld numbers, at the most %lld can be told",
+                          outputs[index].name.c_str(), static_cast<long long>(count),
+                          static_cast<long long>(kManyNumbers)));
 }
 
 }  // namespace
@@ -129,9 +128,8 @@ DecoderResult create_number_decoder(const Json& params, Span<const NamedOutput> 
   const size_t count = outputs[index].desc.shape.count();
   const size_t wanted = rule.expectation ? 1 : count;
   if (rule.names.size() != wanted) {
-    return Error{ErrorCode::kMalformed,
-                 format("field 'names': output '%s' gives %zu numbers, and there are %zu names",
-                        outputs[index].name.c_str(), wanted, rule.names.size())};
+    return malformed(format("field 'names': output '%s' gives %zu numbers, and there are %zu names",
+                            outputs[index].name.c_str(), wanted, rule.names.size()));
   }
   return std::unique_ptr<Decoder>(new NumberDecoder(std::move(rule), index, count));
 }

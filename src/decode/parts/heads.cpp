@@ -51,9 +51,9 @@ class Finder {
   Status find(const Group& group) {
     const size_t count = heads_.levels.size();
     if (!group.names.empty() && group.names.size() != 1 && group.names.size() != count) {
-      return Error{ErrorCode::kMalformed,
-                   format("field 'outputs': '%s' needs one output, or one for each of %zu levels",
-                          group.text.c_str(), count)};
+      return malformed(
+          format("field 'outputs': '%s' needs one output, or one for each of %zu levels",
+                 group.text.c_str(), count));
     }
     if (group.names.size() != 1 && count > 1 && find_per_level(group)) return {};
     if (group.names.size() <= 1 && find_joined(group)) return {};
@@ -181,18 +181,16 @@ class Finder {
     std::string names;
     for (const std::string& name : group.names) names += (names.empty() ? "'" : ", '") + name + "'";
     const int numbers = known(group, level.anchors);
-    return Error{
-        ErrorCode::kMalformed,
-        format("%s%s %s part '%s': it has %s%d numbers in each of %zu cells%s (the network's "
-               "outputs: %s)",
-               names.empty() ? "no output" : "output ", names.c_str(),
-               names.empty() ? "fits" : "does not fit", group.text.c_str(),
-               group.open ? "scores beside " : "", numbers, level.cells,
-               heads_.levels.size() > 1 ? format(" for the first of %zu levels, or of %zu for all",
-                                                 heads_.levels.size(), cells_)
-                                              .c_str()
-                                        : "",
-               shapes.c_str())};
+    return malformed(format(
+        "%s%s %s part '%s': it has %s%d numbers in each of %zu cells%s (the network's outputs: %s)",
+        names.empty() ? "no output" : "output ", names.c_str(),
+        names.empty() ? "fits" : "does not fit", group.text.c_str(),
+        group.open ? "scores beside " : "", numbers, level.cells,
+        heads_.levels.size() > 1 ? format(" for the first of %zu levels, or of %zu for all",
+                                          heads_.levels.size(), cells_)
+                                       .c_str()
+                                 : "",
+        shapes.c_str()));
   }
 
   Span<const NamedOutput> outputs_;
@@ -288,7 +286,7 @@ image::Size read_image(JsonReader* in) {
 
 Result<size_t> find_output_or_first(Span<const NamedOutput> outputs, const std::string& name) {
   if (!name.empty()) return find_output(outputs, name);
-  if (outputs.empty()) return Error{ErrorCode::kMalformed, "the network has no output"};
+  if (outputs.empty()) return malformed("the network has no output");
   return size_t{0};
 }
 
@@ -298,8 +296,7 @@ Result<size_t> find_output(Span<const NamedOutput> outputs, const std::string& n
     if (outputs[i].name == name) return i;
     known += (i ? ", " : "") + outputs[i].name;
   }
-  return Error{ErrorCode::kMalformed,
-               "the network has no output '" + name + "' (it has: " + known + ")"};
+  return malformed("the network has no output '" + name + "' (it has: " + known + ")");
 }
 
 Level grid_level(const image::Size& input, int stride) {
@@ -336,7 +333,7 @@ Result<Heads> find_heads(JsonReader* in, Span<const NamedOutput> outputs, std::v
   Heads heads = finder.take();
   for (const Level& level : heads.levels) {
     if (!level.scores.there() || !level.boxes.there()) {
-      return Error{ErrorCode::kMalformed, "field 'parts' needs 'scores' and 'boxes'"};
+      return malformed("field 'parts' needs 'scores' and 'boxes'");
     }
   }
   return heads;

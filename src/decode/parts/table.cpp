@@ -51,9 +51,8 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
   const auto elements = static_cast<size_t>(std::max<int64_t>(0, shape.elements()));
   const size_t values = cells > 0 ? elements / cells : 0;
   if (values == 0 || values * cells != elements || values > kMaxValues) {
-    return Error{ErrorCode::kMalformed,
-                 format("output '%s' of %s cannot be split into %zu cells", output.name.c_str(),
-                        shape.to_string().c_str(), cells)};
+    return malformed(format("output '%s' of %s cannot be split into %zu cells", output.name.c_str(),
+                            shape.to_string().c_str(), cells));
   }
   Table table;
   table.output_ = index;
@@ -109,9 +108,8 @@ Result<Table> Table::make(const NamedOutput& output, size_t index, size_t cells,
       table.step_[v] = static_cast<int64_t>(row);
     }
   } else {
-    return Error{ErrorCode::kMalformed,
-                 format("output '%s' of %s has no axes that are %zu cells", output.name.c_str(),
-                        shape.to_string().c_str(), cells)};
+    return malformed(format("output '%s' of %s has no axes that are %zu cells", output.name.c_str(),
+                            shape.to_string().c_str(), cells));
   }
   table.find_runs();
   return table;
@@ -134,7 +132,7 @@ void Table::find_runs() {
 Result<Table> Table::slice(size_t first, size_t count) const {
   if (first == 0 && count == cells_) return *this;
   if (by_columns_ || first + count > cells_) {
-    return Error{ErrorCode::kMalformed, "a grid's cells cannot be a part of an output in columns"};
+    return malformed("a grid's cells cannot be a part of an output in columns");
   }
   Table part = *this;
   part.cells_ = count;

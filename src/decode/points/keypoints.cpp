@@ -179,9 +179,8 @@ class SimccDecoder final : public PointsDecoder {
 Status check_skeleton(const PointRule& rule, int64_t count) {
   const objects::Skeleton* skeleton = objects::find_skeleton(rule.skeleton);
   if (!skeleton || skeleton->count == count) return {};
-  return Error{ErrorCode::kMalformed,
-               format("the output has %lld points, the skeleton '%s' %d",
-                      static_cast<long long>(count), rule.skeleton.c_str(), skeleton->count)};
+  return malformed(format("the output has %lld points, the skeleton '%s' %d",
+                          static_cast<long long>(count), rule.skeleton.c_str(), skeleton->count));
 }
 
 DecoderResult create_simcc(const PointRule& rule, JsonReader* in, Span<const NamedOutput> outputs) {
@@ -192,12 +191,12 @@ DecoderResult create_simcc(const PointRule& rule, JsonReader* in, Span<const Nam
     DVNN_ASSIGN(x, find_output(outputs, names[0]));
     DVNN_ASSIGN(y, find_output(outputs, names[1]));
   }
-  if (outputs.size() < 2) return Error{ErrorCode::kMalformed, "SimCC needs two outputs"};
+  if (outputs.size() < 2) return malformed("SimCC needs two outputs");
   const Shape &a = outputs[x].desc.shape, &b = outputs[y].desc.shape;
   if (a.rank != 3 || b.rank != 3 || a[0] != 1 || b[0] != 1 || a[1] != b[1] || a.elements() <= 0 ||
       b.elements() <= 0) {
-    return Error{ErrorCode::kMalformed, "SimCC needs outputs of 1xPOINTSxLENGTH, the network has " +
-                                            a.to_string() + " and " + b.to_string()};
+    return malformed("SimCC needs outputs of 1xPOINTSxLENGTH, the network has " + a.to_string() +
+                     " and " + b.to_string());
   }
   DVNN_TRY(check_skeleton(rule, a[1]));
   return std::unique_ptr<Decoder>(
@@ -208,8 +207,8 @@ DecoderResult create_heatmaps(const PointRule& rule, size_t index,
                               Span<const NamedOutput> outputs) {
   const Shape& shape = outputs[index].desc.shape;
   if (shape.rank != 4 || shape.n() != 1 || shape.elements() <= 0) {
-    return Error{ErrorCode::kMalformed, "output '" + outputs[index].name + "' of " +
-                                            shape.to_string() + " is not 1xPOINTSxHxW"};
+    return malformed("output '" + outputs[index].name + "' of " + shape.to_string() +
+                     " is not 1xPOINTSxHxW");
   }
   DVNN_TRY(check_skeleton(rule, shape.c()));
   DVNN_ASSIGN(Table table, Table::make(outputs[index], index, shape.pixels()));
@@ -222,9 +221,9 @@ DecoderResult create_coordinates(const PointRule& rule, size_t index,
   constexpr int64_t kManyNumbers = 1 << 16;
   const int64_t numbers = outputs[index].desc.shape.elements();
   if (numbers <= 0 || numbers > kManyNumbers || numbers % rule.size != 0) {
-    return Error{ErrorCode::kMalformed,
-                 format("output '%s' has %lld numbers, which are no points of %d each",
-                        outputs[index].name.c_str(), static_cast<long long>(numbers), rule.size)};
+    return malformed(format("output '%s' has %lld numbers, which are no points of %d each",
+                            outputs[index].name.c_str(), static_cast<long long>(numbers),
+                            rule.size));
   }
   DVNN_TRY(check_skeleton(rule, numbers / rule.size));
   return std::unique_ptr<Decoder>(
@@ -260,7 +259,7 @@ DecoderResult create_keypoints_decoder(const Json& params, Span<const NamedOutpu
   if (!score_name.empty()) {
     DVNN_ASSIGN(const size_t score, find_output(outputs, score_name));
     if (outputs[score].desc.shape.elements() != 1) {
-      return Error{ErrorCode::kMalformed, "output '" + score_name + "' is not one number"};
+      return malformed("output '" + score_name + "' is not one number");
     }
     rule.score_output = static_cast<int>(score);
   }

@@ -98,8 +98,7 @@ DecoderResult create_ctc_decoder(const Json& params, Span<const NamedOutput> out
   if (blank >= classes) in.fail("blank", "is the index of no class; -1: the last one");
   DVNN_TRY(in.status());
   if (outputs.size() != 1) {
-    return Error{ErrorCode::kMalformed,
-                 format("needs one output, the network has %zu", outputs.size())};
+    return malformed(format("needs one output, the network has %zu", outputs.size()));
   }
   const auto blank_at = static_cast<size_t>(blank < 0 ? classes - 1 : blank);
   characters.insert(characters.begin() + static_cast<std::ptrdiff_t>(blank_at), "");
@@ -108,10 +107,9 @@ DecoderResult create_ctc_decoder(const Json& params, Span<const NamedOutput> out
   bool fits = elements > 0 && elements % classes == 0;
   fits = fits && std::find(shape.dims, shape.dims + shape.rank, classes) != shape.dims + shape.rank;
   if (!fits) {
-    return Error{ErrorCode::kMalformed,
-                 format("field 'alphabet': with the blank it has %lld classes, output '%s' is %s",
-                        static_cast<long long>(classes), outputs[0].name.c_str(),
-                        shape.to_string().c_str())};
+    return malformed(format(
+        "field 'alphabet': with the blank it has %lld classes, output '%s' is %s",
+        static_cast<long long>(classes), outputs[0].name.c_str(), shape.to_string().c_str()));
   }
   DVNN_ASSIGN(Table table, Table::make(outputs[0], 0, static_cast<size_t>(elements / classes)));
   return std::unique_ptr<Decoder>(

@@ -168,8 +168,8 @@ DecoderResult create_db_decoder(const Json& params, Span<const NamedOutput> outp
   DVNN_ASSIGN(const size_t index, find_output_or_first(outputs, name));
   const Shape& shape = outputs[index].desc.shape;
   if (shape.rank < 3 || shape[0] != 1 || shape.elements() <= 0) {
-    return Error{ErrorCode::kMalformed, "output '" + outputs[index].name + "' of " +
-                                            shape.to_string() + " is no map of 1x1xHxW"};
+    return malformed("output '" + outputs[index].name + "' of " + shape.to_string() +
+                     " is no map of 1x1xHxW");
   }
   const bool last = shape.rank == 4 && shape[3] == 1 && shape[1] > 1;
   const int height = last ? shape[1] : shape[shape.rank - 2];

@@ -20,17 +20,15 @@ int CaffeBlobs::count(const std::string& layer) const {
 
 Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index) const {
   if (index >= count(layer)) {
-    return Error{
-        ErrorCode::kMalformed,
-        format("the caffemodel has %d of its blobs, number %d is needed", count(layer), index + 1)};
+    return malformed(
+        format("the caffemodel has %d of its blobs, number %d is needed", count(layer), index + 1));
   }
   const caffe::BlobProto& blob = layers_.at(layer)->blobs(index);
   std::vector<float> values(blob.data().begin(), blob.data().end());
   if (values.empty()) values.assign(blob.double_data().begin(), blob.double_data().end());
   for (float v : values) {
     if (!std::isfinite(v)) {
-      return Error{ErrorCode::kMalformed,
-                   format("blob %d holds a value that is not finite", index)};
+      return malformed(format("blob %d holds a value that is not finite", index));
     }
   }
   return values;
@@ -40,8 +38,8 @@ Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index,
                                            size_t elements) const {
   DVNN_ASSIGN(auto values, get(layer, index));
   if (values.size() == elements) return values;
-  return Error{ErrorCode::kMalformed, format("blob %d holds %zu values, the layer needs %zu", index,
-                                             values.size(), elements)};
+  return malformed(
+      format("blob %d holds %zu values, the layer needs %zu", index, values.size(), elements));
 }
 
 }  // namespace dvnn::import

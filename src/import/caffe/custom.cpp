@@ -27,9 +27,7 @@ Status import_custom(CaffeImporter* importer, const caffe::LayerParameter& layer
     parsed = parse_json(text, kWhat);
   }
   DVNN_ASSIGN(const Json params, std::move(parsed));
-  if (!params.is_object()) {
-    return Error{ErrorCode::kMalformed, std::string(kWhat) + " is no JSON object"};
-  }
+  if (!params.is_object()) return malformed(std::string(kWhat) + " is no JSON object");
   const CustomLayer& declared = importer->options.custom_layers.at(type);
   return importer->done(
       layer, importer->builder.custom(layer.name(), type, declared, params, std::move(inputs)));

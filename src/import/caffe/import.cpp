@@ -70,11 +70,10 @@ Status import_layer(CaffeImporter* importer, const caffe::LayerParameter& layer)
                            static_cast<size_t>(layer.bottom_size()), importer->builder.graph);
     }
   }
-  return Error{ErrorCode::kUnsupported,
-               "layer '" + layer.name() + "': type '" + layer.type() +
-                   "' is not supported: docs/converter.md lists those that are, and --layer-types "
-                   "declares your own; cut the model before it: --outputs " +
-                   blobs_before(*importer, layer)};
+  return unsupported("layer '" + layer.name() + "': type '" + layer.type() +
+                     "' is not supported: docs/converter.md lists those that are, and "
+                     "--layer-types declares your own; cut the model before it: --outputs " +
+                     blobs_before(*importer, layer));
 }
 
 // Returns the layers of a deployed network.
@@ -96,9 +95,8 @@ Status cut(const ImportOptions& options, std::vector<const caffe::LayerParameter
   }
   for (const std::string& name : options.outputs) {
     if (std::find(made.begin(), made.end(), name) == made.end()) {
-      return Error{
-          ErrorCode::kInvalidArgument,
-          "--outputs " + name + ": the model makes no such blob; it makes " + some_names(made)};
+      return invalid_argument("--outputs " + name + ": the model makes no such blob; it makes " +
+                              some_names(made));
     }
     needed->insert(name);
   }
@@ -160,30 +158,24 @@ void set_outputs(const std::vector<const caffe::LayerParameter*>& layers, CaffeI
 
 Result<int> CaffeImporter::bottom(const caffe::LayerParameter& layer, int index) const {
   if (index >= layer.bottom_size()) {
-    return Error{ErrorCode::kMalformed,
-                 format("needs input %d, has %d", index + 1, layer.bottom_size())};
+    return malformed(format("needs input %d, has %d", index + 1, layer.bottom_size()));
   }
   const auto it = blobs_by_name.find(layer.bottom(index));
   if (it == blobs_by_name.end()) {
-    return Error{ErrorCode::kMalformed,
-                 "input '" + layer.bottom(index) + "' is made by no layer before it"};
+    return malformed("input '" + layer.bottom(index) + "' is made by no layer before it");
   }
   return it->second;
 }
 
 Status CaffeImporter::set_top(const caffe::LayerParameter& layer, int index, int value) {
-  if (index >= layer.top_size()) {
-    return Error{ErrorCode::kMalformed, "has no output (top)"};
-  }
+  if (index >= layer.top_size()) return malformed("has no output (top)");
   blobs_by_name[layer.top(index)] = value;
   return {};
 }
 
 Status CaffeImporter::done(const caffe::LayerParameter& layer, const Result<int>& value) {
   if (!value.ok()) return value.error();
-  if (layer.top_size() != 1) {
-    return Error{ErrorCode::kMalformed, format("has %d outputs, needs 1", layer.top_size())};
-  }
+  if (layer.top_size() != 1) return malformed(format("has %d outputs, needs 1", layer.top_size()));
   nth(builder.graph.values, value.value()).name = layer.top(0);
   return set_top(layer, 0, value.value());
 }
@@ -211,8 +203,7 @@ Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParam
   Graph& graph = importer.builder.graph;
   graph.name = net.name();
   if (net.layer_size() > kMaxLayers) {
-    return Error{ErrorCode::kLimit,
-                 format("%d layers, the limit is %d", net.layer_size(), kMaxLayers)};
+    return too_large(format("%d layers, the limit is %d", net.layer_size(), kMaxLayers));
   }
   std::vector<const caffe::LayerParameter*> layers = deployed_layers(net);
   std::set<std::string> needed;  // empty: all are needed
@@ -220,11 +211,9 @@ Result<Graph> import_caffe(const caffe::NetParameter& net, const caffe::NetParam
   DVNN_TRY(import_inputs(net, needed, &importer));
   for (const caffe::LayerParameter* layer : layers) DVNN_TRY(import_layer(&importer, *layer));
   DVNN_TRY(check_given(options, importer.input_names));
-  if (graph.input < 0) {
-    return Error{ErrorCode::kMalformed, "no input: neither an 'input' field nor an Input layer"};
-  }
+  if (graph.input < 0) return malformed("no input: neither an 'input' field nor an Input layer");
   set_outputs(layers, &importer);
-  if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "there are no layers"};
+  if (graph.outputs.empty()) return malformed("there are no layers");
   return std::move(graph);
 }
 

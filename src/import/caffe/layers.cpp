@@ -39,9 +39,7 @@ Status import_activation(CaffeImporter* importer, const caffe::LayerParameter& l
 // Channels along axis 1, which all per-channel layers use.
 Result<size_t> channels_of(const CaffeImporter& importer, int value) {
   const Shape& shape = importer.builder.shape_of(value);
-  if (shape.rank < 2) {
-    return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() + " has no channels"};
-  }
+  if (shape.rank < 2) return unsupported("the input " + shape.to_string() + " has no channels");
   return shape.channels();
 }
 
@@ -86,7 +84,7 @@ Status import_inner_product(CaffeImporter* importer, const caffe::LayerParameter
   const auto& p = layer.inner_product_param();
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
   if (p.axis() != 1 || p.transpose()) {
-    return Error{ErrorCode::kUnsupported, "only axis 1 and transpose false are supported"};
+    return unsupported("only axis 1 and transpose false are supported");
   }
   DVNN_ASSIGN(auto weights, importer->blobs.get(layer.name(), 0));
   std::vector<float> bias;
@@ -114,8 +112,7 @@ Status import_batch_norm(CaffeImporter* importer, const caffe::LayerParameter& l
   for (size_t c = 0; c < channels; ++c) {
     const float v = variance[c] * factor + eps;
     if (!(v > 0)) {
-      return Error{ErrorCode::kMalformed,
-                   format("variance %g of channel %zu is not positive", variance[c], c)};
+      return malformed(format("variance %g of channel %zu is not positive", variance[c], c));
     }
     scale[c] = 1 / std::sqrt(v);
     bias[c] = -mean[c] * factor * scale[c];
@@ -128,7 +125,7 @@ Status import_scale(CaffeImporter* importer, const caffe::LayerParameter& layer)
   const auto& p = layer.scale_param();
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
   if (p.axis() != 1 || p.num_axes() != 1 || layer.bottom_size() != 1) {
-    return Error{ErrorCode::kUnsupported, "only a learned scale per channel (axis 1) is supported"};
+    return unsupported("only a learned scale per channel (axis 1) is supported");
   }
   DVNN_ASSIGN(const size_t channels, channels_of(*importer, in));
   DVNN_ASSIGN(auto scale, importer->blobs.get(layer.name(), 0, channels));
@@ -142,9 +139,7 @@ Status import_scale(CaffeImporter* importer, const caffe::LayerParameter& layer)
 
 Status import_power(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   const auto& p = layer.power_param();
-  if (p.power() != 1) {
-    return Error{ErrorCode::kUnsupported, format("power is %g, only 1 is supported", p.power())};
-  }
+  if (p.power() != 1) return unsupported(format("power is %g, only 1 is supported", p.power()));
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
   DVNN_ASSIGN(const size_t channels, channels_of(*importer, in));
   return importer->done(
@@ -166,8 +161,7 @@ Status import_tanh(CaffeImporter* importer, const caffe::LayerParameter& layer) 
 
 Status import_elu(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   if (layer.elu_param().alpha() != 1) {
-    return Error{ErrorCode::kUnsupported,
-                 format("alpha is %g, the device does 1", layer.elu_param().alpha())};
+    return unsupported(format("alpha is %g, the device does 1", layer.elu_param().alpha()));
   }
   return import_activation(importer, layer, Activation::kElu, 0);
 }
@@ -186,7 +180,7 @@ Status import_pooling(CaffeImporter* importer, const caffe::LayerParameter& laye
   const P& p = layer.pooling_param();
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
   if (p.pool() == P::STOCHASTIC) {
-    return Error{ErrorCode::kUnsupported, "stochastic pooling is not supported (MAX and AVE are)"};
+    return unsupported("stochastic pooling is not supported (MAX and AVE are)");
   }
   const bool average = p.pool() == P::AVE;
   if (p.global_pooling()) {
@@ -216,9 +210,7 @@ Status import_pooling(CaffeImporter* importer, const caffe::LayerParameter& laye
 
 Status import_upsample(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   const uint32_t scale = layer.upsample_param().scale();
-  if (scale != 2) {
-    return Error{ErrorCode::kUnsupported, format("scale is %u, the device doubles", scale)};
-  }
+  if (scale != 2) return unsupported(format("scale is %u, the device doubles", scale));
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
   return importer->done(layer, importer->builder.upsample2(layer.name(), in));
 }

@@ -14,8 +14,7 @@ namespace {
 Result<int> axis_of(const Shape& shape, int axis) {
   const int from_start = axis < 0 ? axis + shape.rank : axis;
   if (from_start >= 0 && from_start < shape.rank) return from_start;
-  return Error{ErrorCode::kMalformed,
-               format("axis %d does not exist in %s", axis, shape.to_string().c_str())};
+  return malformed(format("axis %d does not exist in %s", axis, shape.to_string().c_str()));
 }
 
 // Adds a CPU layer for this one.
@@ -32,7 +31,7 @@ Result<std::vector<int>> all_bottoms(CaffeImporter* importer, const caffe::Layer
     DVNN_ASSIGN(const int value, importer->bottom(layer, i));
     values.push_back(value);
   }
-  if (values.empty()) return Error{ErrorCode::kMalformed, "has no input"};
+  if (values.empty()) return malformed("has no input");
   return values;
 }
 
@@ -40,7 +39,7 @@ Result<std::vector<int>> all_bottoms(CaffeImporter* importer, const caffe::Layer
 
 Status import_input(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   if (layer.top_size() != 1 || layer.input_param().shape_size() != 1) {
-    return Error{ErrorCode::kMalformed, "needs one output and one input_param.shape"};
+    return malformed("needs one output and one input_param.shape");
   }
   const auto& dim = layer.input_param().shape(0).dim();
   return importer->add_input(layer.top(0), std::vector<int64_t>(dim.begin(), dim.end()));
@@ -51,9 +50,8 @@ Status import_input(CaffeImporter* importer, const caffe::LayerParameter& layer)
 Status import_data(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   const int64_t crop = layer.transform_param().crop_size();
   if (layer.top_size() < 1 || (crop == 0 && importer->options.width == 0)) {
-    return Error{ErrorCode::kUnsupported,
-                 "does not say how large pictures are: give --size WxH, "
-                 "or use the deploy prototxt"};
+    return unsupported(
+        "does not say how large pictures are: give --size WxH, or use the deploy prototxt");
   }
   return importer->add_input(layer.top(0), {1, 3, crop, crop});
 }
@@ -83,13 +81,13 @@ Status import_eltwise(CaffeImporter* importer, const caffe::LayerParameter& laye
   const Shape shape = importer->builder.shape_of(inputs[0]);
   for (int value : inputs) {
     if (importer->builder.shape_of(value) != shape) {
-      return Error{ErrorCode::kMalformed, "inputs differ: " + shape.to_string() + " and " +
-                                              importer->builder.shape_of(value).to_string()};
+      return malformed("inputs differ: " + shape.to_string() + " and " +
+                       importer->builder.shape_of(value).to_string());
     }
   }
   if (p.coeff_size() != 0 &&
       (p.coeff_size() != static_cast<int>(inputs.size()) || p.operation() != P::SUM)) {
-    return Error{ErrorCode::kMalformed, "coeff goes with SUM and needs one value per input"};
+    return malformed("coeff goes with SUM and needs one value per input");
   }
   const bool plain_sum =
       p.operation() == P::SUM && inputs.size() > 1 && shape.rank == 4 &&
@@ -121,7 +119,7 @@ Status import_flatten(CaffeImporter* importer, const caffe::LayerParameter& laye
   const Shape shape = importer->builder.shape_of(in);
   DVNN_ASSIGN(const int first, axis_of(shape, layer.flatten_param().axis()));
   DVNN_ASSIGN(const int last, axis_of(shape, layer.flatten_param().end_axis()));
-  if (last < first) return Error{ErrorCode::kMalformed, "end_axis lies before axis"};
+  if (last < first) return malformed("end_axis lies before axis");
   std::vector<int64_t> dims;
   for (int i = 0; i < shape.rank; ++i) {
     if (i > first && i <= last) {
@@ -138,7 +136,7 @@ Status import_reshape(CaffeImporter* importer, const caffe::LayerParameter& laye
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
   const Shape shape = importer->builder.shape_of(in);
   if (p.axis() != 0 || p.num_axes() != -1) {
-    return Error{ErrorCode::kUnsupported, "only axis 0 and num_axes -1 are supported"};
+    return unsupported("only axis 0 and num_axes -1 are supported");
   }
   std::vector<int64_t> dims;
   int64_t known = 1, inferred = -1;
@@ -148,9 +146,8 @@ Status import_reshape(CaffeImporter* importer, const caffe::LayerParameter& laye
     if (d == -1 && inferred < 0) {
       inferred = i;
     } else if (d < 1 || d > shape.elements()) {
-      return Error{ErrorCode::kMalformed,
-                   format("shape.dim %lld does not fit the input %s",
-                          static_cast<long long>(p.shape().dim(i)), shape.to_string().c_str())};
+      return malformed(format("shape.dim %lld does not fit the input %s",
+                              static_cast<long long>(p.shape().dim(i)), shape.to_string().c_str()));
     } else if ((known *= d) > shape.elements()) {
       break;
     }
@@ -161,8 +158,7 @@ Status import_reshape(CaffeImporter* importer, const caffe::LayerParameter& laye
     known = shape.elements();
   }
   if (known != shape.elements()) {
-    return Error{ErrorCode::kMalformed,
-                 "the shape does not hold the elements of the input " + shape.to_string()};
+    return malformed("the shape does not hold the elements of the input " + shape.to_string());
   }
   return importer->done(layer, importer->builder.reshape(layer.name(), in, dims));
 }
@@ -183,9 +179,7 @@ Status import_normalize(CaffeImporter* importer, const caffe::LayerParameter& la
   const auto& p = layer.norm_param();
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
   const Shape shape = importer->builder.shape_of(in);
-  if (shape.rank != 4) {
-    return Error{ErrorCode::kUnsupported, "needs a 4-dimensional input, has " + shape.to_string()};
-  }
+  if (shape.rank != 4) return unsupported("needs a 4-dimensional input, has " + shape.to_string());
   const size_t count = p.channel_shared() ? 1 : shape.channels();
   DVNN_ASSIGN(auto scale, importer->blobs.get(layer.name(), 0, count));
   return add_cpu(
@@ -198,9 +192,7 @@ Status import_prior_box(CaffeImporter* importer, const caffe::LayerParameter& la
   DVNN_ASSIGN(const int grid, importer->bottom(layer, 0));
   DVNN_ASSIGN(const int image, importer->bottom(layer, 1));
   const Shape g = importer->builder.shape_of(grid), picture = importer->builder.shape_of(image);
-  if (g.rank != 4 || picture.rank != 4) {
-    return Error{ErrorCode::kMalformed, "needs a feature map and a picture"};
-  }
+  if (g.rank != 4 || picture.rank != 4) return malformed("needs a feature map and a picture");
   auto list = [](const google::protobuf::RepeatedField<float>& f) {
     return std::vector<float>(f.begin(), f.end());
   };
@@ -230,8 +222,8 @@ Status import_detection_output(CaffeImporter* importer, const caffe::LayerParame
   const auto& p = layer.detection_output_param();
   DVNN_ASSIGN(const auto inputs, all_bottoms(importer, layer));
   if (inputs.size() != 3) {
-    return Error{ErrorCode::kMalformed,
-                 format("needs 3 inputs (locations, confidences, priors), has %zu", inputs.size())};
+    return malformed(
+        format("needs 3 inputs (locations, confidences, priors), has %zu", inputs.size()));
   }
   static constexpr const char* kCodes[] = {"", "corner", "center_size", "corner_size"};
   const Json params = {{"num_classes", p.num_classes()},

@@ -112,7 +112,7 @@ void modernise(caffe::NetParameter* net) {
 Result<caffe::NetParameter> read_prototxt(const std::string& path,
                                           std::vector<std::string>* warnings) {
   DVNN_ASSIGN(const std::string text, read_file(path, kMaxTextBytes));
-  if (text.empty()) return Error{ErrorCode::kMalformed, "'" + path + "' is empty"};
+  if (text.empty()) return malformed("'" + path + "' is empty");
   Collector collector(warnings);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
@@ -125,9 +125,8 @@ Result<caffe::NetParameter> read_prototxt(const std::string& path,
   caffe::NetParameter net;
   DVNN_TRY(check_message_memory(path, text.size(), net, parse));
   if (!parse(&net)) {
-    return Error{ErrorCode::kMalformed,
-                 "'" + path + "': " +
-                     (collector.error().empty() ? "not a Caffe prototxt" : collector.error())};
+    return malformed("'" + path + "': " +
+                     (collector.error().empty() ? "not a Caffe prototxt" : collector.error()));
   }
   modernise(&net);
   return net;
@@ -137,9 +136,7 @@ Result<caffe::NetParameter> read_caffemodel(const std::string& path) {
   caffe::NetParameter net;
   DVNN_TRY(parse_model_file(path, "a caffemodel", &net));
   modernise(&net);
-  if (net.layer_size() == 0) {
-    return Error{ErrorCode::kMalformed, "'" + path + "' holds no layers: not a caffemodel?"};
-  }
+  if (net.layer_size() == 0) return malformed("'" + path + "' holds no layers: not a caffemodel?");
   return net;
 }
 

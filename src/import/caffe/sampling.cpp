@@ -47,8 +47,7 @@ Status import_crop(CaffeImporter* importer, const caffe::LayerParameter& layer) 
   const caffe::CropParameter& p = layer.crop_param();
   const int axis = p.axis() < 0 ? p.axis() + from.rank : p.axis();
   if (from.rank != to.rank || axis < 0 || axis >= from.rank) {
-    return Error{ErrorCode::kMalformed,
-                 from.to_string() + " cannot be cropped as " + to.to_string()};
+    return malformed(from.to_string() + " cannot be cropped as " + to.to_string());
   }
   const size_t rank = from.axes();
   std::vector<int64_t> begin(rank, 0), dims = dims_of(from);
@@ -59,9 +58,9 @@ Status import_crop(CaffeImporter* importer, const caffe::LayerParameter& layer) 
     if (offsets > 0) begin[k] = p.offset(std::min(i - axis, offsets - 1));
     dims[k] = to[i];
     if (begin[k] + dims[k] > from[i]) {
-      return Error{ErrorCode::kMalformed, format("axis %d: %lld elements from %lld on of %d", i,
-                                                 static_cast<long long>(dims[k]),
-                                                 static_cast<long long>(begin[k]), from[i])};
+      return malformed(format("axis %d: %lld elements from %lld on of %d", i,
+                              static_cast<long long>(dims[k]), static_cast<long long>(begin[k]),
+                              from[i]));
     }
   }
   if (dims == dims_of(from)) return importer->done(layer, in);
@@ -75,12 +74,12 @@ Status import_interp(CaffeImporter* importer, const caffe::LayerParameter& layer
   const Shape shape = b.shape_of(in);
   const caffe::InterpParameter& p = layer.interp_param();
   if (shape.rank != 4 || p.pad_beg() != 0 || p.pad_end() != 0) {
-    return Error{ErrorCode::kUnsupported, "needs a picture without pads"};
+    return unsupported("needs a picture without pads");
   }
   int64_t height = p.height(), width = p.width();
   if (layer.bottom_size() > 1) {
     DVNN_ASSIGN(const int like, importer->bottom(layer, 1));
-    if (b.shape_of(like).rank != 4) return Error{ErrorCode::kMalformed, "needs two pictures"};
+    if (b.shape_of(like).rank != 4) return malformed("needs two pictures");
     height = b.shape_of(like).h();
     width = b.shape_of(like).w();
   }
@@ -88,9 +87,8 @@ Status import_interp(CaffeImporter* importer, const caffe::LayerParameter& layer
   width = interpolated(shape.w(), width, p);
   constexpr int64_t kMost = 1 << 15;
   if (height < 1 || width < 1 || height > kMost || width > kMost) {
-    return Error{ErrorCode::kMalformed,
-                 format("makes %lld x %lld pixels", static_cast<long long>(width),
-                        static_cast<long long>(height))};
+    return malformed(format("makes %lld x %lld pixels", static_cast<long long>(width),
+                            static_cast<long long>(height)));
   }
   layers::ResizeAttributes resize;
   resize.mode = layers::ResizeAttributes::Mode::kLinear;
@@ -105,8 +103,7 @@ Status import_lrn(CaffeImporter* importer, const caffe::LayerParameter& layer) {
   constexpr uint32_t kMost = 1 << 15;
   if (p.norm_region() != caffe::LRNParameter::ACROSS_CHANNELS || p.local_size() % 2 == 0 ||
       p.local_size() > kMost) {
-    return Error{ErrorCode::kUnsupported,
-                 "only norm_region ACROSS_CHANNELS with an odd local_size is supported"};
+    return unsupported("only norm_region ACROSS_CHANNELS with an odd local_size is supported");
   }
   layers::LrnAttributes lrn;
   lrn.size = static_cast<int>(p.local_size());

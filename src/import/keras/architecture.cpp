@@ -135,7 +135,7 @@ void count_from_zero(const std::map<std::string, FirstCall>& first, Json* config
 }
 
 Status modernise(Json* config, int depth) {
-  if (depth > kDeepest) return Error{ErrorCode::kLimit, "models are nested too deeply"};
+  if (depth > kDeepest) return too_large("models are nested too deeply");
   if (config->is_array()) {  // a sequence of Keras 1, or of an early Keras 2
     for (Json& layer : *config) {
       if (layer.is_object() && layer.contains("config")) {
@@ -193,9 +193,7 @@ Error no_such_layer(const std::string& name, const Json& layers) {
 }
 
 Status cut_sequence(const std::vector<std::string>& names, Json* layers) {
-  if (names.size() > 1) {
-    return Error{ErrorCode::kInvalidArgument, "--outputs: a sequence of layers has one result"};
-  }
+  if (names.size() > 1) return invalid_argument("--outputs: a sequence of layers has one result");
   for (size_t i = 0; i < layers->size(); ++i) {
     if (keras_name_of((*layers)[i]) != names[0]) continue;
     layers->get_ref<Json::array_t&>().resize(i + 1);

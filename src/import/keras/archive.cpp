@@ -25,12 +25,12 @@ Result<std::string> read_entry(zip_t* archive, const char* name, uint64_t limit)
   zip_stat_t stat;
   zip_stat_init(&stat);
   if (zip_stat(archive, name, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE)) {
-    return Error{ErrorCode::kMalformed, format("holds no '%s': not a Keras model?", name)};
+    return malformed(format("holds no '%s': not a Keras model?", name));
   }
   if (stat.size > limit) {
-    return Error{ErrorCode::kLimit, format("'%s' has %llu bytes, the limit is %llu", name,
-                                           static_cast<unsigned long long>(stat.size),
-                                           static_cast<unsigned long long>(limit))};
+    return too_large(format("'%s' has %llu bytes, the limit is %llu", name,
+                            static_cast<unsigned long long>(stat.size),
+                            static_cast<unsigned long long>(limit)));
   }
   // The archive may lie about the size, so memory is only taken for data that has arrived.
   constexpr uint64_t kChunk = uint64_t{1} << 20;
@@ -45,7 +45,7 @@ Result<std::string> read_entry(zip_t* archive, const char* name, uint64_t limit)
     if (got <= 0) break;
   }
   if (entry && bytes.size() == stat.size) return bytes;
-  return Error{ErrorCode::kMalformed, format("'%s' in it is damaged", name)};
+  return malformed(format("'%s' in it is damaged", name));
 }
 
 // Reads the archive, and the weights in it.

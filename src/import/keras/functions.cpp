@@ -84,7 +84,7 @@ Result<KerasTensor> import_prelu(KerasImporter* importer, const KerasLayer& laye
   GraphBuilder& b = importer->builder;
   const Shape shape = b.shape_of(in.value);
   const int rank = importer->rank(in);
-  if (layer.weights.empty()) return Error{ErrorCode::kMalformed, "has no slopes"};
+  if (layer.weights.empty()) return malformed("has no slopes");
   const Hdf5Array& slopes = layer.weights[0];
   bool fits = static_cast<int>(slopes.dims.size()) == rank - 1, per_channel = true;
   for (int axis = 1; fits && axis < rank; ++axis) {
@@ -96,8 +96,7 @@ Result<KerasTensor> import_prelu(KerasImporter* importer, const KerasLayer& laye
   if (!fits) {
     std::string dims;
     for (int64_t d : slopes.dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
-    return Error{ErrorCode::kMalformed,
-                 "its slopes are " + dims + ", which does not fit " + shape.to_string()};
+    return malformed("its slopes are " + dims + ", which does not fit " + shape.to_string());
   }
   if (per_channel) {
     DVNN_ASSIGN(const int out,
@@ -126,11 +125,10 @@ Result<KerasTensor> import_relu(KerasImporter* importer, const KerasLayer& layer
   const auto bound =
       static_cast<float>(keras_number(most, double{std::numeric_limits<float>::max()}));
   if ((!most.is_null() && !most.is_number()) || bound < 0 || slope < 0 || threshold < 0) {
-    return Error{ErrorCode::kUnsupported,
-                 "max_value, negative_slope and threshold must be numbers, and not negative"};
+    return unsupported("max_value, negative_slope and threshold must be numbers, and not negative");
   }
   if (threshold != 0 && slope != 0) {
-    return Error{ErrorCode::kUnsupported, "a threshold beside a negative_slope is not supported"};
+    return unsupported("a threshold beside a negative_slope is not supported");
   }
   GraphBuilder& b = importer->builder;
   const bool bounded = most.is_number();
@@ -197,7 +195,7 @@ Result<int> keras_activation(KerasImporter* importer, const std::string& name,
     DVNN_ASSIGN(const int gate, b.activation(own + "_gate", in, Activation::kSigmoid));
     return b.binary(own, kernels::Operation::kMul, in, gate);
   }
-  return Error{ErrorCode::kUnsupported, "activation " + shown(activation) + " is not supported"};
+  return unsupported("activation " + shown(activation) + " is not supported");
 }
 
 }  // namespace dvnn::import

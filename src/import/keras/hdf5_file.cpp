@@ -26,8 +26,7 @@ bool Hdf5File::has_attribute(const std::string& object, const std::string& name)
 Result<std::string> Hdf5File::text(const std::string& object, const std::string& name) const {
   const auto it = attributes_.find(object + "@" + name);
   if (it != attributes_.end() && it->second.size() == 1) return it->second[0];
-  return Error{ErrorCode::kMalformed,
-               "attribute '" + name + "' of '" + object + "' is no single text"};
+  return malformed("attribute '" + name + "' of '" + object + "' is no single text");
 }
 
 Result<std::vector<std::string>> Hdf5File::texts(const std::string& object,
@@ -45,8 +44,7 @@ Result<std::vector<std::string>> Hdf5File::texts(const std::string& object,
 Result<Hdf5Array> Hdf5File::array(const std::string& path) const {
   const auto it = arrays_.find(path);
   if (it != arrays_.end()) return it->second;
-  return Error{ErrorCode::kMalformed,
-               "data set '" + path + "' does not exist, or holds no real numbers"};
+  return malformed("data set '" + path + "' does not exist, or holds no real numbers");
 }
 
 }  // namespace dvnn::import

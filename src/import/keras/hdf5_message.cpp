@@ -119,11 +119,9 @@ Result<Hdf5Contents> read_contents(const std::string& path, const SandboxLimits&
   };
   DVNN_ASSIGN(const std::string message, read_in_sandbox(file, path, damage, limits, read));
   Hdf5Contents contents;
-  if (!read_message(message, &contents)) {
-    return Error{ErrorCode::kMalformed, "'" + path + "' " + damage};
-  }
+  if (!read_message(message, &contents)) return malformed("'" + path + "' " + damage);
   if (contents.refusal.empty()) return contents;
-  return Error{ErrorCode::kUnsupported, "'" + path + "': " + printable(contents.refusal)};
+  return unsupported("'" + path + "': " + printable(contents.refusal));
 }
 
 }  // namespace dvnn::import

@@ -30,17 +30,15 @@ class Walk {
   // Imports a model with these inputs (none: the outermost model, which makes its own).
   Result<std::vector<KerasTensor>> model(const Json& config, const Place& owner,
                                          const std::vector<KerasTensor>& inputs, int depth) {
-    if (depth > kMaxDepth) return Error{ErrorCode::kLimit, "models are nested too deeply"};
+    if (depth > kMaxDepth) return too_large("models are nested too deeply");
     const Json& layers = config.is_array() ? config : keras_option(config, {"layers"});
     if (!layers.is_array() || layers.empty() || layers.size() > kMaxLayers) {
-      return Error{ErrorCode::kMalformed,
-                   format("the model's architecture has no list of layers, of which there may be "
-                          "%zu",
-                          kMaxLayers)};
+      return malformed(format(
+          "the model's architecture has no list of layers, of which there may be %zu", kMaxLayers));
     }
     for (const Json& entry : layers) {
       if (!entry.is_object() || !entry.contains("config")) {
-        return Error{ErrorCode::kMalformed, "a layer has no configuration"};
+        return malformed("a layer has no configuration");
       }
     }
     const bool functional = config.is_object() && config.contains("output_layers");
@@ -56,8 +54,7 @@ class Walk {
   Result<std::vector<KerasTensor>> sequential(const Json& layers, const Place& owner,
                                               std::vector<KerasTensor> at, int depth) {
     if (at.size() > 1) {
-      return Error{ErrorCode::kMalformed,
-                   format("a sequence of layers is called with %zu inputs", at.size())};
+      return malformed(format("a sequence of layers is called with %zu inputs", at.size()));
     }
     for (const Json& entry : layers) {
       const Json& config = entry.at("config");
@@ -95,14 +92,12 @@ class Walk {
   Result<KerasTensor> referred(const Made& made, const Json& reference) {
     if (reference.is_number()) return number(reference.get<float>());
     const std::string key = key_of(reference);
-    if (key.empty()) {
-      return Error{ErrorCode::kMalformed, "a layer's inputs are not described as Keras does"};
-    }
+    if (key.empty()) return malformed("a layer's inputs are not described as Keras does");
     const auto it = made.find(key);
     const auto index = static_cast<size_t>(std::max(reference.at(2).get<int>(), 0));
     if (it != made.end() && index < it->second.size()) return it->second[index];
-    return Error{ErrorCode::kMalformed, "'" + reference.at(0).get<std::string>() +
-                                            "' is read, and does not exist or reads itself"};
+    return malformed("'" + reference.at(0).get<std::string>() +
+                     "' is read, and does not exist or reads itself");
   }
 
   // Returns a number that an operator of Keras 3 reads, as a tensor.
@@ -126,9 +121,9 @@ class Walk {
     if (inputs.empty()) return made;
     const Json& names = keras_option(config, {"input_layers"});
     if (names.size() != inputs.size() || (names.is_object() && names.size() > 1)) {
-      return Error{ErrorCode::kUnsupported,
-                   format("it is called with %zu inputs, and lists %zu (in an order, not by name)",
-                          inputs.size(), names.size())};
+      return unsupported(
+          format("it is called with %zu inputs, and lists %zu (in an order, not by name)",
+                 inputs.size(), names.size()));
     }
     size_t next = 0;
     for (const Json& reference : names) made[key_of(reference)] = {inputs[next++]};
@@ -169,7 +164,7 @@ class Walk {
       DVNN_ASSIGN(const KerasTensor tensor, referred(made, reference));
       outputs.push_back(tensor);
     }
-    if (outputs.empty()) return Error{ErrorCode::kMalformed, "the model has no outputs"};
+    if (outputs.empty()) return malformed("the model has no outputs");
     return outputs;
   }
 
@@ -229,7 +224,7 @@ class Walk {
       if (!made.ok()) return made.error().within(where);
       return made;
     }
-    if (layer.inputs.empty()) return Error{ErrorCode::kMalformed, where + " has no inputs"};
+    if (layer.inputs.empty()) return malformed(where + " has no inputs");
     auto weights = weights_.of(place, layer.name);
     if (!weights.ok()) return weights.error().within(where);
     layer.weights = std::move(weights.value());
@@ -247,9 +242,9 @@ class Walk {
     const bool vector = dims.size() == 2;    // batch, n
     if (sequence) dims.insert(dims.begin() + 1, 1);
     if (dims.size() != 4 && !vector) {
-      return Error{ErrorCode::kUnsupported, "input '" + name +
-                                                "' is neither a picture (H, W, C), nor a sequence "
-                                                "(length, C), nor a vector"};
+      return unsupported(
+          "input '" + name +
+          "' is neither a picture (H, W, C), nor a sequence (length, C), nor a vector");
     }
     const ImportOptions& options = importer_.options;
     importer_.input_names.push_back(name);
@@ -321,14 +316,12 @@ Status check_kinds(const Json& config) {
   for (const char* name : {"center", "keepdims", "use_bias", "bias"}) {
     const Json& value = keras_option(config, {name});
     if (value.is_null() || value.is_boolean()) continue;
-    return Error{ErrorCode::kMalformed,
-                 std::string(name) + " is " + shown(value) + ", and must be true or false"};
+    return malformed(std::string(name) + " is " + shown(value) + ", and must be true or false");
   }
   for (const char* name : {"alpha", "epsilon", "negative_slope", "threshold"}) {
     const Json& value = keras_option(config, {name});
     if (value.is_null() || value.is_number()) continue;
-    return Error{ErrorCode::kMalformed,
-                 std::string(name) + " is " + shown(value) + ", and must be a number"};
+    return malformed(std::string(name) + " is " + shown(value) + ", and must be a number");
   }
   return {};
 }
@@ -366,15 +359,13 @@ Result<KerasTensor> import_keras_layer(KerasImporter* importer, const KerasLayer
     return entry.import(importer, layer);
   }
   if (layer.class_name == "Lambda") {
-    return Error{
-        ErrorCode::kUnsupported,
-        "what it computes is Python, which is not run here: declare it with --layer-types, "
-        "as {\"" +
-            layer.name + "\": {\"affine\": [1, 0]}} if it is x * 1 + 0"};
+    return unsupported(
+        "what it computes is Python, which is not run here: declare it with --layer-types, as {\"" +
+        layer.name + "\": {\"affine\": [1, 0]}} if it is x * 1 + 0");
   }
-  return Error{ErrorCode::kUnsupported,
-               "the class is not supported (docs/converter.md lists those that are): cut the model "
-               "before it with --outputs, or declare it with --layer-types"};
+  return unsupported(
+      "the class is not supported (docs/converter.md lists those that are): cut the model before "
+      "it with --outputs, or declare it with --layer-types");
 }
 
 bool keras_flag(const Json& value, bool fallback) {
@@ -394,7 +385,7 @@ Result<std::vector<int64_t>> keras_pair(const Json& value, int64_t fallback) {
     for (const Json& v : value) pair.push_back(v.is_number_integer() ? v.get<int64_t>() : -1);
   }
   if (pair.size() != 2 || std::min(pair[0], pair[1]) < 0 || std::max(pair[0], pair[1]) > kMost) {
-    return Error{ErrorCode::kMalformed, shown(value) + " is no pair of sizes"};
+    return malformed(shown(value) + " is no pair of sizes");
   }
   return pair;
 }
@@ -402,7 +393,7 @@ Result<std::vector<int64_t>> keras_pair(const Json& value, int64_t fallback) {
 // Imports a model from JSON: {"class_name": ..., "config": ...}.
 static Result<Graph> import_model(Json model, const Hdf5File& weights, KerasImporter* importer) {
   if (!model.is_object() || !model.contains("config")) {
-    return Error{ErrorCode::kMalformed, "holds no model's architecture"};
+    return malformed("holds no model's architecture");
   }
   Json& config = model["config"];
   DVNN_TRY(to_keras2(&config));
@@ -426,8 +417,7 @@ static Result<Graph> import_model(Json model, const Hdf5File& weights, KerasImpo
 
 Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options) {
   if (!file.has_attribute("/", "model_config")) {
-    return Error{ErrorCode::kUnsupported,
-                 "holds weights alone: save the whole model, with its architecture"};
+    return unsupported("holds weights alone: save the whole model, with its architecture");
   }
   DVNN_ASSIGN(const std::string text, file.text("/", "model_config"));
   DVNN_ASSIGN(Json model, parse_json(text, "attribute 'model_config'"));

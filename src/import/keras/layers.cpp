@@ -45,8 +45,8 @@ std::vector<float> turned(const std::vector<float>& weights, const Hdf5Array& ar
 Status check_said(const KerasLayer& layer, const char* name, int64_t has) {
   const Json& said = keras_option(layer.config, {name});
   if (said.is_null() || said == has) return {};
-  return Error{ErrorCode::kMalformed, std::string(name) + " is " + shown(said) +
-                                          ", and its weights are made for " + std::to_string(has)};
+  return malformed(std::string(name) + " is " + shown(said) + ", and its weights are made for " +
+                   std::to_string(has));
 }
 
 // Returns kernel, strides, dilation and pads of a layer over a picture.
@@ -62,15 +62,14 @@ Result<ConvSpec> conv_spec(const KerasLayer& layer, const Shape& in,
   spec.stride_y = strides[0], spec.stride_x = strides[1];
   spec.dilation_y = dilation[0], spec.dilation_x = dilation[1];
   if (std::min(strides[0], strides[1]) < 1 || std::min(dilation[0], dilation[1]) < 1) {
-    return Error{ErrorCode::kMalformed, "a stride or a dilation is 0"};
+    return malformed("a stride or a dilation is 0");
   }
   const Json& size = keras_option(config, {"kernel_size"});
   const auto is_it = [&](const Json& y, const Json& x) { return y == kernel[0] && x == kernel[1]; };
   const bool pair = size.is_array() && size.size() == 2;
   if (!size.is_null() && !(pair ? is_it(size[0], size[1]) : is_it(size, size))) {
-    return Error{ErrorCode::kMalformed,
-                 format("kernel_size is not that of its weights, %lld and %lld",
-                        static_cast<long long>(kernel[0]), static_cast<long long>(kernel[1]))};
+    return malformed(format("kernel_size is not that of its weights, %lld and %lld",
+                            static_cast<long long>(kernel[0]), static_cast<long long>(kernel[1])));
   }
   if (keras_option(config, {"padding"}) == "causal") {  // for sequences: no later elements
     spec.left = (spec.kernel_x - 1) * spec.dilation_x;
@@ -106,15 +105,14 @@ Status keras_check_weights(const KerasLayer& layer, size_t index,
   if (index < layer.weights.size() && layer.weights[index].dims == dims) return {};
   std::string want;
   for (int64_t d : dims) want += (want.empty() ? "" : "x") + std::to_string(d);
-  return Error{ErrorCode::kMalformed,
-               format("weights %zu are missing, or not %s", index, want.c_str())};
+  return malformed(format("weights %zu are missing, or not %s", index, want.c_str()));
 }
 
 Result<KerasTensor> import_conv2d(KerasImporter* importer, const KerasLayer& layer) {
   DVNN_ASSIGN(const int in, keras_picture(importer, layer));
   const Shape shape = importer->builder.shape_of(in);
   if (layer.weights.empty() || layer.weights[0].dims.size() != 4) {
-    return Error{ErrorCode::kMalformed, "has no kernel of four dimensions"};
+    return malformed("has no kernel of four dimensions");
   }
   const Hdf5Array& kernel = layer.weights[0];
   DVNN_ASSIGN(ConvSpec spec, conv_spec(layer, shape, kernel.dims));
@@ -138,7 +136,7 @@ Result<int> depthwise(KerasImporter* importer, const KerasLayer& layer, const st
   const Shape shape = importer->builder.shape_of(in);
   if (layer.weights.empty() || layer.weights[0].dims.size() != 4 ||
       layer.weights[0].dims[2] != shape.c()) {
-    return Error{ErrorCode::kMalformed, "has no kernel per channel"};
+    return malformed("has no kernel per channel");
   }
   const Hdf5Array& kernel = layer.weights[0];
   DVNN_ASSIGN(ConvSpec spec, conv_spec(layer, shape, kernel.dims));
@@ -171,7 +169,7 @@ Result<KerasTensor> import_separable_conv2d(KerasImporter* importer, const Keras
   DVNN_ASSIGN(const int middle, depthwise(importer, layer, layer.name + "_depthwise", in, {}));
   const int64_t channels = importer->builder.shape_of(middle).c();
   if (layer.weights.size() < 2 || layer.weights[1].dims.size() != 4) {
-    return Error{ErrorCode::kMalformed, "has no pointwise kernel"};
+    return malformed("has no pointwise kernel");
   }
   ConvSpec spec;
   spec.outputs = layer.weights[1].dims[3];
@@ -209,11 +207,11 @@ Result<std::vector<int64_t>> transposed_sides(const KerasLayer& layer, const Sha
     // The convolution of which this is the gradient makes as many pixels as the input has.
     const int64_t first = same ? least : least - 1 + window;
     if (side < first || side >= first + strides[i]) {
-      return Error{ErrorCode::kMalformed,
-                   format("its result would have a side of %lld, which no convolution in steps of "
-                          "%lld makes %lld of",
-                          static_cast<long long>(side), static_cast<long long>(strides[i]),
-                          static_cast<long long>(sides[i]))};
+      return malformed(
+          format("its result would have a side of %lld, which no convolution in steps of %lld "
+                 "makes %lld of",
+                 static_cast<long long>(side), static_cast<long long>(strides[i]),
+                 static_cast<long long>(sides[i])));
     }
     result.push_back(side);
   }
@@ -229,8 +227,8 @@ Result<KerasTensor> import_conv2d_transpose(KerasImporter* importer, const Keras
   const bool first = importer->version == 1;
   if (layer.weights.empty() || layer.weights[0].dims.size() != 4 ||
       layer.weights[0].dims[first ? 2 : 3] != shape.c()) {
-    return Error{ErrorCode::kMalformed, first ? "has no kernel (y, x, inputs, outputs)"
-                                              : "has no kernel (y, x, outputs, inputs)"};
+    return malformed(first ? "has no kernel (y, x, inputs, outputs)"
+                           : "has no kernel (y, x, outputs, inputs)");
   }
   const Hdf5Array& kernel = layer.weights[0];
   DVNN_ASSIGN(ConvSpec spec, conv_spec(layer, shape, kernel.dims));
@@ -266,8 +264,7 @@ Result<KerasTensor> dense_pixels(KerasImporter* importer, const KerasLayer& laye
   }
   const Shape shape = importer->builder.shape_of(in.value);
   if (shape.rank != 4) {
-    return Error{ErrorCode::kUnsupported,
-                 "needs a vector, a sequence or a picture, has " + shape.to_string()};
+    return unsupported("needs a vector, a sequence or a picture, has " + shape.to_string());
   }
   const Hdf5Array& matrix = layer.weights[0];
   Hdf5Array kernel = matrix;
@@ -288,7 +285,7 @@ Result<KerasTensor> import_dense(KerasImporter* importer, const KerasLayer& laye
   const Shape shape = importer->builder.shape_of(in.value);
   const int64_t inputs = shape.elements();
   if (layer.weights.empty() || layer.weights[0].dims.size() != 2) {
-    return Error{ErrorCode::kMalformed, "has no matrix of weights"};
+    return malformed("has no matrix of weights");
   }
   if (!in.flat && shape.rank != 2) return dense_pixels(importer, layer, in);
   const int64_t outputs = layer.weights[0].dims[1];

@@ -118,7 +118,7 @@ Result<KerasTensor> merged(KerasImporter* importer, const KerasLayer& layer,
     inputs.push_back(tensor);
   }
   if (mode == "concat") return concatenated(importer, layer, std::move(inputs), axis);
-  if (mode == "sub" && inputs.size() != 2) return Error{ErrorCode::kMalformed, "needs two inputs"};
+  if (mode == "sub" && inputs.size() != 2) return malformed("needs two inputs");
   DVNN_TRY(align_ranks(importer, layer, &inputs));
   GraphBuilder& b = importer->builder;
   const Shape shape = b.shape_of(inputs[0].value);
@@ -157,7 +157,7 @@ Result<KerasTensor> import_merge_mode(KerasImporter* importer, const KerasLayer&
       return merged(importer, layer, known, keras_option(layer.config, {"concat_axis"}));
     }
   }
-  return Error{ErrorCode::kUnsupported, "mode " + shown(mode) + " is not supported"};
+  return unsupported("mode " + shown(mode) + " is not supported");
 }
 
 }  // namespace dvnn::import

@@ -42,7 +42,7 @@ Result<KerasTensor> import_reshape(KerasImporter* importer, const KerasLayer& la
     if (extent == -1 && open == 0) {
       open = dims.size();
     } else if (extent < 1 || extent > shape.elements() || (known *= extent) > shape.elements()) {
-      return Error{ErrorCode::kMalformed, "target_shape " + shown(target) + " does not fit"};
+      return malformed("target_shape " + shown(target) + " does not fit");
     }
     dims.push_back(extent);
   }
@@ -66,7 +66,7 @@ Result<KerasTensor> import_permute(KerasImporter* importer, const KerasLayer& la
   for (int axis : order) named[static_cast<size_t>(axis)] = axis > 0;
   if (static_cast<int>(order.size()) != rank - 1 ||
       std::count(named.begin(), named.end(), true) != rank - 1) {
-    return Error{ErrorCode::kMalformed, "dims " + shown(dims) + " does not name each axis once"};
+    return malformed("dims " + shown(dims) + " does not name each axis once");
   }
   // Axis i + 1 of the result is axis order[i] of the input, both as Keras counts them.
   const size_t axes = importer->builder.shape_of(in.value).axes();

@@ -14,7 +14,7 @@ Result<KerasTensor> import_batch_norm(KerasImporter* importer, const KerasLayer&
   // Modes 1 and 2 of Keras 1 use the statistics of the input itself.
   const Json& mode = keras_option(layer.config, {"mode"});
   if (keras_number(mode, 0) != 0) {
-    return Error{ErrorCode::kUnsupported, "mode " + shown(mode) + " is not supported (0 is)"};
+    return unsupported("mode " + shown(mode) + " is not supported (0 is)");
   }
   const int64_t count = importer->builder.shape_of(in.value)[axis];
   const bool scales = keras_flag(keras_option(layer.config, {"scale"}), true);
@@ -27,9 +27,7 @@ Result<KerasTensor> import_batch_norm(KerasImporter* importer, const KerasLayer&
   std::vector<float> scale(mean.size()), bias(mean.size());
   for (size_t c = 0; c < mean.size(); ++c) {
     const double v = double{variance[c]} + epsilon;
-    if (!(v > 0)) {
-      return Error{ErrorCode::kMalformed, format("variance of channel %zu is not positive", c)};
-    }
+    if (!(v > 0)) return malformed(format("variance of channel %zu is not positive", c));
     const double gamma = scales ? double{layer.weights[0].values[c]} : 1.0;
     const double beta = centres ? double{layer.weights[scales ? 1 : 0].values[c]} : 0.0;
     scale[c] = static_cast<float>(gamma / std::sqrt(v));
@@ -54,8 +52,8 @@ Result<std::vector<float>> along_last(const KerasLayer& layer, const char* key, 
   }
   if (values.size() == 1) values.resize(count, values[0]);
   if (numbers.is_array() && values.size() == count) return values;
-  return Error{ErrorCode::kUnsupported, std::string(key) + " " + shown(numbers) +
-                                            format(" is no number, and no list of %zu", count)};
+  return unsupported(std::string(key) + " " + shown(numbers) +
+                     format(" is no number, and no list of %zu", count));
 }
 
 }  // namespace

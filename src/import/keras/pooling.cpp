@@ -19,7 +19,7 @@ Result<bool> keras_is_same(const Json& config) {
   const Json& mode = keras_option(config, {"padding", "border_mode"});
   if (mode == "same") return true;
   if (mode == "valid" || mode == "causal" || mode.is_null()) return false;
-  return Error{ErrorCode::kUnsupported, "padding " + shown(mode) + " is not supported"};
+  return unsupported("padding " + shown(mode) + " is not supported");
 }
 
 namespace {
@@ -34,7 +34,7 @@ Result<KerasTensor> pooling(KerasImporter* importer, const KerasLayer& layer, bo
     DVNN_ASSIGN(strides, keras_pair(strides_option, 1));
   }
   if (std::min({window[0], window[1], strides[0], strides[1]}) < 1) {
-    return Error{ErrorCode::kMalformed, "a window or a stride is 0"};
+    return malformed("a window or a stride is 0");
   }
   DVNN_ASSIGN(const bool same, keras_is_same(layer.config));
   PoolSpec spec;
@@ -91,7 +91,7 @@ Result<KerasTensor> import_zero_padding(KerasImporter* importer, const KerasLaye
       p.insert(p.end(), pair.begin(), pair.end());
     }
   } else {
-    return Error{ErrorCode::kMalformed, shown(padding) + " is no padding"};
+    return malformed(shown(padding) + " is no padding");
   }
   DVNN_ASSIGN(const int out, importer->builder.pad(layer.name, in, p[2], p[3], p[0], p[1]));
   return KerasTensor{out, false, false};
@@ -104,12 +104,11 @@ Result<KerasTensor> import_up_sampling(KerasImporter* importer, const KerasLayer
   DVNN_ASSIGN(const auto size, keras_pair(keras_option(layer.config, {"size"}), 2));
   const Json& mode = keras_option(layer.config, {"interpolation"});
   if (!mode.is_null() && mode != "nearest" && mode != "bilinear") {
-    return Error{ErrorCode::kUnsupported,
-                 "interpolation " + shown(mode) + " is not supported (nearest and bilinear are)"};
+    return unsupported("interpolation " + shown(mode) +
+                       " is not supported (nearest and bilinear are)");
   }
   if (std::min(size[0], size[1]) < 1) {
-    return Error{ErrorCode::kMalformed,
-                 "size " + shown(keras_option(layer.config, {"size"})) + " leaves no pixels"};
+    return malformed("size " + shown(keras_option(layer.config, {"size"})) + " leaves no pixels");
   }
   const bool nearest = mode != "bilinear";
   const bool doubles = size[0] == size[1] && (size[0] & (size[0] - 1)) == 0;

@@ -37,7 +37,7 @@ Result<KerasTensor> KerasImporter::as_row(const std::string& name, const KerasTe
   if (tensor.row) return tensor;
   const Shape shape = builder.shape_of(tensor.value);
   if (tensor.flat || shape.rank != kSequenceRank) {
-    return Error{ErrorCode::kUnsupported, "needs a sequence, has " + shape.to_string()};
+    return unsupported("needs a sequence, has " + shape.to_string());
   }
   DVNN_ASSIGN(const int reshaped,
               builder.reshape(name + "_row", tensor.value, {1, 1, shape[1], shape[2]}));
@@ -82,10 +82,9 @@ Result<int> keras_axis(const KerasImporter& importer, const KerasLayer& layer,
                                                      : 0;
   const int64_t axis = given < 0 ? given + rank : given;
   if (axis >= 1 && axis < rank) return importer.graph_axis(tensor, static_cast<int>(axis));
-  return Error{
-      ErrorCode::kUnsupported,
+  return unsupported(
       format("axis %s is not supported: the input has the axes 1 to %d, of which one may be named",
-             json_text(number, -1, true).c_str(), rank - 1)};
+             json_text(number, -1, true).c_str(), rank - 1));
 }
 
 Result<int> keras_picture(KerasImporter* importer, const KerasLayer& layer) {
@@ -94,13 +93,10 @@ Result<int> keras_picture(KerasImporter* importer, const KerasLayer& layer) {
   const Json& format_name = keras_option(layer.config, {"data_format", "dim_ordering"});
   const bool known = format_name.is_null() || format_name == "channels_last" ||
                      format_name == "tf" || format_name == "default";
-  if (!known) {
-    return Error{ErrorCode::kUnsupported,
-                 shown(format_name) + " is not supported (channels_last is)"};
-  }
+  if (!known) return unsupported(shown(format_name) + " is not supported (channels_last is)");
   if (!in.flat && !in.row && shape.rank == kPictureRank) return in.value;
   const char* const of = in.row ? " of a sequence" : "";
-  return Error{ErrorCode::kUnsupported, "needs a picture, has " + shape.to_string() + of};
+  return unsupported("needs a picture, has " + shape.to_string() + of);
 }
 
 }  // namespace dvnn::import

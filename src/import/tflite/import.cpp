@@ -138,9 +138,8 @@ class Walk {
       const auto it = std::find(importer_.names.begin(), importer_.names.end(), name);
       const int i = static_cast<int>(it - importer_.names.begin());
       if (results.count(i) == 0) {
-        return Error{
-            ErrorCode::kInvalidArgument,
-            "--outputs " + name + ": the model makes no such result; it makes " + some_names(made)};
+        return invalid_argument("--outputs " + name +
+                                ": the model makes no such result; it makes " + some_names(made));
       }
       wanted_.push_back(i);
     }
@@ -151,8 +150,8 @@ class Walk {
   Status find_needed() {
     const auto& operators = *model().graph().operators();
     if (operators.size() > kMostOperators) {
-      return Error{ErrorCode::kLimit, format("has %u operators, of which there may be %zu",
-                                             operators.size(), kMostOperators)};
+      return too_large(
+          format("has %u operators, of which there may be %zu", operators.size(), kMostOperators));
     }
     needed_.assign(operators.size(), false);
     read_.insert(wanted_.begin(), wanted_.end());
@@ -188,7 +187,7 @@ class Walk {
     DVNN_TRY(check_given(options(), all));
     if (open.size() > 1) return ask_for_values(open);
     if (picture < 0) picture = idle;
-    if (picture < 0) return Error{ErrorCode::kMalformed, "has no input"};
+    if (picture < 0) return malformed("has no input");
     return import_input(picture);
   }
 
@@ -238,9 +237,8 @@ class Walk {
     if (dims[0] < 0 || picture) dims[0] = 1;
     for (int64_t d : dims) {
       if (d > 0) continue;
-      return Error{ErrorCode::kUnsupported, "input '" + name + "' has no fixed size (" +
-                                                given_shape_text(dims) +
-                                                "): give one with --size WxH"};
+      return unsupported("input '" + name + "' has no fixed size (" + given_shape_text(dims) +
+                         "): give one with --size WxH");
     }
     GraphBuilder& b = importer_.onnx.builder;
     TfliteHeld& held = nth(importer_.held, i);
@@ -270,7 +268,7 @@ class Walk {
       graph.outputs.push_back(value);
       graph.output_names.push_back(name);
     }
-    if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "has no outputs"};
+    if (graph.outputs.empty()) return malformed("has no outputs");
     return {};
   }
 
@@ -280,7 +278,7 @@ class Walk {
     const Error none = {ErrorCode::kMalformed,
                         "output '" + name + "' is not computed from the input"};
     const TfliteHeld& held = nth(importer_.held, i);
-    if (held.parts) return Error{ErrorCode::kUnsupported, "output '" + name + "' is in parts"};
+    if (held.parts) return unsupported("output '" + name + "' is in parts");
     const std::string& entry = held.plain.empty() ? held.picture : held.plain;
     const auto it = importer_.onnx.entries.find(entry);
     if (it == importer_.onnx.entries.end() || it->second.value < 0) return none;
@@ -304,16 +302,16 @@ class Walk {
   }
 
   Status import_known(const TfliteNode& node) {
-    if (node.outputs() == 0) return Error{ErrorCode::kMalformed, "has no output"};
+    if (node.outputs() == 0) return malformed("has no output");
     const auto declared = options().custom_layers.find(node.type());
     if (declared != options().custom_layers.end()) return import_declared(node, declared->second);
     const TfliteRow* row = find_operator(node.type());
     if (!row) {
-      return Error{ErrorCode::kUnsupported,
-                   "the operator is not supported: docs/converter.md lists those that are, and "
-                   "--layer-types declares your own"};
+      return unsupported(
+          "the operator is not supported: docs/converter.md lists those that are, and "
+          "--layer-types declares your own");
     }
-    if (node.inputs() == 0) return Error{ErrorCode::kMalformed, "has no input"};
+    if (node.inputs() == 0) return malformed("has no input");
     return row->import(node);
   }
 

@@ -91,8 +91,8 @@ Result<std::vector<double>> read_stored(const tfl::Tensor& tensor, Span<const ui
                                         int64_t elements) {
   const NumberType* type = find_type(tensor.type());
   if (!type || !type->read) {
-    return Error{ErrorCode::kUnsupported,
-                 "is of type " + tflite_type_name(tensor.type()) + ", which is none of numbers"};
+    return unsupported("is of type " + tflite_type_name(tensor.type()) +
+                       ", which is none of numbers");
   }
   const auto bits = static_cast<size_t>(type->bits);
   // The number of a sparse tensor's elements follows from its bytes.
@@ -100,8 +100,8 @@ Result<std::vector<double>> read_stored(const tfl::Tensor& tensor, Span<const ui
   const size_t count = sparse ? bytes.size() * 8 / bits : static_cast<size_t>(elements);
   const size_t needed = (count * bits + 7) / 8;
   if (bytes.size() != needed) {
-    return Error{ErrorCode::kMalformed, format("has %zu bytes, its %zu elements of %s need %zu",
-                                               bytes.size(), count, type->name, needed)};
+    return malformed(format("has %zu bytes, its %zu elements of %s need %zu", bytes.size(), count,
+                            type->name, needed));
   }
   return type->read(bytes, count);
 }
@@ -148,7 +148,7 @@ Result<TfliteScaling> tflite_scaling(const tfl::Tensor& tensor) {
   const tfl::Quantization* given = tensor.quantization();
   if (!given || is_tflite_real(tensor.type()) || count_of(given->scale()) == 0) return scaling;
   if (given->details_type() != 0) {
-    return Error{ErrorCode::kUnsupported, "is quantised in a way of its own, not by scales"};
+    return unsupported("is quantised in a way of its own, not by scales");
   }
   const unsigned scales = given->scale()->size();
   for (unsigned i = 0; i < scales; ++i) scaling.scale.push_back(given->scale()->Get(i));
@@ -157,8 +157,7 @@ Result<TfliteScaling> tflite_scaling(const tfl::Tensor& tensor) {
   for (unsigned i = 0; zeros > 0 && i < scales; ++i) {
     const bool one = zeros == 1;
     if (!one && static_cast<unsigned>(zeros) != scales) {
-      return Error{ErrorCode::kMalformed,
-                   format("has %u scales and %d zero points", scales, zeros)};
+      return malformed(format("has %u scales and %d zero points", scales, zeros));
     }
     scaling.zero[i] = static_cast<double>(given->zero_point()->Get(one ? 0 : i));
   }
@@ -168,9 +167,8 @@ Result<TfliteScaling> tflite_scaling(const tfl::Tensor& tensor) {
   if (scales == 1) return scaling;
   if (scaling.axis < 0 || scaling.axis >= rank ||
       dims[static_cast<size_t>(scaling.axis)] != static_cast<int64_t>(scales)) {
-    return Error{ErrorCode::kMalformed, format("has %u scales, which are not as many as dimension "
-                                               "%lld has",
-                                               scales, static_cast<long long>(scaling.axis))};
+    return malformed(format("has %u scales, which are not as many as dimension %lld has", scales,
+                            static_cast<long long>(scaling.axis)));
   }
   return scaling;
 }
@@ -192,9 +190,8 @@ Result<TfliteModel> TfliteModel::parse(std::string bytes) {
       model.bytes_.size() >= kLeastBytes && flatbuffers::BufferHasIdentifier(data, "TFL3");
   flatbuffers::Verifier verifier(data, model.bytes_.size(), kMaxTableDepth, kMaxTables);
   if (!named || !verifier.VerifyBuffer<tfl::Model>("TFL3")) {
-    return Error{ErrorCode::kMalformed,
-                 named ? "is a TensorFlow Lite model that is truncated or damaged"
-                       : "is no TensorFlow Lite model (it lacks the mark TFL3)"};
+    return malformed(named ? "is a TensorFlow Lite model that is truncated or damaged"
+                           : "is no TensorFlow Lite model (it lacks the mark TFL3)");
   }
   DVNN_TRY(model.check());
   return model;
@@ -202,21 +199,20 @@ Result<TfliteModel> TfliteModel::parse(std::string bytes) {
 
 Status TfliteModel::check() const {
   if (count_of(root().subgraphs()) == 0 || count_of(graph().operators()) == 0 || tensors() == 0) {
-    return Error{ErrorCode::kMalformed, "holds no graph"};
+    return malformed("holds no graph");
   }
   for (const tfl::Tensor* each : *graph().tensors()) {
     if (each->buffer() == 0 || each->buffer() < static_cast<unsigned>(count_of(root().buffers()))) {
       continue;
     }
-    return Error{ErrorCode::kMalformed,
-                 format("tensor '%s' names buffer %u of %d", tflite_text(each->name()).c_str(),
-                        each->buffer(), count_of(root().buffers()))};
+    return malformed(format("tensor '%s' names buffer %u of %d", tflite_text(each->name()).c_str(),
+                            each->buffer(), count_of(root().buffers())));
   }
   for (const auto* list : {graph().inputs(), graph().outputs()}) {
     for (int64_t i : tflite_list(list)) {
       if (i >= 0 && i < tensors()) continue;
-      return Error{ErrorCode::kMalformed, format("an input or output is tensor %lld of %d",
-                                                 static_cast<long long>(i), tensors())};
+      return malformed(
+          format("an input or output is tensor %lld of %d", static_cast<long long>(i), tensors()));
     }
   }
   for (const tfl::Operator* op : *graph().operators()) DVNN_TRY(check_operator(*op));
@@ -225,19 +221,19 @@ Status TfliteModel::check() const {
 
 Status TfliteModel::check_operator(const tfl::Operator& op) const {
   if (op.opcode_index() >= static_cast<unsigned>(count_of(root().operator_codes()))) {
-    return Error{ErrorCode::kMalformed, format("an operator is of code %u of %d", op.opcode_index(),
-                                               count_of(root().operator_codes()))};
+    return malformed(format("an operator is of code %u of %d", op.opcode_index(),
+                            count_of(root().operator_codes())));
   }
   // The index -1 stands for an absent input.
   for (int64_t i : tflite_list(op.inputs())) {
     if (i >= -1 && i < tensors()) continue;
-    return Error{ErrorCode::kMalformed, format("%s reads tensor %lld of %d", type_of(op).c_str(),
-                                               static_cast<long long>(i), tensors())};
+    return malformed(format("%s reads tensor %lld of %d", type_of(op).c_str(),
+                            static_cast<long long>(i), tensors()));
   }
   for (int64_t i : tflite_list(op.outputs())) {
     if (i >= 0 && i < tensors()) continue;
-    return Error{ErrorCode::kMalformed, format("%s makes tensor %lld of %d", type_of(op).c_str(),
-                                               static_cast<long long>(i), tensors())};
+    return malformed(format("%s makes tensor %lld of %d", type_of(op).c_str(),
+                            static_cast<long long>(i), tensors()));
   }
   return {};
 }
@@ -267,7 +263,7 @@ Result<OnnxConstant> TfliteModel::numbers(int i) const {
   constant.dims = tflite_list(from.shape());
   constant.integral = !is_tflite_real(from.type());
   const int64_t elements = element_count(constant.dims);
-  if (elements < 0) return Error{ErrorCode::kLimit, "has impossible dimensions"};
+  if (elements < 0) return too_large("has impossible dimensions");
   DVNN_TRY(check_budget(Budget::kImportNumbers, static_cast<uint64_t>(elements),
                         "the constant's numbers"));
   DVNN_ASSIGN(constant.values, read_stored(from, buffer(from.buffer()), elements));

@@ -46,7 +46,7 @@ const std::string& TfliteNode::name() const {
 }
 
 Result<std::string> TfliteNode::plain(int i) const {
-  if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
+  if (!has(i)) return malformed(format("input %d is missing", i));
   DVNN_TRY(needs_whole(i));
   TfliteHeld& held = nth(importer_->held, input(i));
   const std::string& own = nth(importer_->names, input(i));
@@ -58,10 +58,9 @@ Result<std::string> TfliteNode::plain(int i) const {
   }
   if (!importer_->model.is_constant(input(i))) {
     const bool state = input_tensor(i).is_variable();
-    return Error{ErrorCode::kUnsupported,
-                 "reads '" + own + "', " +
-                     (state ? "a state that is kept from run to run, which is not supported"
-                            : "which no operator before it makes")};
+    return unsupported("reads '" + own + "', " +
+                       (state ? "a state that is kept from run to run, which is not supported"
+                              : "which no operator before it makes"));
   }
   auto constant = importer_->model.numbers(input(i));
   if (!constant.ok()) return constant.error().within("'" + own + "'");
@@ -71,20 +70,19 @@ Result<std::string> TfliteNode::plain(int i) const {
 }
 
 Result<std::string> TfliteNode::picture(int i) const {
-  if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
+  if (!has(i)) return malformed(format("input %d is missing", i));
   DVNN_TRY(needs_whole(i));
   return picture_or_parts(i);
 }
 
 Result<std::string> TfliteNode::picture_or_parts(int i) const {
-  if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
+  if (!has(i)) return malformed(format("input %d is missing", i));
   TfliteHeld& held = nth(importer_->held, input(i));
   if (!held.picture.empty()) return held.picture;
   DVNN_ASSIGN(const std::string from, plain(i));
   const auto dims = dims_of(from);
   if (dims.size() != 4) {
-    return Error{ErrorCode::kUnsupported,
-                 "needs a picture (n x h x w x c), has " + given_shape_text(dims)};
+    return unsupported("needs a picture (n x h x w x c), has " + given_shape_text(dims));
   }
   DVNN_ASSIGN(held.picture, run("Transpose", {from}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}}));
   return held.picture;
@@ -100,10 +98,9 @@ const std::shared_ptr<const TfliteParts>& TfliteNode::parts(int i) const {
 
 Status TfliteNode::needs_whole(int i) const {
   if (!parts(i)) return {};
-  return Error{ErrorCode::kUnsupported,
-               "'" + nth(importer_->names, input(i)) +
-                   "' is what SPACE_TO_BATCH_ND makes of a picture, which convolutions and "
-                   "functions of single elements alone may read"};
+  return unsupported("'" + nth(importer_->names, input(i)) +
+                     "' is what SPACE_TO_BATCH_ND makes of a picture, which convolutions and "
+                     "functions of single elements alone may read");
 }
 
 bool TfliteNode::is_constant(int i) const {
@@ -119,9 +116,9 @@ Result<std::shared_ptr<const OnnxConstant>> TfliteNode::constant(int i) const {
   DVNN_ASSIGN(const std::string entry, plain(i));
   const auto it = importer_->onnx.entries.find(entry);
   if (it != importer_->onnx.entries.end() && it->second.constant) return it->second.constant;
-  return Error{ErrorCode::kUnsupported, "input '" + nth(importer_->names, input(i)) +
-                                            "' is computed from the picture, where numbers that "
-                                            "are known beforehand are needed"};
+  return unsupported(
+      "input '" + nth(importer_->names, input(i)) +
+      "' is computed from the picture, where numbers that are known beforehand are needed");
 }
 
 Result<std::vector<int64_t>> TfliteNode::ints(int i) const {
@@ -131,7 +128,7 @@ Result<std::vector<int64_t>> TfliteNode::ints(int i) const {
 
 Result<std::string> TfliteNode::weights(int i, const std::vector<int64_t>& order,
                                         const std::vector<int64_t>& dims) const {
-  if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
+  if (!has(i)) return malformed(format("input %d is missing", i));
   const TfliteHeld& held = nth(importer_->held, input(i));
   OnnxConstant from;
   if (held.plain.empty() && importer_->model.is_constant(input(i))) {
@@ -145,13 +142,13 @@ Result<std::string> TfliteNode::weights(int i, const std::vector<int64_t>& order
     from = *known;
   }
   if (from.dims.size() != order.size()) {
-    return Error{ErrorCode::kMalformed, "the weights are " + given_shape_text(from.dims)};
+    return malformed("the weights are " + given_shape_text(from.dims));
   }
   OnnxConstant to = transposed(from, order);
   to.dims = dims;
   if (element_count(dims) != static_cast<int64_t>(to.values.size())) {
-    return Error{ErrorCode::kMalformed, "the weights " + given_shape_text(from.dims) +
-                                            " do not fit " + given_shape_text(dims)};
+    return malformed("the weights " + given_shape_text(from.dims) + " do not fit " +
+                     given_shape_text(dims));
   }
   return numbers(std::move(to));
 }
@@ -204,7 +201,7 @@ Result<std::vector<std::string>> TfliteNode::run(const char* type,
   DVNN_TRY(import_onnx_node(proto, &importer_->onnx));
   for (const std::string& each : made) {
     if (importer_->onnx.entries.count(each) == 0) {
-      return Error{ErrorCode::kMalformed, format("%s makes fewer results than are read", type)};
+      return malformed(format("%s makes fewer results than are read", type));
     }
   }
   return made;
@@ -270,11 +267,11 @@ Result<std::string> TfliteNode::activated(const Result<std::string>& entry,
       return run("Clip", {in, number(0), number(6)});
     default:
       // TensorFlow Lite leaves such activations out, so the meaning of the model is unknown.
-      return Error{ErrorCode::kUnsupported,
-                   format("the activation fused with it is %s, which no runtime computes there",
-                          activation == tfl::Activation::TANH
-                              ? "TANH"
-                              : std::to_string(static_cast<int>(activation)).c_str())};
+      return unsupported(
+          format("the activation fused with it is %s, which no runtime computes there",
+                 activation == tfl::Activation::TANH
+                     ? "TANH"
+                     : std::to_string(static_cast<int>(activation)).c_str()));
   }
   const tfl::TensorType type = output_tensor(0).type();
   DVNN_ASSIGN(const TfliteScaling scaling, tflite_scaling(output_tensor(0)));

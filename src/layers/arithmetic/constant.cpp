@@ -36,9 +36,8 @@ LayerResult ConstantAttributes::create(Span<const TensorDesc> inputs,
                                        Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 0, 0, outputs));
   if (static_cast<int64_t>(values.size()) != outputs[0].shape.elements()) {
-    return Error{ErrorCode::kMalformed, "field 'values' has " + std::to_string(values.size()) +
-                                            " numbers, not those of the output " +
-                                            outputs[0].shape.to_string()};
+    return malformed("field 'values' has " + std::to_string(values.size()) +
+                     " numbers, not those of the output " + outputs[0].shape.to_string());
   }
   return std::unique_ptr<CpuLayer>(new Constant(values));
 }

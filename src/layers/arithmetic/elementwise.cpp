@@ -202,8 +202,7 @@ LayerResult ElementwiseAttributes::create(Span<const TensorDesc> in,
   const size_t channels = shape.extent(channel_axis(shape));
   for (const auto& values : constants) {
     if (values.size() == 1 || values.size() == channels) continue;
-    return Error{ErrorCode::kMalformed,
-                 format("a constant has %zu values for %zu channels", values.size(), channels)};
+    return malformed(format("a constant has %zu values for %zu channels", values.size(), channels));
   }
   return std::unique_ptr<CpuLayer>(new Elementwise(*this, in, out[0]));
 }

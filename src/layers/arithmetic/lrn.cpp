@@ -19,7 +19,7 @@ void LrnAttributes::fields(Fields* f) {
 
 DimsResult LrnAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 1));
-  if (inputs[0].rank < 2) return Error{ErrorCode::kUnsupported, "needs channels"};
+  if (inputs[0].rank < 2) return unsupported("needs channels");
   return same_dims(inputs);
 }
 
@@ -32,7 +32,7 @@ LayerResult LrnAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
   const Shape& shape = inputs[0].shape;
-  if (shape.rank < 2) return Error{ErrorCode::kMalformed, "needs channels"};
+  if (shape.rank < 2) return malformed("needs channels");
   return make_float_layer(
       inputs, outputs, [a = *this, split = split_at(shape, 1)](const float* const* in, float* out) {
         const auto window = static_cast<size_t>(a.size);

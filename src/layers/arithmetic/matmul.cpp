@@ -74,16 +74,14 @@ DimsResult MatMulAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 2));
   const Shape &a = inputs[0], &b = inputs[1];
   if (inputs.size() != 2 || a.rank < 2 || b.rank < 2 || a[a.rank - 1] != b[b.rank - 2]) {
-    return Error{ErrorCode::kUnsupported,
-                 a.to_string() + " and " + b.to_string() + " have no product"};
+    return unsupported(a.to_string() + " and " + b.to_string() + " have no product");
   }
   std::vector<int64_t> dims;
   const int rank = std::max(a.rank, b.rank);
   for (int i = rank; i > 2; --i) {
     const int x = i <= a.rank ? a[a.rank - i] : 1, y = i <= b.rank ? b[b.rank - i] : 1;
     if (x != y && x != 1 && y != 1) {
-      return Error{ErrorCode::kUnsupported,
-                   a.to_string() + " and " + b.to_string() + " do not go together"};
+      return unsupported(a.to_string() + " and " + b.to_string() + " do not go together");
     }
     dims.push_back(std::max(x, y));
   }

@@ -145,13 +145,10 @@ LayerResult NormalizeAttributes::create(Span<const TensorDesc> inputs,
                                         Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   DVNN_TRY(expect_same_elements(inputs[0], outputs[0]));
-  if (inputs[0].shape.rank < 2) {
-    return Error{ErrorCode::kMalformed, "the input has no channels"};
-  }
+  if (inputs[0].shape.rank < 2) return malformed("the input has no channels");
   const size_t wanted = channel_shared ? 1 : static_cast<size_t>(inputs[0].shape[1]);
   if (scale.size() != wanted) {
-    return Error{ErrorCode::kMalformed,
-                 format("field 'scale' has %zu values, needs %zu", scale.size(), wanted)};
+    return malformed(format("field 'scale' has %zu values, needs %zu", scale.size(), wanted));
   }
   const AxisSplit split = split_at(inputs[0].shape, 1);
   Lengths lengths = {eps, scale, split.count};

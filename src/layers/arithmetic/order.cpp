@@ -25,8 +25,7 @@ DimsResult TopKAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(axes_or_all({axis}, inputs[0].rank));
   int64_t& along = nth(dims, axis);
   if (k > along) {
-    return Error{ErrorCode::kUnsupported,
-                 format("wants %d elements of %lld", k, static_cast<long long>(along))};
+    return unsupported(format("wants %d elements of %lld", k, static_cast<long long>(along)));
   }
   along = k;
   return dims;

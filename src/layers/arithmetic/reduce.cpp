@@ -216,8 +216,8 @@ DimsResult reduced(const Shape& shape, const std::vector<int>& axes, bool keep) 
 
 Status expect_groups(const TensorDesc& output, const Groups& groups) {
   if (output.shape.elements() == static_cast<int64_t>(groups.outer.size())) return {};
-  return Error{ErrorCode::kMalformed,
-               "the output " + output.shape.to_string() + " does not have one element per group"};
+  return malformed("the output " + output.shape.to_string() +
+                   " does not have one element per group");
 }
 
 }  // namespace

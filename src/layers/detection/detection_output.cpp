@@ -104,10 +104,10 @@ LayerResult DetectionOutputAttributes::create(Span<const TensorDesc> inputs,
   };
   for (const auto& check : checks) {
     if (check.have != check.wanted) {
-      return Error{ErrorCode::kMalformed,
-                   format("%s elements: %lld, expected %lld for %lld priors", check.name,
-                          static_cast<long long>(check.have), static_cast<long long>(check.wanted),
-                          static_cast<long long>(priors))};
+      return malformed(format("%s elements: %lld, expected %lld for %lld priors", check.name,
+                              static_cast<long long>(check.have),
+                              static_cast<long long>(check.wanted),
+                              static_cast<long long>(priors)));
     }
   }
   return std::unique_ptr<CpuLayer>(new DetectionOutput(ssd, inputs, outputs[0]));

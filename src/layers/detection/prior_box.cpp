@@ -49,7 +49,7 @@ Json PriorBoxAttributes::to_json() const {
 }
 
 DimsResult PriorBoxAttributes::dims_after(Span<const Shape>) const {
-  if (grid_of_input) return Error{ErrorCode::kUnsupported, "does not say how large its grid is"};
+  if (grid_of_input) return unsupported("does not say how large its grid is");
   const int64_t count = int64_t{prior.layer_w} * prior.layer_h * kernels::priors_per_cell(prior);
   if (prior.listed) return std::vector<int64_t>{1, count, 8};
   return std::vector<int64_t>{1, 2, 4 * count};
@@ -68,13 +68,12 @@ LayerResult PriorBoxAttributes::create(Span<const TensorDesc> inputs,
     p.layer_w = inputs[0].shape.w();
     p.layer_h = inputs[0].shape.h();
   } else if (grid_of_input) {
-    return Error{ErrorCode::kMalformed, "field 'layer_w' is missing"};
+    return malformed("field 'layer_w' is missing");
   }
   const int64_t floats = int64_t{8} * p.layer_w * p.layer_h * kernels::priors_per_cell(p);
   if (outputs[0].shape.elements() != floats) {
-    return Error{ErrorCode::kMalformed,
-                 format("makes %lld values, the output's shape is %s",
-                        static_cast<long long>(floats), outputs[0].shape.to_string().c_str())};
+    return malformed(format("makes %lld values, the output's shape is %s",
+                            static_cast<long long>(floats), outputs[0].shape.to_string().c_str()));
   }
   return std::unique_ptr<CpuLayer>(new PriorBox(std::move(p), outputs[0]));
 }

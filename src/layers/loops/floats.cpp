@@ -71,8 +71,7 @@ Result<std::vector<int>> axes_or_all(const std::vector<int>& axes, int rank) {
   std::vector<bool> named(static_cast<size_t>(rank), false);
   for (int axis : axes) {
     if (axis < 0 || axis >= rank || nth(named, axis)) {
-      return Error{ErrorCode::kUnsupported,
-                   format("axis %d is named twice or is none of %d dimensions", axis, rank)};
+      return unsupported(format("axis %d is named twice or is none of %d dimensions", axis, rank));
     }
     nth(named, axis) = true;
   }

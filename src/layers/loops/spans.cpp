@@ -70,8 +70,7 @@ Status Spans::check(Span<const TensorDesc> inputs, const TensorDesc& output) {
       fits = have == 1 || have == out[out.rank - 1 - i];
     }
     if (!fits) {
-      return Error{ErrorCode::kMalformed,
-                   "the input " + shape.to_string() + " does not repeat to " + out.to_string()};
+      return malformed("the input " + shape.to_string() + " does not repeat to " + out.to_string());
     }
   }
   return {};
@@ -225,8 +224,8 @@ DimsResult broadcast_dims(Span<const Shape> inputs) {
       int64_t& d = dims[dims.size() - rank + i];
       const int64_t own = shape[static_cast<int>(i)];
       if (own != d && own != 1 && d != 1) {
-        return Error{ErrorCode::kUnsupported,
-                     inputs[0].to_string() + " and " + shape.to_string() + " do not go together"};
+        return unsupported(inputs[0].to_string() + " and " + shape.to_string() +
+                           " do not go together");
       }
       d = std::max(d, own);
     }

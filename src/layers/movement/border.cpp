@@ -45,8 +45,8 @@ void BorderAttributes::fields(Fields* f) {
 DimsResult BorderAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_ASSIGN(auto dims, same_dims(inputs));
   if (before.size() != dims.size() || after.size() != dims.size()) {
-    return Error{ErrorCode::kUnsupported, format("has borders of %zu axes for %s", before.size(),
-                                                 inputs[0].to_string().c_str())};
+    return unsupported(
+        format("has borders of %zu axes for %s", before.size(), inputs[0].to_string().c_str()));
   }
   for (size_t i = 0; i < dims.size(); ++i) dims[i] += int64_t{before[i]} + after[i];
   return dims;

@@ -123,16 +123,14 @@ DimsResult ChannelGatherAttributes::dims_after(Span<const Shape> inputs) const {
         shape.w() == inputs[0].w()) {
       continue;
     }
-    return Error{ErrorCode::kUnsupported, "the input " + shape.to_string() +
-                                              " is no picture of the size of " +
-                                              inputs[0].to_string()};
+    return unsupported("the input " + shape.to_string() + " is no picture of the size of " +
+                       inputs[0].to_string());
   }
   for (const Channel& c : channels) {
     if (static_cast<size_t>(c.input) < inputs.size() && c.channel < nth(inputs, c.input).c()) {
       continue;
     }
-    return Error{ErrorCode::kMalformed,
-                 format("there is no channel %d of input %d", c.channel, c.input)};
+    return malformed(format("there is no channel %d of input %d", c.channel, c.input));
   }
   dims[1] = static_cast<int64_t>(channels.size());
   return dims;

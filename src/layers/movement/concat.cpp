@@ -14,9 +14,7 @@ void ConcatAttributes::fields(Fields* f) {
 DimsResult ConcatAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_ASSIGN(auto dims, same_dims(inputs));
   const Shape& first = inputs[0];
-  if (axis >= first.rank) {
-    return Error{ErrorCode::kUnsupported, "the axis does not exist in " + first.to_string()};
-  }
+  if (axis >= first.rank) return unsupported("the axis does not exist in " + first.to_string());
   nth(dims, axis) = 0;
   for (Shape shape : inputs) {
     const std::string text = shape.to_string();
@@ -25,8 +23,8 @@ DimsResult ConcatAttributes::dims_after(Span<const Shape> inputs) const {
       shape[axis] = first[axis];
     }
     if (shape != first) {
-      return Error{ErrorCode::kUnsupported,
-                   text + " does not fit " + first.to_string() + format(" along axis %d", axis)};
+      return unsupported(text + " does not fit " + first.to_string() +
+                         format(" along axis %d", axis));
     }
   }
   return dims;
@@ -46,14 +44,12 @@ LayerResult ConcatAttributes::create(Span<const TensorDesc> inputs,
     bool fits = input.shape.rank == shape.rank && axis < shape.rank;
     for (int i = 0; fits && i < shape.rank; ++i) fits = i == axis || input.shape[i] == shape[i];
     if (!fits) {
-      return Error{ErrorCode::kMalformed, "input shape " + input.shape.to_string() +
-                                              " does not fit the output's " + shape.to_string()};
+      return malformed("input shape " + input.shape.to_string() + " does not fit the output's " +
+                       shape.to_string());
     }
     sum += input.shape[axis];
   }
-  if (sum != shape[axis]) {
-    return Error{ErrorCode::kMalformed, "the inputs do not fill the output's axis"};
-  }
+  if (sum != shape[axis]) return malformed("the inputs do not fill the output's axis");
   auto layer = std::make_unique<MoveLayer>(inputs, outputs[0]);
   int at = 0;  // along the axis
   for (size_t i = 0; i < inputs.size(); ++i) {

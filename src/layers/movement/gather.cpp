@@ -38,8 +38,7 @@ LayerResult GatherAttributes::create(Span<const TensorDesc> inputs,
   const AxisSplit split = split_at(shape, axis);
   const size_t places = inputs[1].shape.count();
   if (outputs[0].shape.elements() != static_cast<int64_t>(split.outer * places * split.inner)) {
-    return Error{ErrorCode::kMalformed,
-                 "the output " + outputs[0].shape.to_string() + " does not fit"};
+    return malformed("the output " + outputs[0].shape.to_string() + " does not fit");
   }
   return make_float_layer(inputs, outputs, [split, places](const float* const* in, float* result) {
     const auto count = static_cast<float>(split.count);
@@ -84,8 +83,8 @@ void TileAttributes::fields(Fields* f) {
 DimsResult TileAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_ASSIGN(auto dims, same_dims(inputs));
   if (repeats.size() != dims.size()) {
-    return Error{ErrorCode::kUnsupported, format("repeats %zu dimensions of %s", repeats.size(),
-                                                 inputs[0].to_string().c_str())};
+    return unsupported(
+        format("repeats %zu dimensions of %s", repeats.size(), inputs[0].to_string().c_str()));
   }
   for (size_t i = 0; i < dims.size(); ++i) dims[i] *= repeats[i];
   return dims;

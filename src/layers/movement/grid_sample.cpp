@@ -130,8 +130,7 @@ DimsResult GridSampleAttributes::dims_after(Span<const Shape> inputs) const {
   const int axes = in.rank - 2;
   if (axes < 1 || axes > kMaxAxes || grid.rank != in.rank || grid[grid.rank - 1] != axes ||
       grid[0] != in[0]) {
-    return Error{ErrorCode::kUnsupported,
-                 in.to_string() + " is not sampled by a grid " + grid.to_string()};
+    return unsupported(in.to_string() + " is not sampled by a grid " + grid.to_string());
   }
   std::vector<int64_t> dims = {in[0], in[1]};
   dims.insert(dims.end(), grid.dims + 1, grid.dims + grid.rank - 1);

@@ -15,8 +15,7 @@ DimsResult PermuteAttributes::dims_after(Span<const Shape> inputs) const {
   unsigned seen = 0;
   for (int axis : order) seen |= 1u << axis;
   if (static_cast<int>(order.size()) != shape.rank || seen + 1 != 1u << shape.rank) {
-    return Error{ErrorCode::kUnsupported,
-                 "the order does not name each axis of " + shape.to_string() + " once"};
+    return unsupported("the order does not name each axis of " + shape.to_string() + " once");
   }
   std::vector<int64_t> dims;
   for (int axis : order) dims.push_back(shape[axis]);
@@ -33,8 +32,8 @@ LayerResult PermuteAttributes::create(Span<const TensorDesc> inputs,
   const Shape &from = inputs[0].shape, &to = outputs[0].shape;
   DVNN_ASSIGN(const auto dims, dims_after({&from, 1}));
   if (dims != std::vector<int64_t>(to.dims, to.dims + to.rank)) {
-    return Error{ErrorCode::kMalformed, "the output's shape " + to.to_string() +
-                                            " is not the permuted " + from.to_string()};
+    return malformed("the output's shape " + to.to_string() + " is not the permuted " +
+                     from.to_string());
   }
   MovedPart part = whole_part(to);
   for (size_t i = 0; i < order.size(); ++i) part.follows[i] = order[i];

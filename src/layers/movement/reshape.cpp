@@ -52,7 +52,7 @@ DimsResult ReshapeAttributes::dims_after(Span<const Shape> inputs) const {
     known = shape.elements();
   }
   if (known == shape.elements()) return result;
-  return Error{ErrorCode::kUnsupported, "does not hold the elements of " + shape.to_string()};
+  return unsupported("does not hold the elements of " + shape.to_string());
 }
 
 Cost ReshapeAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {

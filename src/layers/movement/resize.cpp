@@ -200,8 +200,7 @@ Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& s
   const bool by_scale = !a.scales.empty();
   if ((by_size && a.sizes.size() != rank) || (by_scale && a.scales.size() != rank) ||
       (!by_size && !by_scale) || (crops && a.roi.size() != 2 * rank)) {
-    return Error{ErrorCode::kUnsupported,
-                 "has not one scale or size for each axis of " + shape.to_string()};
+    return unsupported("has not one scale or size for each axis of " + shape.to_string());
   }
   std::vector<AxisRule> rules;
   for (size_t i = 0; i < rank; ++i) {
@@ -218,8 +217,7 @@ Result<std::vector<AxisRule>> rules_of(const ResizeAttributes& a, const Shape& s
         by_size ? a.sizes[i]
                 : static_cast<double>(std::floor(static_cast<float>(rule.in) * part * a.scales[i]));
     if (!(out >= 1 && out <= kMaxTensorElements)) {
-      return Error{ErrorCode::kUnsupported,
-                   format("makes %g elements of %d along axis %zu", out, rule.in, i)};
+      return unsupported(format("makes %g elements of %d along axis %zu", out, rule.in, i));
     }
     rule.out = static_cast<int>(out);
     rules.push_back(rule);

@@ -47,8 +47,8 @@ DimsResult ScatterAttributes::dims_after(Span<const Shape> inputs) const {
       updates.elements() == places.elements() * (in.elements() / in[0])) {
     return same_dims(inputs);
   }
-  return Error{ErrorCode::kUnsupported, updates.to_string() + " at " + places.to_string() +
-                                            " places do not fit " + in.to_string()};
+  return unsupported(updates.to_string() + " at " + places.to_string() + " places do not fit " +
+                     in.to_string());
 }
 
 Cost ScatterAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {

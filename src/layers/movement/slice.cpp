@@ -19,8 +19,8 @@ DimsResult SliceAttributes::dims_after(Span<const Shape> inputs) const {
   const Shape& shape = inputs[0];
   const size_t rank = shape.axes();
   if (begin.size() != rank || step.size() != rank || count.size() != rank) {
-    return Error{ErrorCode::kUnsupported,
-                 "slices " + std::to_string(begin.size()) + " dimensions of " + shape.to_string()};
+    return unsupported("slices " + std::to_string(begin.size()) + " dimensions of " +
+                       shape.to_string());
   }
   std::vector<int64_t> dims;
   for (size_t i = 0; i < rank; ++i) {
@@ -30,7 +30,7 @@ DimsResult SliceAttributes::dims_after(Span<const Shape> inputs) const {
                                                : 0;
     dims.push_back(count[i] < 0 ? most : count[i]);
     if (at < 0 || dims.back() > most) {
-      return Error{ErrorCode::kUnsupported, "takes more than there is of " + shape.to_string()};
+      return unsupported("takes more than there is of " + shape.to_string());
     }
   }
   return dims;
@@ -51,8 +51,8 @@ LayerResult SliceAttributes::create(Span<const TensorDesc> inputs,
     fits = nth(begin, i) < from[i] && last >= 0 && last < from[i];
   }
   if (!fits) {
-    return Error{ErrorCode::kMalformed, "field 'begin' with step and the output " + to.to_string() +
-                                            " leaves the input " + from.to_string()};
+    return malformed("field 'begin' with step and the output " + to.to_string() +
+                     " leaves the input " + from.to_string());
   }
   MovedPart part = whole_part(to);
   for (size_t i = 0; i < rank; ++i) {
@@ -73,7 +73,7 @@ void PadAttributes::fields(Fields* f) {
 DimsResult PadAttributes::dims_after(Span<const Shape> inputs) const {
   DVNN_TRY(expect_inputs(inputs, 1));
   const Shape& shape = inputs[0];
-  if (shape.rank != 4 || shape.n() != 1) return Error{ErrorCode::kUnsupported, "needs a picture"};
+  if (shape.rank != 4 || shape.n() != 1) return unsupported("needs a picture");
   return std::vector<int64_t>{1, shape.c(), int64_t{shape.h()} + top + bottom,
                               int64_t{shape.w()} + left + right};
 }
@@ -88,8 +88,8 @@ LayerResult PadAttributes::create(Span<const TensorDesc> inputs,
   const Shape &from = inputs[0].shape, &to = outputs[0].shape;
   if (from.rank != 4 || to.rank != 4 || from.n() != 1 || to.n() != 1 || to.c() != from.c() ||
       to.w() != from.w() + left + right || to.h() != from.h() + top + bottom) {
-    return Error{ErrorCode::kMalformed, "field 'left' with the other sides does not make " +
-                                            to.to_string() + " of " + from.to_string()};
+    return malformed("field 'left' with the other sides does not make " + to.to_string() + " of " +
+                     from.to_string());
   }
   MovedPart part = whole_part(from);
   part.to = {0, 0, top, left};

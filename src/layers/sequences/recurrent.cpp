@@ -311,9 +311,8 @@ DimsResult RecurrentAttributes::dims_after(Span<const Shape> inputs) const {
   if (fits(*this, inputs, &sizes)) {
     return std::vector<int64_t>{inputs[0][0], inputs[0][1], inputs[2][1]};
   }
-  return Error{ErrorCode::kUnsupported, "weights " + inputs[1].to_string() + " and " +
-                                            inputs[2].to_string() + " do not fit a sequence of " +
-                                            inputs[0].to_string()};
+  return unsupported("weights " + inputs[1].to_string() + " and " + inputs[2].to_string() +
+                     " do not fit a sequence of " + inputs[0].to_string());
 }
 
 Cost RecurrentAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {

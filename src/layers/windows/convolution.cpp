@@ -180,8 +180,7 @@ void ConvolutionAttributes::fields(Fields* f) {
 
 // Planning creates this layer from the device's convolutions once all sizes are known.
 DimsResult ConvolutionAttributes::dims_after(Span<const Shape>) const {
-  return Error{ErrorCode::kUnsupported,
-               "a convolution on the CPU does not say how its size follows the input's"};
+  return unsupported("a convolution on the CPU does not say how its size follows the input's");
 }
 
 Cost ConvolutionAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
@@ -220,21 +219,20 @@ LayerResult ConvolutionAttributes::create(Span<const TensorDesc> inputs,
   const Shape &from = inputs[0].shape, &to = outputs[0].shape;
   const bool pictures = from.rank == 4 && to.rank == 4 && from.n() == 1 && to.n() == 1;
   if (!pictures || from.c() % params.groups != 0 || to.c() % params.groups != 0) {
-    return Error{ErrorCode::kMalformed, format("%d groups do not fit %s and %s", params.groups,
-                                               from.to_string().c_str(), to.to_string().c_str())};
+    return malformed(format("%d groups do not fit %s and %s", params.groups,
+                            from.to_string().c_str(), to.to_string().c_str()));
   }
   const int64_t count =
       int64_t{to.c()} * (from.c() / params.groups) * params.kernel_x * params.kernel_y;
   if (static_cast<int64_t>(weights.size()) != count || bias.size() != to.channels()) {
-    return Error{ErrorCode::kMalformed,
-                 format("%zu weights and %zu biases, %lld and %d are needed", weights.size(),
-                        bias.size(), static_cast<long long>(count), to.c())};
+    return malformed(format("%zu weights and %zu biases, %lld and %d are needed", weights.size(),
+                            bias.size(), static_cast<long long>(count), to.c()));
   }
   // The input grows by zeros between its pixels; it must not take all of the machine's memory.
   constexpr int64_t kMostElements = int64_t{1} << 28;
   const int64_t wide = params.transposed ? int64_t{from.c()} * from.h() * params.stride_y : 0;
   if (wide > kMostElements || wide * from.w() > kMostElements / params.stride_x) {
-    return Error{ErrorCode::kLimit, "the stride makes the input too large"};
+    return too_large("the stride makes the input too large");
   }
   std::vector<float> packed = pack_convolution(params, weights.data(), bias.data(), from, to);
   return std::unique_ptr<CpuLayer>(

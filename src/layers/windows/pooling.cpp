@@ -257,8 +257,7 @@ void PoolingAttributes::fields(Fields* f) {
 
 // Planning creates this layer from the device's poolings once all sizes are known.
 DimsResult PoolingAttributes::dims_after(Span<const Shape>) const {
-  return Error{ErrorCode::kUnsupported,
-               "a pooling on the CPU does not say how its size follows the input's"};
+  return unsupported("a pooling on the CPU does not say how its size follows the input's");
 }
 
 Cost PoolingAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc> out) const {
@@ -278,16 +277,16 @@ LayerResult PoolingAttributes::create(Span<const TensorDesc> inputs,
   DVNN_TRY(expect_arity(inputs, 1, 1, outputs));
   const Shape &from = inputs[0].shape, &to = outputs[0].shape;
   if (from.rank != 4 || to.rank != 4 || from.n() != to.n() || from.c() != to.c()) {
-    return Error{ErrorCode::kMalformed, "the shapes " + from.to_string() + " and " +
-                                            to.to_string() + " are not those of a pooling"};
+    return malformed("the shapes " + from.to_string() + " and " + to.to_string() +
+                     " are not those of a pooling");
   }
   const Axis h = global ? Axis{from.w(), 1, 0} : x, v = global ? Axis{from.h(), 1, 0} : y;
   // The last window must begin inside the input, so that no window is empty.
   if (int64_t{to.w() - 1} * h.stride - h.pad >= from.w() ||
       int64_t{to.h() - 1} * v.stride - v.pad >= from.h() || h.pad >= h.kernel ||
       v.pad >= v.kernel) {
-    return Error{ErrorCode::kMalformed, "the output " + to.to_string() +
-                                            " has windows outside the input " + from.to_string()};
+    return malformed("the output " + to.to_string() + " has windows outside the input " +
+                     from.to_string());
   }
   if (are_halves_alike(inputs[0], outputs[0])) {
     const bool by_rows = inputs[0].layout == Layout::kHwc8;

@@ -137,19 +137,16 @@ DimsResult WindowPoolAttributes::dims_after(Span<const Shape> inputs) const {
   const size_t axes = in.rank > 2 ? in.axes() - 2 : 0;
   for (const auto* list : {&kernel, &stride, &dilation, &before, &after}) {
     if (axes > 0 && list->size() == axes) continue;
-    return Error{ErrorCode::kUnsupported,
-                 format("has windows over %zu axes for %s", list->size(), in.to_string().c_str())};
+    return unsupported(
+        format("has windows over %zu axes for %s", list->size(), in.to_string().c_str()));
   }
   std::vector<int64_t> dims = {in[0], in[1]};
   for (size_t i = 0; i < axes; ++i) {
-    if (before[i] >= reach_of(*this, i)) {
-      return Error{ErrorCode::kUnsupported, "has windows in the padding alone"};
-    }
+    if (before[i] >= reach_of(*this, i)) return unsupported("has windows in the padding alone");
     dims.push_back(count_windows(in[static_cast<int>(i) + 2], before[i], after[i],
                                  reach_of(*this, i), stride[i], ceil));
     if (dims.back() < 1) {
-      return Error{ErrorCode::kUnsupported,
-                   "has windows that are larger than " + in.to_string() + " with its pads"};
+      return unsupported("has windows that are larger than " + in.to_string() + " with its pads");
     }
   }
   return dims;

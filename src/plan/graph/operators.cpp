@@ -140,7 +140,7 @@ Result<Op> find_operator(const std::string& name) {
   for (const Operator& row : kOperators) {
     if (row.name && name == row.name) return row.op;
   }
-  return Error{ErrorCode::kMalformed, "'" + short_text(name, 40) + "' is no operation"};
+  return malformed("'" + short_text(name, 40) + "' is no operation");
 }
 
 Result<std::vector<int64_t>> dims_after(const Graph& graph, Node* node) {

@@ -73,8 +73,8 @@ Json node_to_json(const Node& node) {
 Status check_known(const Json& params, const char* op, std::initializer_list<const char*> known) {
   for (const auto& [name, value] : params.items()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return Error{ErrorCode::kMalformed, format("field 'params': an operation '%s' has no '", op) +
-                                            short_text(name, 40) + "'"};
+    return malformed(format("field 'params': an operation '%s' has no '", op) +
+                     short_text(name, 40) + "'");
   }
   return {};
 }
@@ -131,7 +131,7 @@ class Loader {
     nth(made_, graph_.input) = true;
     const Json* nodes = in.member("nodes");
     if (!nodes || !nodes->is_array() || nodes->empty()) {
-      return Error{ErrorCode::kMalformed, "field 'nodes' of 'graph' must be an array of nodes"};
+      return malformed("field 'nodes' of 'graph' must be an array of nodes");
     }
     DVNN_TRY(check_budget(Budget::kGraphNodes, nodes->size(), "nodes of the graph"));
     for (const Json& item : *nodes) {
@@ -199,13 +199,11 @@ class Loader {
                                                  std::move(shape_inputs)));
     if (operator_of(node.op).is(kHasRun)) {
       const Json* run = in.member("run");
-      if (!run) return Error{ErrorCode::kMalformed, "has no run"};
+      if (!run) return malformed("has no run");
       DVNN_ASSIGN(node.run, network::run_from_json(*run));
     }
     DVNN_TRY(check_node(node));
-    if (nth(made_, node.output)) {
-      return Error{ErrorCode::kMalformed, "makes a value that is there already"};
-    }
+    if (nth(made_, node.output)) return malformed("makes a value that is there already");
     nth(made_, node.output) = true;
     node.saved = static_cast<int>(graph_.nodes.size());
     graph_.nodes.push_back(std::move(node));
@@ -225,27 +223,25 @@ class Loader {
     const bool should_convolve = row.is(kConvolves), should_pool = row.is(kPools);
     const bool should_activate = row.is(kActivates);
     if (convolves != should_convolve || pools != should_pool || activates != should_activate) {
-      return Error{
-          ErrorCode::kMalformed,
-          format("field 'run': an operation '%s' %s convolve, %s pool and %s activate", row.name,
-                 should_convolve ? "must" : "must not", should_pool ? "must" : "must not",
-                 should_activate ? "must" : "must not")};
+      return malformed(format("field 'run': an operation '%s' %s convolve, %s pool and %s activate",
+                              row.name, should_convolve ? "must" : "must not",
+                              should_pool ? "must" : "must not",
+                              should_activate ? "must" : "must not"));
     }
     const size_t inputs = node.inputs.size();
     if (inputs < row.least_inputs || inputs > row.most_inputs) {
-      return Error{ErrorCode::kMalformed,
-                   format("field 'inputs': an operation '%s' has %zu, not %zu..%zu", row.name,
-                          inputs, row.least_inputs, row.most_inputs)};
+      return malformed(format("field 'inputs': an operation '%s' has %zu, not %zu..%zu", row.name,
+                              inputs, row.least_inputs, row.most_inputs));
     }
     constexpr size_t kMaxLayers = 1024;
     if (node.layers.size() > kMaxLayers) {
-      return Error{ErrorCode::kMalformed, format("field 'layers' has %zu names, at most %zu",
-                                                 node.layers.size(), kMaxLayers)};
+      return malformed(
+          format("field 'layers' has %zu names, at most %zu", node.layers.size(), kMaxLayers));
     }
     const int most = device::kMaxKernel;
     if (convolves && (run.kernel.x > most || run.kernel.y > most)) {
-      return Error{ErrorCode::kMalformed, format("field 'kernel' is %d x %d, not 1..%d",
-                                                 run.kernel.x, run.kernel.y, most)};
+      return malformed(
+          format("field 'kernel' is %d x %d, not 1..%d", run.kernel.x, run.kernel.y, most));
     }
     DVNN_TRY(network::check_name(node.name));
     for (const std::string& layer : node.layers) DVNN_TRY(network::check_name(layer));
@@ -260,17 +256,13 @@ class Loader {
 Status load_node_weights(const network::Model& model, const PlanOptions& options, const Shape& in,
                          Node* node) {
   const auto kept = model.saved.weights.find(node->saved);
-  if (kept == model.saved.weights.end()) {
-    return Error{ErrorCode::kMalformed, "its weights are not kept"};
-  }
+  if (kept == model.saved.weights.end()) return malformed("its weights are not kept");
   const network::WeightPlace& place = kept->second;
   PackedGeometry geometry;
   geometry.quantised = place.quantised;
   geometry.prelu = place.prelu;
   geometry.dilated = place.dilated;
-  if (place.fixed) {
-    return Error{ErrorCode::kUnsupported, "is fully connected: it takes an input of one size only"};
-  }
+  if (place.fixed) return unsupported("is fully connected: it takes an input of one size only");
   const bool inner = node->op == Op::kInnerProduct;
   const bool depthwise = device::is_depthwise(node->run.conv);
   geometry.m = node->run.m;
@@ -280,11 +272,11 @@ Status load_node_weights(const network::Model& model, const PlanOptions& options
   if (options.hwc) std::swap(geometry.kx, geometry.ky);
   const device::Limits& limits = options.limits;
   if (std::max(geometry.kx, geometry.ky) > limits.kernel || geometry.c > limits.channels) {
-    return Error{ErrorCode::kLimit, "its kernel or its channels exceed the device's limits"};
+    return too_large("its kernel or its channels exceed the device's limits");
   }
   const size_t bytes = packed_weights_size(geometry);
   if (bytes > model.weights.size() || place.offset > model.weights.size() - bytes) {
-    return Error{ErrorCode::kMalformed, "its weights lie outside the network's"};
+    return malformed("its weights lie outside the network's");
   }
   node->weights.resize(geometry.weights());
   node->bias.resize(geometry.outputs());
@@ -307,8 +299,7 @@ Status check_lists(const Graph& graph, const Node& node) {
   const bool grouped = node.op != Op::kConvolution ||
                        (depthwise ? node.run.outputs() == channels : node.groups == 1);
   if (affine && prelu && grouped) return {};
-  return Error{ErrorCode::kMalformed,
-               format("its numbers do not fit an input of %zu channels", channels)};
+  return malformed(format("its numbers do not fit an input of %zu channels", channels));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 Status check_resizable(const Node& node) {
   const auto* slice = node.layer<layers::SliceAttributes>();
   if (slice && std::any_of(slice->step.begin(), slice->step.end(), [](int s) { return s < 1; })) {
-    return Error{ErrorCode::kUnsupported, "steps backwards, which holds for one size"};
+    return unsupported("steps backwards, which holds for one size");
   }
   return {};
 }
@@ -35,18 +35,16 @@ std::vector<int64_t> dims_of(const Shape& shape) {
 
 Result<Shape> checked_shape(const std::vector<int64_t>& dims) {
   if (dims.empty() || dims.size() > Shape::kMaxRank) {
-    return Error{ErrorCode::kLimit,
-                 format("%zu dimensions, not 1..%d", dims.size(), Shape::kMaxRank)};
+    return too_large(format("%zu dimensions, not 1..%d", dims.size(), Shape::kMaxRank));
   }
   Shape shape;
   shape.rank = static_cast<int>(dims.size());
   int64_t elements = 1;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 1 || dims[i] > kMaxTensorElements || (elements *= dims[i]) > kMaxTensorElements) {
-      return Error{
-          ErrorCode::kLimit,
-          format("dimension %zu is %lld; a tensor has 1 to %lld elements", i,
-                 static_cast<long long>(dims[i]), static_cast<long long>(kMaxTensorElements))};
+      return too_large(format("dimension %zu is %lld; a tensor has 1 to %lld elements", i,
+                              static_cast<long long>(dims[i]),
+                              static_cast<long long>(kMaxTensorElements)));
     }
     shape.dims[i] = static_cast<int>(dims[i]);
   }

@@ -114,7 +114,7 @@ class DeviceFitter {
     const Shape in = graph_.shape_of(node.inputs[0]), out = graph_.shape_of(node.output);
     const std::string why = misfit_of(node, in, out, limits_);
     if (why.empty()) return {};
-    if (as_vendor_) return Error{ErrorCode::kLimit, why}.within("layer '" + node.name + "'");
+    if (as_vendor_) return too_large(why).within("layer '" + node.name + "'");
     node.why = why;
     if (fold(&node, graph_, limits_)) return {};
     if (node.op == Op::kPooling && node.pooling().global) return {};  // lower_poolings() folds it

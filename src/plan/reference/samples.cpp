@@ -87,7 +87,7 @@ Result<std::vector<std::vector<float>>> sample_inputs(const Graph& graph,
   if (samples.empty()) samples = {pictures ? seeded_picture(input) : seeded_numbers(input)};
   for (std::vector<float>& sample : samples) {
     if (static_cast<int64_t>(sample.size()) != input.elements()) {
-      return Error{ErrorCode::kInvalidArgument, "a sample does not fit the input"};
+      return invalid_argument("a sample does not fit the input");
     }
     if (pictures) to_input(picture, input, &sample);
   }

@@ -47,10 +47,9 @@ Status take_ini(const std::string& path, Conversion* to) {
   }
   convert::ConvertOptions& options = to->options;
   if (!ini.custom_layer.empty() && options.import.custom_layers.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "'" + path +
-                     "': INPUT.custom_layer is Python, which is not run here: declare its "
-                     "layer types by --layer-types"};
+    return unsupported("'" + path +
+                       "': INPUT.custom_layer is Python, which is not run here: declare its layer "
+                       "types by --layer-types");
   }
   if (options.name.empty()) options.name = ini.name;
   if (options.import.width == 0) {

@@ -93,8 +93,7 @@ Result<import::GivenInput> parse_given(const std::string& text) {
   if (!value.empty() && *end == '\0' && std::isfinite(given.values[0]) && !given.name.empty()) {
     return given;
   }
-  return Error{ErrorCode::kInvalidArgument,
-               "--set '" + text + "' is not NAME=NUMBER or NAME=FILE.npy"};
+  return invalid_argument("--set '" + text + "' is not NAME=NUMBER or NAME=FILE.npy");
 }
 
 std::vector<std::string> parts_of(const std::string& list) {
@@ -145,11 +144,9 @@ Status fill_picture(const Arguments& arguments, InputSpec* picture) {
   DVNN_ASSIGN(const auto pad, parse_triple("--pad-value", arguments.text("pad-value")));
   for (size_t i = 0; i < 3; ++i) {
     if (pad[i] < 0 || pad[i] > 255) {
-      return Error{ErrorCode::kInvalidArgument, format("--pad-value %g is not 0..255", pad[i])};
+      return invalid_argument(format("--pad-value %g is not 0..255", pad[i]));
     }
-    if (scale[i] == 0) {
-      return Error{ErrorCode::kInvalidArgument, "--scale 0 would make every pixel the same"};
-    }
+    if (scale[i] == 0) return invalid_argument("--scale 0 would make every pixel the same");
     if (plain || arguments.given("mean")) picture->mean[i] = mean[i];
     if (plain || arguments.given("scale")) picture->scale[i] = scale[i];
     if (plain || arguments.given("pad-value")) picture->pad_value[i] = static_cast<uint8_t>(pad[i]);
@@ -160,8 +157,8 @@ Status fill_picture(const Arguments& arguments, InputSpec* picture) {
 // The file keeps only the library's name, because its folder may differ on another machine.
 Status take_decoder_library(const std::string& path, convert::ConvertOptions* options) {
   if (options->decoder.empty() || !options->decoder_params.is_object()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "--decoder-library '" + path + "' goes with --decoder, the name of one in it"};
+    return invalid_argument("--decoder-library '" + path +
+                            "' goes with --decoder, the name of one in it");
   }
   DVNN_ASSIGN(options->decoder_library, decode::CustomDecoders::open(path));
   options->decoder_params["library"] = base_name(path);
@@ -193,8 +190,8 @@ Status fill_options(const Arguments& arguments, convert::ConvertOptions* options
   }
   if (arguments.given("decoder-params")) {
     if (options->decoder.empty()) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "--decoder-params are those of a decoder: name it by --decoder, or by --preset"};
+      return invalid_argument(
+          "--decoder-params are those of a decoder: name it by --decoder, or by --preset");
     }
     DVNN_ASSIGN(const std::string json, json_argument(arguments.text("decoder-params")));
     DVNN_ASSIGN(Json params, parse_json(json, "--decoder-params"));
@@ -206,7 +203,7 @@ Status fill_options(const Arguments& arguments, convert::ConvertOptions* options
   }
   const std::string layout = arguments.text("layout");
   if (layout != "whc" && layout != "hwc") {
-    return Error{ErrorCode::kInvalidArgument, "--layout '" + layout + "' is not whc or hwc"};
+    return invalid_argument("--layout '" + layout + "' is not whc or hwc");
   }
   options->hwc = layout == "hwc";
   options->quantise = arguments.given("quantize");

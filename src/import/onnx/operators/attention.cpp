@@ -39,16 +39,13 @@ class Attention {
     const int64_t count = node_.integer(attribute, 0);
     constexpr int64_t kMost = 1 << 16;
     if (count >= 1 && count <= kMost) return count;
-    return Error{ErrorCode::kMalformed,
-                 format("%s is %lld", attribute, static_cast<long long>(count))};
+    return malformed(format("%s is %lld", attribute, static_cast<long long>(count)));
   }
 
   Status lacks(int input, const char* what) const {
     if (!node_.has(input)) return {};
-    return Error{ErrorCode::kUnsupported,
-                 std::string(what) +
-                     " is given: only whole sequences are supported, with nothing "
-                     "before them"};
+    return unsupported(std::string(what) +
+                       " is given: only whole sequences are supported, with nothing before them");
   }
 
   // Splits (1, length, heads x size) by heads; values of four dimensions are split already.
@@ -56,9 +53,8 @@ class Attention {
     const Shape shape = b_.shape_of(in);
     if (shape.rank == 4 && shape[1] == heads) return in;
     if (shape.rank != 3 || shape[2] % heads != 0) {
-      return Error{ErrorCode::kUnsupported,
-                   shape.to_string() +
-                       format(" is no sequence of %lld heads", static_cast<long long>(heads))};
+      return unsupported(shape.to_string() +
+                         format(" is no sequence of %lld heads", static_cast<long long>(heads)));
     }
     DVNN_ASSIGN(const int apart,
                 b_.reshape(name("heads"), in, {shape[0], shape[1], heads, shape[2] / heads}));
@@ -78,7 +74,7 @@ class Attention {
     DVNN_ASSIGN(const auto all, node_.constant(bias_input));
     const int64_t count = shape[shape.rank - 1];
     if (first + count > static_cast<int64_t>(all->values.size())) {
-      return Error{ErrorCode::kMalformed, format("the bias has %zu numbers", all->values.size())};
+      return malformed(format("the bias has %zu numbers", all->values.size()));
     }
     const std::vector<float> floats = all->floats();
     DVNN_ASSIGN(const int part,
@@ -92,7 +88,7 @@ class Attention {
   Result<int> part(int in, int64_t first, int64_t count) {
     std::vector<int64_t> dims = dims_of(b_.shape_of(in)), begin(dims.size(), 0);
     if (first < 0 || count < 1 || first + count > dims.back()) {
-      return Error{ErrorCode::kMalformed, "the parts are not the whole"};
+      return malformed("the parts are not the whole");
     }
     begin.back() = first;
     dims.back() = count;
@@ -106,9 +102,8 @@ class Attention {
     const bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && q[3] == k[3] && k[2] == v[2] &&
                       k[1] == v[1] && q[0] == k[0] && k[0] == v[0] && q[1] % k[1] == 0;
     if (!fits) {
-      return Error{ErrorCode::kUnsupported, "query " + q.to_string() + ", key " + k.to_string() +
-                                                " and value " + v.to_string() +
-                                                " do not go together"};
+      return unsupported("query " + q.to_string() + ", key " + k.to_string() + " and value " +
+                         v.to_string() + " do not go together");
     }
     const int64_t group = q[1] / k[1];  // number of query heads that share a key head
     const float scale = rule.scale != 0 ? rule.scale : 1 / std::sqrt(static_cast<float>(q[3]));
@@ -199,8 +194,7 @@ constexpr float kNever = -1e30f;
 
 Status only_one_batch(const Shape& shape) {
   if (shape.rank == 0 || shape[0] == 1) return {};
-  return Error{ErrorCode::kUnsupported,
-               format("a mask for %d sequences at once is not supported", shape[0])};
+  return unsupported(format("a mask for %d sequences at once is not supported", shape[0]));
 }
 
 // Adds ONNX Runtime's masks of keys: the length, its end and begin, one number for each key, or one
@@ -221,10 +215,9 @@ Status add_key_mask(const OnnxNode& node, int input, const Shape& query, const S
   } else if (count == columns || count == rows * columns) {
     for (double number : mask->values) seen.push_back(number != 0);
   } else {
-    return Error{ErrorCode::kUnsupported,
-                 format("a mask of %lld numbers for %lld queries and %lld keys",
-                        static_cast<long long>(count), static_cast<long long>(rows),
-                        static_cast<long long>(columns))};
+    return unsupported(format("a mask of %lld numbers for %lld queries and %lld keys",
+                              static_cast<long long>(count), static_cast<long long>(rows),
+                              static_cast<long long>(columns)));
   }
   const int64_t high = static_cast<int64_t>(seen.size()) / columns;
   DVNN_ASSIGN(const int bias, attention->bias_of_mask(std::move(seen), {high, columns},
@@ -266,16 +259,14 @@ Status keep_present(const OnnxNode& node, const Heads& heads) {
 Status import_microsoft_attention(const OnnxNode& node) {
   Attention attention(node);
   DVNN_TRY(attention.lacks(4, "past"));
-  if (node.integer("do_rotary", 0) != 0) {
-    return Error{ErrorCode::kUnsupported, "do_rotary is not supported"};
-  }
+  if (node.integer("do_rotary", 0) != 0) return unsupported("do_rotary is not supported");
   if (node.outputs() > 1 && !node.output_name(1).empty()) {
-    return Error{ErrorCode::kUnsupported, "its output 'present' is not supported"};
+    return unsupported("its output 'present' is not supported");
   }
   DVNN_ASSIGN(const int64_t count, attention.heads("num_heads"));
   DVNN_ASSIGN(const int in, node.value(0));
   DVNN_ASSIGN(const auto weights, node.constant(1));
-  if (weights->dims.size() != 2) return Error{ErrorCode::kMalformed, "the weights are no matrix"};
+  if (weights->dims.size() != 2) return malformed("the weights are no matrix");
   DVNN_ASSIGN(int all, onnx_product(node, node.name() + "_projected", in, *weights));
   DVNN_ASSIGN(all, attention.with_bias(all, 2, 0));
   std::vector<int64_t> sizes = node.integers("qkv_hidden_sizes");
@@ -302,12 +293,11 @@ Result<Heads> read_heads(const OnnxNode& node, int64_t count, Attention* attenti
   DVNN_ASSIGN(const int query, node.value(0));
   const Shape shape = b.shape_of(query);
   if (shape.rank == 5) {
-    return Error{ErrorCode::kUnsupported,
-                 "queries, keys and values in one input are not supported"};
+    return unsupported("queries, keys and values in one input are not supported");
   }
   for (int i : {1, 2}) {
     if (node.has(i)) continue;
-    return Error{ErrorCode::kUnsupported, "has no keys or no values of their own"};
+    return unsupported("has no keys or no values of their own");
   }
   DVNN_ASSIGN(int key, node.value(1));
   DVNN_ASSIGN(int value, node.value(2));
@@ -318,7 +308,7 @@ Result<Heads> read_heads(const OnnxNode& node, int64_t count, Attention* attenti
     DVNN_ASSIGN(key, attention->with_bias(key, 3, width));
     DVNN_ASSIGN(value, attention->with_bias(value, 3, 2 * width));
   } else if (node.has(3)) {
-    return Error{ErrorCode::kUnsupported, "a bias of keys that come by heads is not supported"};
+    return unsupported("a bias of keys that come by heads is not supported");
   }
   DVNN_ASSIGN(heads.query, attention->split(own, count));
   DVNN_ASSIGN(heads.key, attention->split(key, count));
@@ -390,9 +380,8 @@ Status import_microsoft_group_query_attention(const OnnxNode& node) {
     DVNN_ASSIGN(const auto last, node.constant(5));
     for (double number : last->values) {
       if (static_cast<int64_t>(number) == length - 1) continue;
-      return Error{ErrorCode::kUnsupported,
-                   format("seqlens_k is %g, where %lld tokens come at once", number,
-                          static_cast<long long>(length))};
+      return unsupported(format("seqlens_k is %g, where %lld tokens come at once", number,
+                                static_cast<long long>(length)));
     }
   }
   Rule rule;
@@ -403,7 +392,7 @@ Status import_microsoft_group_query_attention(const OnnxNode& node) {
   rule.masked = kNever;
   DVNN_TRY(add_bias(node, 10, &rule));
   if (node.has(11) || node.integer("smooth_softmax", 0) == 1) {
-    return Error{ErrorCode::kUnsupported, "a softmax with a sink is not supported"};
+    return unsupported("a softmax with a sink is not supported");
   }
   DVNN_ASSIGN(const int made, attention.run(heads, rule));
   DVNN_TRY(keep_present(node, heads));
@@ -414,7 +403,7 @@ Status import_onnx_attention(const OnnxNode& node) {
   Attention attention(node);
   for (int i : {4, 5, 6}) DVNN_TRY(attention.lacks(i, i == 6 ? "nonpad_kv_seqlen" : "past"));
   if (node.outputs() > 3 && !node.output_name(3).empty()) {
-    return Error{ErrorCode::kUnsupported, "its output of products is not supported"};
+    return unsupported("its output of products is not supported");
   }
   GraphBuilder& b = node.builder();
   Heads heads;
@@ -442,8 +431,7 @@ Status import_onnx_attention(const OnnxNode& node) {
     DVNN_ASSIGN(const int bias, attention.bias_of_mask(std::move(seen), mask->dims, kNever));
     rule.bias.push_back(bias);
   } else if (node.has(3) && node.is_integral(3)) {
-    return Error{ErrorCode::kUnsupported,
-                 "a mask of true and false that the picture decides is not supported"};
+    return unsupported("a mask of true and false that the picture decides is not supported");
   } else {
     DVNN_TRY(add_bias(node, 3, &rule));
   }

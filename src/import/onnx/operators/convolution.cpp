@@ -23,10 +23,9 @@ Result<OnnxConstant> kernel_of(const OnnxNode& node) {
   OnnxConstant weights = *given;
   if (weights.dims.size() == 3) weights.dims.insert(weights.dims.begin() + 2, 1);
   if (weights.dims.size() == 4) return weights;
-  return Error{ErrorCode::kUnsupported,
-               "the weights are " + given_shape_text(given->dims) +
-                   ": a convolution over volumes, where those over lines and pictures are "
-                   "supported"};
+  return unsupported(
+      "the weights are " + given_shape_text(given->dims) +
+      ": a convolution over volumes, where those over lines and pictures are supported");
 }
 
 // Returns kernel, stride, dilation and groups of a convolution with these weights.
@@ -39,7 +38,7 @@ Result<ConvSpec> conv_spec(const OnnxNode& node, const OnnxConstant& weights, bo
   spec.kernel_x = weights.dims[3];
   const std::vector<int64_t> kernel = node.integers("kernel_shape");
   if (!kernel.empty() && !std::equal(kernel.rbegin(), kernel.rend(), weights.dims.rbegin())) {
-    return Error{ErrorCode::kMalformed, "kernel_shape is not that of the weights"};
+    return malformed("kernel_shape is not that of the weights");
   }
   DVNN_ASSIGN(const auto strides, onnx_pair(node, "strides", 1));
   DVNN_ASSIGN(const auto dilations, onnx_pair(node, "dilations", 1));
@@ -208,7 +207,7 @@ Status import_onnx_gemm(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   if (!known || node.integer("transA", 0) != 0) return general_gemm(node);
   DVNN_ASSIGN(const auto weights, node.constant(1));
-  if (weights->dims.size() != 2) return Error{ErrorCode::kMalformed, "B is no matrix"};
+  if (weights->dims.size() != 2) return malformed("B is no matrix");
   const bool transposed = node.integer("transB", 0) != 0;
   const int64_t n = weights->dims[transposed ? 0 : 1], k = weights->dims[transposed ? 1 : 0];
   const float alpha = node.number("alpha", 1), beta = node.number("beta", 1);

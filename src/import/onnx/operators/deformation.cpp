@@ -32,8 +32,8 @@ Status check_sizes(const OnnxNode& node, const char* what, const std::vector<int
   for (int64_t size : sizes) {
     DVNN_TRY(check_onnx_number(what, size, 1));
     if (size > kMostSize || (all *= static_cast<uint64_t>(size)) > kMostSize) {
-      return Error{ErrorCode::kLimit,
-                   format("%s: more than %lld places", what, static_cast<long long>(kMostSize))};
+      return too_large(
+          format("%s: more than %lld places", what, static_cast<long long>(kMostSize)));
     }
   }
   return node.importer().check_numbers(all);
@@ -45,8 +45,7 @@ Result<std::vector<int64_t>> numbers_of(const OnnxNode& node, const char* attrib
   std::vector<int64_t> list = node.integers(attribute);
   if (list.empty()) list.assign(count, fallback);
   if (list.size() != count) {
-    return Error{ErrorCode::kMalformed,
-                 format("%s has %zu numbers, not %zu", attribute, list.size(), count)};
+    return malformed(format("%s has %zu numbers, not %zu", attribute, list.size(), count));
   }
   for (int64_t number : list) DVNN_TRY(check_onnx_number(attribute, number, least));
   return list;
@@ -62,13 +61,12 @@ Status import_onnx_affine_grid(const OnnxNode& node) {
   const Shape shape = b.shape_of(theta);
   std::vector<int64_t> sizes = given->ints();
   if (sizes.size() < 4 || sizes.size() > 5) {
-    return Error{ErrorCode::kMalformed, format("its size has %zu numbers", sizes.size())};
+    return malformed(format("its size has %zu numbers", sizes.size()));
   }
   sizes.erase(sizes.begin(), sizes.begin() + 2);
   const auto axes = static_cast<int>(sizes.size());
   if (shape.rank != 3 || shape[1] != axes || shape[2] != axes + 1) {
-    return Error{ErrorCode::kMalformed,
-                 shape.to_string() + format(" is no matrix for %d axes", axes)};
+    return malformed(shape.to_string() + format(" is no matrix for %d axes", axes));
   }
   DVNN_TRY(check_sizes(node, "its size", sizes));
   const bool corners = node.integer("align_corners", 0) != 0;
@@ -114,7 +112,7 @@ Result<Columns> read_columns(const OnnxNode& node) {
   columns.block = block->ints();
   const size_t axes = columns.image.size();
   if (axes < 1 || axes > 3 || columns.block.size() != axes) {
-    return Error{ErrorCode::kUnsupported, format("images of %zu axes are not supported", axes)};
+    return unsupported(format("images of %zu axes are not supported", axes));
   }
   DVNN_ASSIGN(columns.stride, numbers_of(node, "strides", axes, 1, 1));
   DVNN_ASSIGN(columns.dilation, numbers_of(node, "dilations", axes, 1, 1));
@@ -159,10 +157,9 @@ Status import_onnx_col2im(const OnnxNode& node) {
   int64_t windows = 1;
   for (size_t axis = 0; axis < columns.image.size(); ++axis) windows *= columns.count(axis);
   if (shape.rank != 3 || shape[1] % block != 0 || windows < 1 || shape[2] != windows) {
-    return Error{
-        ErrorCode::kMalformed,
-        shape.to_string() + format(" are not %lld windows of %lld elements",
-                                   static_cast<long long>(windows), static_cast<long long>(block))};
+    return malformed(shape.to_string() + format(" are not %lld windows of %lld elements",
+                                                static_cast<long long>(windows),
+                                                static_cast<long long>(block)));
   }
   DVNN_TRY(check_sizes(node, "the windows' elements", {block, windows}));
   const int64_t channels = int64_t{shape[0]} * shape[1] / block;
@@ -198,8 +195,7 @@ struct Deformed {
 Result<Deformed> read_deformed(const OnnxNode& node, const OnnxConstant& weights) {
   GraphBuilder& b = node.builder();
   Deformed rule;
-  if (weights.dims.size() != 4)
-    return Error{ErrorCode::kUnsupported, "only pictures are supported"};
+  if (weights.dims.size() != 4) return unsupported("only pictures are supported");
   rule.kernel = {weights.dims[2], weights.dims[3]};
   DVNN_ASSIGN(rule.stride, numbers_of(node, "strides", 2, 1, 1));
   DVNN_ASSIGN(rule.dilation, numbers_of(node, "dilations", 2, 1, 1));
@@ -218,10 +214,9 @@ Result<Deformed> read_deformed(const OnnxNode& node, const OnnxConstant& weights
                     weights.dims[0] % rule.groups == 0 &&
                     rule.out.c() == 2 * rule.taps() * rule.offset_groups;
   if (fits) return rule;
-  return Error{ErrorCode::kUnsupported, rule.in.to_string() + " with offsets " +
-                                            rule.out.to_string() +
-                                            " and these weights is no picture with an offset for "
-                                            "each element of its windows"};
+  return unsupported(
+      rule.in.to_string() + " with offsets " + rule.out.to_string() +
+      " and these weights is no picture with an offset for each element of its windows");
 }
 
 // Where windows' elements lie without offsets, (taps, y, x, 2), x first, in elements.

@@ -53,7 +53,7 @@ class Einsum {
       left = comma == std::string::npos ? "" : left.substr(comma + 1);
     }
     if (operands_.empty() || !left.empty()) {
-      return Error{ErrorCode::kMalformed, "'" + text + "' does not name each input"};
+      return malformed("'" + text + "' does not name each input");
     }
     if (arrow != std::string::npos) {
       DVNN_ASSIGN(result_, without_dots(text.substr(arrow + 2), dots_));
@@ -70,7 +70,7 @@ class Einsum {
     for (size_t i = 0; i < result_.size(); ++i) {
       if (count.count(result_[i]) > 0 && result_.find(result_[i], i + 1) == std::string::npos)
         continue;
-      return Error{ErrorCode::kMalformed, "'" + text + "': a wrong letter in the result"};
+      return malformed("'" + text + "': a wrong letter in the result");
     }
     for (Operand& operand : operands_) DVNN_TRY(drop_repeated(&operand));
     return {};
@@ -82,7 +82,7 @@ class Einsum {
     const size_t at = labels.find("...");
     if (at == std::string::npos) {
       if (!has(labels, '.')) return labels;
-      return Error{ErrorCode::kMalformed, "'" + labels + "': a single dot"};
+      return malformed("'" + labels + "': a single dot");
     }
     std::string digits;
     for (int i = kMostDots - count; i < kMostDots; ++i) digits += static_cast<char>('0' + i);
@@ -94,12 +94,11 @@ class Einsum {
     const bool dots = given.find("...") != std::string::npos;
     const int named = static_cast<int>(given.size()) - (dots ? 3 : 0);
     if (dots ? named > shape.rank : named != shape.rank) {
-      return Error{ErrorCode::kMalformed,
-                   "'" + given + "' does not name the axes of " + shape.to_string()};
+      return malformed("'" + given + "' does not name the axes of " + shape.to_string());
     }
     for (char c : given) {
       if (c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) continue;
-      return Error{ErrorCode::kMalformed, "'" + given + "' has more than letters"};
+      return malformed("'" + given + "' has more than letters");
     }
     if (dots) dots_ = std::max(dots_, shape.rank - named);
     DVNN_ASSIGN(const std::string labels, without_dots(given, shape.rank - named));
@@ -113,9 +112,8 @@ class Einsum {
       int64_t& size = sizes_.emplace(operand.labels[i], 1).first->second;
       const int64_t own = shape[static_cast<int>(i)];
       if (size != 1 && own != 1 && own != size) {
-        return Error{ErrorCode::kMalformed,
-                     format("axes '%c' of %lld and %lld", operand.labels[i],
-                            static_cast<long long>(size), static_cast<long long>(own))};
+        return malformed(format("axes '%c' of %lld and %lld", operand.labels[i],
+                                static_cast<long long>(size), static_cast<long long>(own)));
       }
       size = std::max(size, own);
     }
@@ -134,7 +132,7 @@ class Einsum {
       const std::vector<int64_t> dims = dims_of(b_.shape_of(operand.value));
       const int64_t size = dims[i];
       if (dims[other] != size) {
-        return Error{ErrorCode::kMalformed, "'" + operand.labels + "': no square for a diagonal"};
+        return malformed("'" + operand.labels + "': no square for a diagonal");
       }
       std::vector<int64_t> order, rest;
       std::string labels;
@@ -233,7 +231,7 @@ class Einsum {
     for (char label : both + summed) {
       const std::string one(1, label);
       if (count_of(a, one) == count_of(b, one)) continue;
-      return Error{ErrorCode::kUnsupported, format("axis '%c' repeats", label)};
+      return unsupported(format("axis '%c' repeats", label));
     }
     DVNN_ASSIGN(const int left, as_matrices(a, both, of_a, summed));
     DVNN_ASSIGN(const int right, as_matrices(b, both, summed, of_b));

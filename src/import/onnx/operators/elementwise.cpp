@@ -70,7 +70,7 @@ Result<int> aligned(const OnnxNode& node, int first, int second) {
   const int64_t rank = b.shape_of(first).rank, own = static_cast<int64_t>(dims.size());
   const int64_t axis = node.integer("axis", rank - own);
   DVNN_ASSIGN(const int64_t from, onnx_axis(axis, b.shape_of(first).axes() + 1));
-  if (from + own > rank) return Error{ErrorCode::kMalformed, "the axis leaves no room"};
+  if (from + own > rank) return malformed("the axis leaves no room");
   dims.insert(dims.end(), static_cast<size_t>(rank - from - own), 1);
   return node.builder().reshape(node.name() + "_aligned", second, dims);
 }
@@ -116,7 +116,7 @@ Result<bool> import_affine(const OnnxNode& node) {
 Result<float> number_at(const OnnxNode& node, int input, const char* attribute, float fallback) {
   if (!node.has(input)) return node.number(attribute, fallback);
   DVNN_ASSIGN(const auto constant, node.constant(input));
-  if (constant->values.size() != 1) return Error{ErrorCode::kMalformed, "a bound is no number"};
+  if (constant->values.size() != 1) return malformed("a bound is no number");
   return static_cast<float>(constant->values[0]);
 }
 

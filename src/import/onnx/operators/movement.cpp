@@ -22,7 +22,7 @@ Result<std::vector<int64_t>> axes_of(const OnnxNode& node, size_t rank) {
   }
   std::sort(axes.begin(), axes.end());
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) {
-    return Error{ErrorCode::kMalformed, "names an axis twice"};
+    return malformed("names an axis twice");
   }
   return axes;
 }
@@ -31,8 +31,7 @@ Result<std::vector<int64_t>> axes_of(const OnnxNode& node, size_t rank) {
 Result<int64_t> onnx_place(int64_t place, int64_t size) {
   const int64_t from_start = place < 0 ? place + size : place;
   if (from_start >= 0 && from_start < size) return from_start;
-  return Error{ErrorCode::kMalformed,
-               format("index %lld does not exist", static_cast<long long>(place))};
+  return malformed(format("index %lld does not exist", static_cast<long long>(place)));
 }
 
 Status reshaped(const OnnxNode& node, int value, const std::vector<int64_t>& dims) {
@@ -46,8 +45,7 @@ Result<int> tiled(const OnnxNode& node, const std::string& name, int in,
   layers::TileAttributes tile;
   for (int64_t count : repeats) {
     if (count < 1 || count > 1 << 28) {
-      return Error{ErrorCode::kUnsupported,
-                   format("repeats %lld times", static_cast<long long>(count))};
+      return unsupported(format("repeats %lld times", static_cast<long long>(count)));
     }
     tile.repeats.push_back(static_cast<int>(count));
   }
@@ -80,8 +78,8 @@ Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
     }
     known *= dims[i];
     if (dims[i] < 1) {
-      return Error{ErrorCode::kMalformed, format("dimension %zu of the new shape is %lld", i,
-                                                 static_cast<long long>(dims[i]))};
+      return malformed(
+          format("dimension %zu of the new shape is %lld", i, static_cast<long long>(dims[i])));
     }
   }
   if (open >= 0 && known <= elements && elements % known == 0) {
@@ -89,10 +87,10 @@ Result<std::vector<int64_t>> read_onnx_reshape(const OnnxNode& node,
     known = elements;
   }
   if (known != elements) {
-    return Error{ErrorCode::kMalformed, "the new shape " + given_shape_text(dims) +
-                                            format(" does not hold %lld elements, those of ",
-                                                   static_cast<long long>(elements)) +
-                                            given_shape_text(in)};
+    return malformed(
+        "the new shape " + given_shape_text(dims) +
+        format(" does not hold %lld elements, those of ", static_cast<long long>(elements)) +
+        given_shape_text(in));
   }
   return dims;
 }
@@ -114,8 +112,7 @@ Result<std::vector<int64_t>> read_onnx_squeeze(const OnnxNode& node,
   }
   for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
     if (nth(in, *it) != 1) {
-      return Error{ErrorCode::kMalformed,
-                   format("dimension %lld is not 1", static_cast<long long>(*it))};
+      return malformed(format("dimension %lld is not 1", static_cast<long long>(*it)));
     }
     dims.erase(dims.begin() + static_cast<ptrdiff_t>(*it));
   }
@@ -138,12 +135,12 @@ Result<OnnxSlice> read_onnx_slice(const OnnxNode& node, const std::vector<int64_
   if (steps.empty()) steps.assign(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
-    return Error{ErrorCode::kMalformed, "starts, ends, axes and steps differ in length"};
+    return malformed("starts, ends, axes and steps differ in length");
   }
   for (size_t i = 0; i < starts.size(); ++i) {
     DVNN_ASSIGN(const int64_t axis, onnx_axis(axes[i], in.size()));
     const size_t a = static_cast<size_t>(axis);
-    if (steps[i] == 0) return Error{ErrorCode::kMalformed, "step 0 goes nowhere"};
+    if (steps[i] == 0) return malformed("step 0 goes nowhere");
     // A step that leaves the axis at once takes one element, however large it is.
     const int64_t size = in[a], step = std::clamp(steps[i], -size - 1, size + 1);
     auto place = [size](int64_t at, int64_t least, int64_t most) {
@@ -186,7 +183,7 @@ Status import_onnx_constant(const OnnxNode& node) {
     if (!floats.empty()) constant.dims = {static_cast<int64_t>(floats.size())};
     return node.done(std::move(constant));
   }
-  return Error{ErrorCode::kUnsupported, "only constants that are numbers are supported"};
+  return unsupported("only constants that are numbers are supported");
 }
 
 Status import_onnx_shape(const OnnxNode& node) {
@@ -315,9 +312,8 @@ Status import_onnx_split(const OnnxNode& node) {
   if (sizes.empty()) {  // since opset 18 the last may be smaller
     const int64_t parts = node.integer("num_outputs", node.outputs());
     if (parts != node.outputs() || (node.opset() < 18 && total % parts != 0)) {
-      return Error{ErrorCode::kMalformed,
-                   format("%lld cannot be split in %lld equal parts", static_cast<long long>(total),
-                          static_cast<long long>(parts))};
+      return malformed(format("%lld cannot be split in %lld equal parts",
+                              static_cast<long long>(total), static_cast<long long>(parts)));
     }
     const int64_t most = (total + parts - 1) / parts;
     sizes.assign(static_cast<size_t>(parts), most);
@@ -325,11 +321,11 @@ Status import_onnx_split(const OnnxNode& node) {
   }
   int64_t sum = 0;
   for (int64_t size : sizes) {
-    if (size < 1 || size > total) return Error{ErrorCode::kMalformed, "a part is empty"};
+    if (size < 1 || size > total) return malformed("a part is empty");
     sum += size;
   }
   if (sum != total || static_cast<int>(sizes.size()) != node.outputs()) {
-    return Error{ErrorCode::kMalformed, "the parts are not the whole"};
+    return malformed("the parts are not the whole");
   }
   std::vector<int64_t> begin(dims.size(), 0);
   const std::vector<int64_t> step(dims.size(), 1);
@@ -374,7 +370,7 @@ Status import_onnx_pad(const OnnxNode& node) {
     for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
   }
   if (given.size() != 2 * axes.size()) {
-    return Error{ErrorCode::kMalformed, format("%zu pads for %zu axes", given.size(), axes.size())};
+    return malformed(format("%zu pads for %zu axes", given.size(), axes.size()));
   }
   std::vector<int64_t> pads(2 * rank, 0);
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -398,7 +394,7 @@ Status import_onnx_pad(const OnnxNode& node) {
        {"after", std::vector<int64_t>(pads.begin() + shape.rank, pads.end())},
        {"mode", mode},
        {"value", fill}});
-  if (!border.ok()) return Error{ErrorCode::kUnsupported, border.error().message};
+  if (!border.ok()) return unsupported(border.error().message);
   return node.done(b.cpu(node.name(), border.value(), {in}));
 }
 
@@ -410,7 +406,7 @@ Status import_onnx_tile(const OnnxNode& node) {
   if (node.opset() < 6) {  // how often, and along which axis
     DVNN_ASSIGN(const auto along, node.constant(2));
     if (repeats.size() != 1 || along->values.size() != 1) {
-      return Error{ErrorCode::kMalformed, "tiles or axis is no number"};
+      return malformed("tiles or axis is no number");
     }
     DVNN_ASSIGN(const int64_t axis, onnx_axis(along->ints()[0], shape.axes()));
     std::vector<int64_t> all(shape.axes(), 1);
@@ -434,8 +430,8 @@ Status import_onnx_expand(const OnnxNode& node) {
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 1) repeats[i] = wanted[i];
     if (dims[i] != 1 && wanted[i] != 1 && wanted[i] != dims[i]) {
-      return Error{ErrorCode::kMalformed, format("dimension %zu does not repeat to %lld", i,
-                                                 static_cast<long long>(wanted[i]))};
+      return malformed(
+          format("dimension %zu does not repeat to %lld", i, static_cast<long long>(wanted[i])));
     }
   }
   if (dims != dims_of(node.builder().shape_of(in))) {
@@ -451,16 +447,14 @@ Status import_onnx_depth(const OnnxNode& node) {
   const Shape shape = b.shape_of(in);
   const int64_t size = node.integer("blocksize", 0);
   if (shape.rank != 4 || size < 1 || size > shape.elements()) {
-    return Error{ErrorCode::kUnsupported,
-                 "needs a picture and a size of blocks, has " + shape.to_string()};
+    return unsupported("needs a picture and a size of blocks, has " + shape.to_string());
   }
   const int64_t n = shape.n(), c = shape.c(), h = shape.h(), w = shape.w();
   const std::string& name = node.name();
   const bool to_space = node.type() == "DepthToSpace";
   if (to_space ? c % (size * size) != 0 : h % size != 0 || w % size != 0) {
-    return Error{ErrorCode::kMalformed,
-                 format("blocks of %lld do not fit %s", static_cast<long long>(size),
-                        shape.to_string().c_str())};
+    return malformed(format("blocks of %lld do not fit %s", static_cast<long long>(size),
+                            shape.to_string().c_str()));
   }
   std::vector<int64_t> parts, order, dims;
   if (!to_space) {

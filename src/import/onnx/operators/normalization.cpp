@@ -50,7 +50,7 @@ std::vector<int64_t> channel_dims(const Shape& shape) {
 Result<int> with_channels(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   if (node.builder().shape_of(in).rank >= 2) return in;
-  return Error{ErrorCode::kUnsupported, "the input has no channels"};
+  return unsupported("the input has no channels");
 }
 
 Result<int> reduced(const OnnxNode& node, const std::string& suffix, int in, Reduction operation,
@@ -95,22 +95,22 @@ Status import_onnx_batch_norm(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   std::vector<float> parts[4];  // scale, bias, mean, variance
   const Shape& shape = node.builder().shape_of(in);
-  if (shape.rank < 2) return Error{ErrorCode::kUnsupported, "the input has no channels"};
+  if (shape.rank < 2) return unsupported("the input has no channels");
   const float epsilon = node.number("epsilon", 1e-5f);
   if (node.integer("training_mode", 0) != 0) return import_training_batch_norm(node, in, epsilon);
   for (int i = 0; i < 4; ++i) {
     DVNN_ASSIGN(const auto constant, node.constant(i + 1));
     parts[i] = constant->floats();
     if (static_cast<int>(parts[i].size()) != shape[1]) {
-      return Error{ErrorCode::kMalformed, format("input %d has %zu numbers for %d channels", i + 1,
-                                                 parts[i].size(), shape[1])};
+      return malformed(
+          format("input %d has %zu numbers for %d channels", i + 1, parts[i].size(), shape[1]));
     }
   }
   std::vector<float> scale(parts[0].size()), bias(parts[0].size());
   for (size_t c = 0; c < scale.size(); ++c) {
     if (!(parts[3][c] + epsilon > 0)) {
-      return Error{ErrorCode::kMalformed, format("variance %g of channel %zu is not positive",
-                                                 static_cast<double>(parts[3][c]), c)};
+      return malformed(format("variance %g of channel %zu is not positive",
+                              static_cast<double>(parts[3][c]), c));
     }
     scale[c] = parts[0][c] / std::sqrt(parts[3][c] + epsilon);
     bias[c] = parts[1][c] - parts[2][c] * scale[c];
@@ -135,8 +135,8 @@ Status import_onnx_group_norm(const OnnxNode& node) {
   const Shape shape = b.shape_of(in);
   const int64_t groups = node.integer("num_groups", 0);
   if (groups < 1 || shape[1] % groups != 0) {
-    return Error{ErrorCode::kMalformed, format("%lld groups do not fit %d channels",
-                                               static_cast<long long>(groups), shape[1])};
+    return malformed(
+        format("%lld groups do not fit %d channels", static_cast<long long>(groups), shape[1]));
   }
   const std::string& name = node.name();
   const int64_t rest = shape.elements() / shape[0] / groups;
@@ -206,7 +206,7 @@ Status import_onnx_lrn(const OnnxNode& node) {
   layers::LrnAttributes lrn;
   const int64_t size = node.integer("size", 0);
   constexpr int64_t kMost = 1 << 15;
-  if (size < 1 || size > kMost) return Error{ErrorCode::kMalformed, "size is missing or too large"};
+  if (size < 1 || size > kMost) return malformed("size is missing or too large");
   lrn.size = static_cast<int>(size);
   lrn.alpha = node.number("alpha", 1e-4f);
   lrn.beta = node.number("beta", 0.75f);

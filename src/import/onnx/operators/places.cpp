@@ -35,9 +35,9 @@ Dims strides_of(const Dims& dims) {
 
 Status check_places(const Dims& dims) {
   if (product(dims) <= kMostPlaces) return {};
-  return Error{ErrorCode::kLimit,
-               format("indexes %lld elements, not up to %lld",
-                      static_cast<long long>(product(dims)), static_cast<long long>(kMostPlaces))};
+  return too_large(format("indexes %lld elements, not up to %lld",
+                          static_cast<long long>(product(dims)),
+                          static_cast<long long>(kMostPlaces)));
 }
 
 Result<int> constant_of(const OnnxNode& node, const char* suffix, const Dims& dims,
@@ -60,9 +60,7 @@ Result<int> places_along(const OnnxNode& node, int indices, const Dims& data, si
   const Dims dims = dims_of(node.builder().shape_of(indices)), strides = strides_of(data);
   DVNN_TRY(check_places(data));
   DVNN_TRY(check_places(dims));
-  if (dims.size() != data.size()) {
-    return Error{ErrorCode::kMalformed, "indices and data have different ranks"};
-  }
+  if (dims.size() != data.size()) return malformed("indices and data have different ranks");
   Dims base(static_cast<size_t>(product(dims)), 0), index(dims.size(), 0);
   for (int64_t& at : base) {
     for (size_t i = 0; i < dims.size(); ++i) at += i == axis ? 0 : index[i] * strides[i];
@@ -89,11 +87,10 @@ Result<int> places_of_rows(const OnnxNode& node, int indices, const Dims& data, 
   DVNN_TRY(check_places(data));
   const size_t named = named_axes(dims);
   if (named < 1 || batch + named > data.size() || batch >= dims.size()) {
-    return Error{ErrorCode::kMalformed,
-                 format("indices name %zu axes of %zu", named, data.size() - batch)};
+    return malformed(format("indices name %zu axes of %zu", named, data.size() - batch));
   }
   if (!std::equal(dims.begin(), dims.begin() + static_cast<ptrdiff_t>(batch), data.begin())) {
-    return Error{ErrorCode::kMalformed, "indices and data differ in their first dimensions"};
+    return malformed("indices and data differ in their first dimensions");
   }
   const Dims rows(data.begin(), data.begin() + static_cast<ptrdiff_t>(batch + named));
   const Dims strides = strides_of(rows);
@@ -125,7 +122,7 @@ Result<int> scattered(const OnnxNode& node, int rows, int places, int updates) {
   const std::string operation = node.text("reduction", "none");
   const auto layer = layers::read_fields<layers::ScatterAttributes>(
       {{"operation", operation == "none" ? "set" : operation}});
-  if (!layer.ok()) return Error{ErrorCode::kUnsupported, layer.error().message};
+  if (!layer.ok()) return unsupported(layer.error().message);
   return node.builder().cpu(node.name() + "_scattered", layer.value(), {rows, places, updates});
 }
 
@@ -198,12 +195,12 @@ Status import_onnx_max_unpool(const OnnxNode& node) {
   Dims dims = dims_of(b.shape_of(in));
   Dims kernel = node.integers("kernel_shape");
   Dims strides = node.integers("strides"), pads = node.integers("pads");
-  if (dims.size() < 3) return Error{ErrorCode::kMalformed, "has no axes after the channels"};
+  if (dims.size() < 3) return malformed("has no axes after the channels");
   const size_t axes = dims.size() - 2;
   if (strides.empty()) strides.assign(axes, 1);
   if (pads.empty()) pads.assign(2 * axes, 0);
   if (kernel.size() != axes || strides.size() != axes || pads.size() != 2 * axes) {
-    return Error{ErrorCode::kMalformed, "kernel, strides and pads do not fit the input"};
+    return malformed("kernel, strides and pads do not fit the input");
   }
   for (const Dims* list : {&kernel, &strides}) {
     for (int64_t size : *list) DVNN_TRY(check_onnx_number("the window or its stride", size, 1));
@@ -212,7 +209,7 @@ Status import_onnx_max_unpool(const OnnxNode& node) {
   for (size_t i = 0; i < axes; ++i) {
     dims[i + 2] = (dims[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + axes];
     if (dims[i + 2] < 1 || dims[i + 2] > kMostPlaces) {
-      return Error{ErrorCode::kMalformed, "its result has no elements"};
+      return malformed("its result has no elements");
     }
   }
   DVNN_TRY(check_places(dims));
@@ -227,7 +224,7 @@ Status import_onnx_max_unpool(const OnnxNode& node) {
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t wanted = i < shape->values.size() ? shape->ints()[i] : 0;
     if (wanted < dims[i] || wanted > kMostPlaces) {
-      return Error{ErrorCode::kUnsupported, "output_shape is smaller than what is unpooled"};
+      return unsupported("output_shape is smaller than what is unpooled");
     }
     border.before.push_back(0);
     border.after.push_back(static_cast<int>(wanted - dims[i]));
@@ -243,7 +240,7 @@ Status import_onnx_one_hot(const OnnxNode& node) {
   DVNN_ASSIGN(const auto values, node.constant(2));
   if (depth->values.size() != 1 || values->values.size() != 2 || depth->ints()[0] < 1 ||
       depth->ints()[0] > kMostPlaces) {
-    return Error{ErrorCode::kMalformed, "the depth is no number, or the values are not two"};
+    return malformed("the depth is no number, or the values are not two");
   }
   const int64_t classes = depth->ints()[0];
   Dims dims;
@@ -276,7 +273,7 @@ Status import_onnx_trilu(const OnnxNode& node) {
     if (given->values.size() == 1) diagonal = given->ints()[0];
   }
   const Shape shape = b.shape_of(in);
-  if (shape.rank < 2) return Error{ErrorCode::kMalformed, "reads no matrix"};
+  if (shape.rank < 2) return malformed("reads no matrix");
   const int64_t rows = shape[shape.rank - 2], columns = shape[shape.rank - 1];
   DVNN_TRY(check_places({rows, columns}));
   const bool upper = node.integer("upper", 1) != 0;
@@ -299,7 +296,7 @@ Status import_onnx_reverse_sequence(const OnnxNode& node) {
   const auto time = static_cast<size_t>(node.integer("time_axis", 0));
   if (dims.size() < 2 || batch > 1 || time > 1 || batch == time ||
       static_cast<int64_t>(lengths->values.size()) != dims[batch]) {
-    return Error{ErrorCode::kMalformed, "batch_axis, time_axis and lengths do not fit the input"};
+    return malformed("batch_axis, time_axis and lengths do not fit the input");
   }
   DVNN_TRY(check_places(dims));
   const Dims lasts = lengths->ints();
@@ -307,9 +304,7 @@ Status import_onnx_reverse_sequence(const OnnxNode& node) {
   for (int64_t i = 0; i < dims[0] * dims[1]; ++i) {
     int64_t index[2] = {i / dims[1], i % dims[1]};
     const int64_t last = nth(lasts, index[batch]);
-    if (last < 0 || last > dims[time]) {
-      return Error{ErrorCode::kMalformed, "a length is beyond the sequence"};
-    }
+    if (last < 0 || last > dims[time]) return malformed("a length is beyond the sequence");
     if (index[time] < last) index[time] = last - 1 - index[time];
     nth(places, i) = index[0] * dims[1] + index[1];
   }

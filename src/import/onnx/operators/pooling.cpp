@@ -27,8 +27,7 @@ Result<std::vector<int64_t>> per_axis(const OnnxNode& node, const char* attribut
   std::vector<int64_t> list = node.integers(attribute);
   if (list.empty()) list.assign(axes, fallback);
   if (list.size() == axes) return list;
-  return Error{ErrorCode::kMalformed,
-               format("%s has %zu numbers for %zu axes", attribute, list.size(), axes)};
+  return malformed(format("%s has %zu numbers for %zu axes", attribute, list.size(), axes));
 }
 
 // Pads before and after every axis.
@@ -49,7 +48,7 @@ Result<AxisPads> axis_pads(const OnnxNode& node, const Shape& in, const std::vec
     return pads;
   }
   if (mode != "NOTSET" && mode != "VALID") {
-    return Error{ErrorCode::kUnsupported, "auto_pad '" + mode + "' is not supported"};
+    return unsupported("auto_pad '" + mode + "' is not supported");
   }
   if (mode == "VALID") return pads;
   DVNN_ASSIGN(const auto list, per_axis(node, "pads", 2 * axes, 0));
@@ -60,7 +59,7 @@ Result<AxisPads> axis_pads(const OnnxNode& node, const Shape& in, const std::vec
 
 // Returns the window in the form of the CPU's layer.
 Result<Pool> window_of(const OnnxNode& node, const Shape& in, Pool::Operation operation) {
-  if (in.rank < 3) return Error{ErrorCode::kUnsupported, "has no axes after the channels"};
+  if (in.rank < 3) return unsupported("has no axes after the channels");
   const size_t axes = in.axes() - 2;
   DVNN_ASSIGN(const auto kernel, per_axis(node, "kernel_shape", axes, 0));
   DVNN_ASSIGN(const auto stride, per_axis(node, "strides", axes, 1));
@@ -127,9 +126,8 @@ Status import_pool(const OnnxNode& node, Pool::Operation operation) {
 Status check_onnx_number(const char* what, int64_t value, int64_t least) {
   constexpr int64_t kMost = 65535;
   if (value >= least && value <= kMost) return {};
-  return Error{ErrorCode::kUnsupported,
-               format("%s is %lld, not %lld to %lld", what, static_cast<long long>(value),
-                      static_cast<long long>(least), static_cast<long long>(kMost))};
+  return unsupported(format("%s is %lld, not %lld to %lld", what, static_cast<long long>(value),
+                            static_cast<long long>(least), static_cast<long long>(kMost)));
 }
 
 Result<std::vector<int64_t>> onnx_pair(const OnnxNode& node, const char* attribute,
@@ -138,8 +136,7 @@ Result<std::vector<int64_t>> onnx_pair(const OnnxNode& node, const char* attribu
   if (pair.empty()) pair = {fallback, fallback};
   if (pair.size() == 1) pair.insert(pair.begin(), fallback);
   if (pair.size() == 2) return pair;
-  return Error{ErrorCode::kUnsupported,
-               format("%s has %zu numbers: pictures need two", attribute, pair.size())};
+  return unsupported(format("%s has %zu numbers: pictures need two", attribute, pair.size()));
 }
 
 Result<OnnxPads> onnx_pads(const OnnxNode& node, const Shape& in, int64_t reach_x, int64_t reach_y,
@@ -165,7 +162,7 @@ Status import_onnx_lp_pool(const OnnxNode& node) {
   DVNN_ASSIGN(Pool pool, window_of(node, node.builder().shape_of(in), Pool::Operation::kLp));
   const int64_t p = node.integer("p", 2);
   constexpr int64_t kMost = 64;
-  if (p < 1 || p > kMost) return Error{ErrorCode::kUnsupported, "p is not 1 to 64"};
+  if (p < 1 || p > kMost) return unsupported("p is not 1 to 64");
   pool.p = static_cast<int>(p);
   return node.done(node.builder().cpu(node.name(), pool, {in}));
 }

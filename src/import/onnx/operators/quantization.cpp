@@ -34,11 +34,10 @@ Result<int> by_blocks(const OnnxNode& node, int input, const Shape& in) {
   for (int i = 0; i < in.rank; ++i) (i < axis ? outer : inner) *= i == axis ? 1 : in[i];
   nth(dims, axis) = blocks;
   if (blocks < 1 || given->dims != dims) {
-    return Error{ErrorCode::kUnsupported,
-                 "scales " + given_shape_text(given->dims) + " for " + in.to_string() +
-                     format(" are neither one for each index of axis %d nor one for each block of "
-                            "%lld",
-                            axis, static_cast<long long>(block))};
+    return unsupported(
+        "scales " + given_shape_text(given->dims) + " for " + in.to_string() +
+        format(" are neither one for each index of axis %d nor one for each block of %lld", axis,
+               static_cast<long long>(block)));
   }
   DVNN_TRY(node.importer().check_numbers(in.count()));
   std::vector<float> numbers;
@@ -94,9 +93,9 @@ Result<std::pair<float, float>> limits_of(const OnnxNode& node) {
   if (type == kInt16) return std::pair(-32768.0f, 32767.0f);
   if (type == kUint4) return std::pair(0.0f, 15.0f);
   if (type == kInt4) return std::pair(-8.0f, 7.0f);
-  return Error{ErrorCode::kUnsupported,
-               format("numbers of type %lld are not supported, integers of 4, 8 and 16 bits are",
-                      static_cast<long long>(type))};
+  return unsupported(
+      format("numbers of type %lld are not supported, integers of 4, 8 and 16 bits are",
+             static_cast<long long>(type)));
 }
 
 // Returns the real number that a node quantises, if it is not to be rounded. What a model's
@@ -218,14 +217,12 @@ Result<FewBits> read_few_bits(const OnnxNode& node) {
   matrix.block = node.integer("block_size", 0);
   constexpr int64_t kMost = 1 << 24;
   if (matrix.bits != 4 && matrix.bits != 8) {
-    return Error{ErrorCode::kUnsupported, format("weights of %lld bits are not supported, those of "
-                                                 "4 and 8 are",
-                                                 static_cast<long long>(matrix.bits))};
+    return unsupported(format("weights of %lld bits are not supported, those of 4 and 8 are",
+                              static_cast<long long>(matrix.bits)));
   }
   for (int64_t number : {matrix.k, matrix.n, matrix.block}) {
     if (number >= 1 && number <= kMost) continue;
-    return Error{ErrorCode::kMalformed,
-                 format("K, N or block_size is %lld", static_cast<long long>(number))};
+    return malformed(format("K, N or block_size is %lld", static_cast<long long>(number)));
   }
   matrix.blocks = (matrix.k + matrix.block - 1) / matrix.block;
   DVNN_ASSIGN(matrix.bytes, node.constant(1));
@@ -233,7 +230,7 @@ Result<FewBits> read_few_bits(const OnnxNode& node) {
   if (node.has(3)) {
     DVNN_ASSIGN(matrix.zeros, node.constant(3));
   }
-  if (node.has(4)) return Error{ErrorCode::kUnsupported, "an order of groups is not supported"};
+  if (node.has(4)) return unsupported("an order of groups is not supported");
   const auto holds = [](const OnnxConstant& constant, int64_t count) {
     return static_cast<int64_t>(constant.values.size()) == count;
   };
@@ -243,7 +240,7 @@ Result<FewBits> read_few_bits(const OnnxNode& node) {
                     holds(*matrix.scales, matrix.n * matrix.blocks) &&
                     (!matrix.zeros || holds(*matrix.zeros, zeros) ||
                      (!matrix.zeros->integral && holds(*matrix.zeros, matrix.n * matrix.blocks)));
-  if (!fits) return Error{ErrorCode::kMalformed, "its weights have another size than it says"};
+  if (!fits) return malformed("its weights have another size than it says");
   DVNN_TRY(node.importer().check_numbers(static_cast<uint64_t>(matrix.k * matrix.n)));
   return matrix;
 }

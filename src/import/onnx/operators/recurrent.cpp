@@ -22,9 +22,8 @@ Result<Function> function_of(const std::string& name) {
   if (known == "tanh") return Function::kTanh;
   if (known == "relu") return Function::kRelu;
   if (known == "hardsigmoid") return Function::kHardSigmoid;
-  return Error{
-      ErrorCode::kUnsupported,
-      "activation '" + name + "' is not supported: Sigmoid, Tanh, Relu and HardSigmoid are"};
+  return unsupported("activation '" + name +
+                     "' is not supported: Sigmoid, Tanh, Relu and HardSigmoid are");
 }
 
 // Returns the layer of one direction with its functions: those given, else the kind's defaults.
@@ -35,13 +34,13 @@ Result<Layer> layer_of(const OnnxNode& node, size_t direction) {
   if (layer.kind == Kind::kRnn) layer.activations[0] = Function::kTanh;
   const std::vector<std::string> names = node.texts("activations");
   if (!names.empty() && names.size() < (direction + 1) * own) {
-    return Error{ErrorCode::kMalformed, format("%zu activations", names.size())};
+    return malformed(format("%zu activations", names.size()));
   }
   for (size_t i = 0; i < own && !names.empty(); ++i) {
     DVNN_ASSIGN(layer.activations[i], function_of(names[direction * own + i]));
   }
   if (node.has_attribute("activation_alpha") || node.has_attribute("activation_beta")) {
-    return Error{ErrorCode::kUnsupported, "activations with parameters are not supported"};
+    return unsupported("activations with parameters are not supported");
   }
   layer.clip = node.number("clip", 0);
   layer.reset_after = node.integer("linear_before_reset", 0) != 0;
@@ -60,9 +59,9 @@ Status check_lengths(const OnnxNode& node, const Sequence& sequence) {
   DVNN_ASSIGN(const auto lengths, node.constant(4));
   for (int64_t length : lengths->ints()) {
     if (length == sequence.steps) continue;
-    return Error{ErrorCode::kUnsupported,
-                 format("a sequence of %lld steps among those of %lld: all must have one length",
-                        static_cast<long long>(length), static_cast<long long>(sequence.steps))};
+    return unsupported(
+        format("a sequence of %lld steps among those of %lld: all must have one length",
+               static_cast<long long>(length), static_cast<long long>(sequence.steps)));
   }
   return {};
 }
@@ -76,15 +75,14 @@ Result<int> part_of(const OnnxNode& node, int input, size_t direction,
     constexpr int64_t kMost = int64_t{1} << 26;
     int64_t count = 1;
     for (int64_t d : dims) {
-      if ((count *= d) > kMost) return Error{ErrorCode::kLimit, "has impossible dimensions"};
+      if ((count *= d) > kMost) return too_large("has impossible dimensions");
     }
     return b.constant(name, dims, std::vector<float>(static_cast<size_t>(count), 0.0f));
   }
   DVNN_ASSIGN(int value, node.value(input));
   std::vector<int64_t> all = dims_of(b.shape_of(value));
   if (all.empty() || static_cast<int64_t>(direction) >= all[0]) {
-    return Error{ErrorCode::kMalformed,
-                 format("input %d lacks direction %zu", input, direction + 1)};
+    return malformed(format("input %d lacks direction %zu", input, direction + 1));
   }
   if (all[0] > 1) {
     std::vector<int64_t> begin(all.size(), 0);
@@ -134,7 +132,7 @@ Status import_onnx_recurrent(const OnnxNode& node) {
   const bool batch_first = node.integer("layout", 0) != 0;
   DVNN_ASSIGN(int in, node.value(0));
   if (b.shape_of(in).rank != 3) {
-    return Error{ErrorCode::kMalformed, "reads " + b.shape_of(in).to_string() + ", no sequence"};
+    return malformed("reads " + b.shape_of(in).to_string() + ", no sequence");
   }
   if (batch_first) {
     DVNN_ASSIGN(in, b.permute(name + "_steps", in, {1, 0, 2}));
@@ -142,7 +140,7 @@ Status import_onnx_recurrent(const OnnxNode& node) {
   const Shape shape = b.shape_of(in);
   DVNN_ASSIGN(const int recurrence, node.value(2));
   const Shape matrix = b.shape_of(recurrence);
-  if (matrix.rank != 3) return Error{ErrorCode::kMalformed, "R has not three dimensions"};
+  if (matrix.rank != 3) return malformed("R has not three dimensions");
   const Sequence sequence = {shape[0], shape[1], matrix[2], matrix[0]};
   DVNN_TRY(check_lengths(node, sequence));
   std::vector<int> all, last, cells;
@@ -159,7 +157,7 @@ Status import_onnx_recurrent(const OnnxNode& node) {
       // Layout 1 has states of (batch, directions, hidden).
       const bool moved = batch_first && (places[i] == 5 || places[i] == 6) && node.has(places[i]);
       if (moved && sequence.directions > 1) {
-        return Error{ErrorCode::kUnsupported, "layout 1 with states of two directions"};
+        return unsupported("layout 1 with states of two directions");
       }
       DVNN_ASSIGN(const int part, moved ? whole_state(node, places[i], dims[i])
                                         : part_of(node, places[i], d, dims[i], names[i]));
@@ -181,7 +179,7 @@ Status import_onnx_recurrent(const OnnxNode& node) {
       cells.push_back(end);
     }
   }
-  if (all.empty()) return Error{ErrorCode::kMalformed, "has no direction"};
+  if (all.empty()) return malformed("has no direction");
   if (wants(node, 0)) DVNN_TRY(finish(node, 0, all, 1, {2, 0, 1, 3}));
   if (wants(node, 1)) DVNN_TRY(finish(node, 1, last, 0, {1, 0, 2}));
   if (wants(node, 2)) DVNN_TRY(finish(node, 2, cells, 0, {1, 0, 2}));

@@ -104,9 +104,8 @@ Status import_onnx_top_k(const OnnxNode& node) {
   }
   const int64_t most = node.builder().shape_of(in)[a.axis];
   if (k < 1 || k > most) {
-    return Error{ErrorCode::kMalformed,
-                 format("k is %lld, not 1 to %lld", static_cast<long long>(k),
-                        static_cast<long long>(most))};
+    return malformed(format("k is %lld, not 1 to %lld", static_cast<long long>(k),
+                            static_cast<long long>(most)));
   }
   a.k = static_cast<int>(k);
   a.smallest = node.integer("largest", 1) == 0;
@@ -119,7 +118,7 @@ Status import_onnx_top_k(const OnnxNode& node) {
 Status import_onnx_cum_sum(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
   DVNN_ASSIGN(const auto axis, node.constant(1));
-  if (axis->values.size() != 1) return Error{ErrorCode::kMalformed, "the axis is no number"};
+  if (axis->values.size() != 1) return malformed("the axis is no number");
   const size_t rank = node.builder().shape_of(in).axes();
   DVNN_ASSIGN(const int64_t along, onnx_axis(axis->ints()[0], rank));
   layers::CumSumAttributes a;

@@ -38,7 +38,7 @@ Result<Resize> read_rule(const OnnxNode& node) {
   rule["extrapolation"] = node.number("extrapolation_value", 0);
   auto parsed = layers::read_fields<Resize>(rule);
   if (parsed.ok()) return parsed;
-  return Error{ErrorCode::kUnsupported, parsed.error().message};
+  return unsupported(parsed.error().message);
 }
 
 // Numbers for some axes (since opset 18), as numbers for all.
@@ -47,12 +47,9 @@ Result<std::vector<double>> for_all_axes(const OnnxNode& node, const std::vector
   const std::vector<int64_t> named = node.integers("axes");
   if (named.empty()) {
     if (given.size() == others.size()) return given;
-    return Error{ErrorCode::kMalformed,
-                 format("%zu scales or sizes for %zu dimensions", given.size(), others.size())};
+    return malformed(format("%zu scales or sizes for %zu dimensions", given.size(), others.size()));
   }
-  if (given.size() != named.size()) {
-    return Error{ErrorCode::kMalformed, "axes and scales or sizes differ in length"};
-  }
+  if (given.size() != named.size()) return malformed("axes and scales or sizes differ in length");
   std::vector<double> all = others;
   for (size_t i = 0; i < named.size(); ++i) {
     DVNN_ASSIGN(const int64_t axis, onnx_axis(named[i], others.size()));
@@ -160,7 +157,7 @@ Status import_onnx_resize(const OnnxNode& node) {
     rule.scales = keep_aspect(policy, shape, axes, &sizes);
     for (size_t i = 0; i < rank; ++i) {
       if (!(sizes[i] >= 1 && sizes[i] <= 1 << 28)) {
-        return Error{ErrorCode::kMalformed, format("size %g of axis %zu", sizes[i], i)};
+        return malformed(format("size %g of axis %zu", sizes[i], i));
       }
       rule.sizes.push_back(static_cast<int>(sizes[i]));
       scales.push_back(rule.scales.empty() ? sizes[i] / shape.dims[i]
@@ -169,7 +166,7 @@ Status import_onnx_resize(const OnnxNode& node) {
   } else {
     DVNN_ASSIGN(scales, for_all_axes(node, scales, std::vector<double>(rank, 1)));
     for (double s : scales) {
-      if (!(s > 0)) return Error{ErrorCode::kMalformed, "a scale is not above 0"};
+      if (!(s > 0)) return malformed("a scale is not above 0");
       rule.scales.push_back(static_cast<float>(s));
     }
   }
@@ -196,7 +193,7 @@ Status import_onnx_grid_sample(const OnnxNode& node) {
       {{"mode", mode},
        {"padding", node.text("padding_mode", "zeros")},
        {"align_corners", node.integer("align_corners", 0) != 0}});
-  if (!rule.ok()) return Error{ErrorCode::kUnsupported, rule.error().message};
+  if (!rule.ok()) return unsupported(rule.error().message);
   return node.done(node.builder().cpu(node.name(), rule.value(), {in, grid}));
 }
 

@@ -20,24 +20,22 @@ Result<int64_t> row_of(const Rotary& rotary, int64_t token, int64_t rows) {
   int64_t row = token;
   if (rotary.places) {
     const std::vector<int64_t> places = rotary.places->ints();
-    if (places.empty()) return Error{ErrorCode::kMalformed, "names no places"};
+    if (places.empty()) return malformed("names no places");
     // A single number is the first token's position.
     const auto count = static_cast<int64_t>(places.size());
     row = count == 1 ? places[0] + token : token < count ? nth(places, token) : -1;
   }
   if (row >= 0 && row < rows) return row;
-  return Error{ErrorCode::kMalformed,
-               format("token %lld has no row among %lld of cosines", static_cast<long long>(token),
-                      static_cast<long long>(rows))};
+  return malformed(format("token %lld has no row among %lld of cosines",
+                          static_cast<long long>(token), static_cast<long long>(rows)));
 }
 
 Result<Turn> turn_of(const Rotary& rotary, int64_t tokens, int64_t numbers) {
   const OnnxConstant &cosines = *rotary.cosines, &sines = *rotary.sines;
   const int64_t half = cosines.dims.empty() ? 0 : cosines.dims.back();
   if (half < 1 || 2 * half > numbers || cosines.values.size() != sines.values.size()) {
-    return Error{ErrorCode::kMalformed,
-                 format("%lld angles for %lld numbers", static_cast<long long>(half),
-                        static_cast<long long>(numbers))};
+    return malformed(format("%lld angles for %lld numbers", static_cast<long long>(half),
+                            static_cast<long long>(numbers)));
   }
   const auto rows = static_cast<int64_t>(cosines.values.size()) / half;
   Turn turn;
@@ -67,8 +65,7 @@ Result<int> turned_by_place(const OnnxNode& node, const std::string& name, int i
   GraphBuilder& b = node.builder();
   const Shape shape = b.shape_of(in);
   if (shape.rank != 4 || shape[0] != 1) {
-    return Error{ErrorCode::kUnsupported,
-                 shape.to_string() + " is not one sequence of heads, which is supported"};
+    return unsupported(shape.to_string() + " is not one sequence of heads, which is supported");
   }
   DVNN_TRY(node.importer().check_numbers(2 * static_cast<uint64_t>(shape[2]) * shape.extent(3)));
   DVNN_ASSIGN(Turn turn, turn_of(rotary, shape[2], shape[3]));
@@ -103,8 +100,8 @@ Status import_onnx_rotary(const OnnxNode& node) {
     const int64_t turned = rotary.cosines->dims.empty() ? 0 : 2 * rotary.cosines->dims.back();
     if (heads == 0 && turned > 0) heads = shape[2] / turned;
     if (heads < 1 || shape[2] % heads != 0) {
-      return Error{ErrorCode::kMalformed, format("%d numbers of a token are not %lld heads",
-                                                 shape[2], static_cast<long long>(heads))};
+      return malformed(format("%d numbers of a token are not %lld heads", shape[2],
+                              static_cast<long long>(heads)));
     }
     DVNN_ASSIGN(in, b.reshape(name + "_heads", in, {shape[0], shape[1], heads, shape[2] / heads}));
     DVNN_ASSIGN(in, b.permute(name + "_by_head", in, {0, 2, 1, 3}));

@@ -30,8 +30,8 @@ Status over_pictures(const OnnxNode& node, Build build) {
   DVNN_ASSIGN(int in, node.value(0));
   const Shape given = b.shape_of(in);
   if (given.rank != 3 && given.rank != 4) {
-    return Error{ErrorCode::kUnsupported,
-                 "needs a picture (n x c x h x w) or a line (n x c x w), has " + given.to_string()};
+    return unsupported("needs a picture (n x c x h x w) or a line (n x c x w), has " +
+                       given.to_string());
   }
   const std::string& name = node.name();
   const bool line = given.rank == 3;

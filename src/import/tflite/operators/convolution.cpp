@@ -51,9 +51,8 @@ Status convolve(const TfliteNode& node, const Convolution& conv, const std::stri
   } else if (conv.window.stride_x == 1 && conv.window.stride_y == 1) {
     add_window_over_parts(conv.window, *parts, node.dims_of(weights), &attributes);
   } else {
-    return Error{ErrorCode::kUnsupported,
-                 "convolves the parts that SPACE_TO_BATCH_ND makes with "
-                 "a stride, which must be 1"};
+    return unsupported(
+        "convolves the parts that SPACE_TO_BATCH_ND makes with a stride, which must be 1");
   }
   return node.done_parts(node.activated(node.run("Conv", inputs, attributes), conv.activation),
                          parts);
@@ -65,7 +64,7 @@ Error no_options() {
 
 Status check_weights(const std::vector<int64_t>& dims) {
   if (dims.size() == 4 && element_count(dims) > 0) return {};
-  return Error{ErrorCode::kMalformed, "the weights are " + given_shape_text(dims)};
+  return malformed("the weights are " + given_shape_text(dims));
 }
 
 // One axis of a transposed convolution: the size of its result, and the elements cut off before and
@@ -77,10 +76,9 @@ struct Opened {
 Result<Opened> opened(int64_t in, int64_t kernel, int64_t stride, int64_t out, bool same) {
   const int64_t back = same ? (out + stride - 1) / stride : (out - kernel + stride) / stride;
   if (back != in || out < 1) {
-    return Error{ErrorCode::kUnsupported,
-                 format("makes %lld rows or columns of %lld, which a stride of %lld does not",
-                        static_cast<long long>(out), static_cast<long long>(in),
-                        static_cast<long long>(stride))};
+    return unsupported(format("makes %lld rows or columns of %lld, which a stride of %lld does not",
+                              static_cast<long long>(out), static_cast<long long>(in),
+                              static_cast<long long>(stride)));
   }
   const int64_t total = (in - 1) * stride + kernel - out;
   Opened cut;
@@ -122,7 +120,7 @@ Result<std::string> turned_matrix(const TfliteNode& node, const std::string& in,
   if (!turn) return in;
   std::vector<int64_t> order;
   for (size_t i = 0; i < node.dims_of(in).size(); ++i) order.push_back(static_cast<int64_t>(i));
-  if (order.size() < 2) return Error{ErrorCode::kMalformed, "a factor is no matrix"};
+  if (order.size() < 2) return malformed("a factor is no matrix");
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   return node.run("Transpose", {in}, {{"perm", order}});
 }
@@ -159,7 +157,7 @@ Status import_tflite_depthwise_conv(const TfliteNode& node) {
   if (!o) return no_options();
   const std::vector<int64_t> w = node.weight_dims(1);
   DVNN_TRY(check_weights(w));
-  if (w[0] != 1) return Error{ErrorCode::kMalformed, "the weights are " + given_shape_text(w)};
+  if (w[0] != 1) return malformed("the weights are " + given_shape_text(w));
   Convolution conv;
   conv.window = {o->padding(), o->stride_h(), o->stride_w(), o->dilation_h(), o->dilation_w()};
   DVNN_TRY(check_window(conv.window));
@@ -175,9 +173,7 @@ Status import_tflite_transpose_conv(const TfliteNode& node) {
   const auto* o = node.op().options_as_TransposeConvOptions();
   if (!o) return no_options();
   DVNN_ASSIGN(const auto shape, node.ints(0));
-  if (shape.size() != 4) {
-    return Error{ErrorCode::kMalformed, "the result's shape is " + given_shape_text(shape)};
-  }
+  if (shape.size() != 4) return malformed("the result's shape is " + given_shape_text(shape));
   const TfliteWindow window = {o->padding(), o->stride_h(), o->stride_w(), 1, 1};
   return deconvolve(node, 2, 1, 3, window, {shape[1], shape[2]}, o->activation());
 }
@@ -205,11 +201,11 @@ Status import_tflite_fully_connected(const TfliteNode& node) {
   const auto* o = node.op().options_as_FullyConnectedOptions();
   const tfl::Activation activation = o ? o->activation() : tfl::Activation::NONE;
   if (o && o->weights_format() != 0) {
-    return Error{ErrorCode::kUnsupported, "its weights are shuffled for one kind of processor"};
+    return unsupported("its weights are shuffled for one kind of processor");
   }
   const std::vector<int64_t> w = node.weight_dims(1);
   if (w.size() != 2 || element_count(w) < 1) {
-    return Error{ErrorCode::kMalformed, "the weights are " + given_shape_text(w)};
+    return malformed("the weights are " + given_shape_text(w));
   }
   DVNN_ASSIGN(std::vector<int64_t> dims, node.dims(0));
   const bool keeps = o && o->keep_num_dims() && dims.size() > 2;

@@ -64,9 +64,8 @@ Result<std::shared_ptr<const TfliteParts>> parts_of(const TfliteNode& node) {
                       std::all_of(dims.begin(), dims.empty() ? dims.end() : dims.end() - 1,
                                   [](int64_t d) { return d == 1; });
     if (!even) {
-      return Error{ErrorCode::kUnsupported,
-                   "combines the parts that SPACE_TO_BATCH_ND makes with "
-                   "something else than their like"};
+      return unsupported(
+          "combines the parts that SPACE_TO_BATCH_ND makes with something else than their like");
     }
   }
   return parts;
@@ -223,7 +222,7 @@ Status import_tflite_select(const TfliteNode& node) {
   DVNN_ASSIGN(const auto chosen, node.dims(1));
   // The older operator chooses whole rows by a list.
   if (node.type() == "SELECT" && condition.size() == 1 && chosen.size() > 1 && condition[0] > 1) {
-    return Error{ErrorCode::kUnsupported, "chooses rows by a list, which is not supported"};
+    return unsupported("chooses rows by a list, which is not supported");
   }
   return one_operator(node, "Where");
 }
@@ -233,9 +232,7 @@ Status import_tflite_cast(const TfliteNode& node) {
   std::string& in = operands.entries[0];
   // A quantised tensor is held as real numbers, so compute the stored number.
   DVNN_ASSIGN(const TfliteScaling scaling, tflite_scaling(node.input_tensor(0)));
-  if (scaling.scale.size() > 1) {
-    return Error{ErrorCode::kUnsupported, "reads a tensor with a scale for each channel"};
-  }
+  if (scaling.scale.size() > 1) return unsupported("reads a tensor with a scale for each channel");
   if (!scaling.scale.empty() && scaling.scale[0] != 0) {
     DVNN_ASSIGN(in, node.run("Mul", {in, node.number(1 / scaling.scale[0])}));
     DVNN_ASSIGN(in, node.run("Add", {in, node.number(scaling.zero[0])}));
@@ -258,7 +255,7 @@ Status import_tflite_zeros_like(const TfliteNode& node) {
   DVNN_ASSIGN(zeros.dims, node.dims(0));
   zeros.integral = !is_tflite_real(node.output_tensor(0).type());
   const int64_t count = element_count(zeros.dims);
-  if (count < 0) return Error{ErrorCode::kLimit, "has impossible dimensions"};
+  if (count < 0) return too_large("has impossible dimensions");
   DVNN_TRY(node.importer().onnx.check_numbers(static_cast<uint64_t>(count)));
   zeros.values.assign(static_cast<size_t>(count), 0);
   return node.done(node.numbers(std::move(zeros)));

@@ -20,8 +20,7 @@ Result<std::string> pads_of(const TfliteNode& node, bool picture) {
   DVNN_ASSIGN(const auto given, node.ints(1));
   DVNN_ASSIGN(const auto dims, node.dims(0));
   if (given.size() != 2 * dims.size()) {
-    return Error{ErrorCode::kMalformed,
-                 format("%zu pads for %zu dimensions", given.size(), dims.size())};
+    return malformed(format("%zu pads for %zu dimensions", given.size(), dims.size()));
   }
   std::vector<int64_t> before, after;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -55,7 +54,7 @@ Result<std::string> with_mirrored_ends(const TfliteNode& node, const std::string
                                        int64_t before, int64_t after) {
   const int64_t size = nth(node.dims_of(in), axis);
   if (std::min(before, after) < 0 || std::max(before, after) > size) {
-    return Error{ErrorCode::kMalformed, "mirrors more than there is"};
+    return malformed("mirrors more than there is");
   }
   const auto turned = [&](int64_t first, int64_t count) {
     // An end of -1 would mean the last element.
@@ -82,7 +81,7 @@ Status padded_symmetrically(const TfliteNode& node) {
   DVNN_ASSIGN(const auto pads, node.ints(1));
   const size_t rank = node.dims_of(at).size();
   if (pads.size() != 2 * rank) {
-    return Error{ErrorCode::kMalformed, format("%zu pads for %zu dimensions", pads.size(), rank)};
+    return malformed(format("%zu pads for %zu dimensions", pads.size(), rank));
   }
   for (size_t i = 0; i < rank; ++i) {
     DVNN_ASSIGN(
@@ -97,8 +96,7 @@ Status split(const TfliteNode& node, int input, int64_t axis, const std::vector<
   DVNN_ASSIGN(const std::string in, picture ? node.picture(input) : node.plain(input));
   if (picture) axis = tflite_picture_axis(axis);
   if (static_cast<int>(sizes.size()) != node.outputs()) {
-    return Error{ErrorCode::kMalformed,
-                 format("has %d outputs for %zu parts", node.outputs(), sizes.size())};
+    return malformed(format("has %d outputs for %zu parts", node.outputs(), sizes.size()));
   }
   if (sizes.size() == 1) return node.done_at(0, in, picture);
   DVNN_ASSIGN(const auto made,
@@ -112,7 +110,7 @@ Status split(const TfliteNode& node, int input, int64_t axis, const std::vector<
 Result<int64_t> one_number(const TfliteNode& node, int input, const char* what) {
   DVNN_ASSIGN(const auto list, node.ints(input));
   if (list.size() == 1) return list[0];
-  return Error{ErrorCode::kMalformed, format("%s is %zu numbers, not one", what, list.size())};
+  return malformed(format("%s is %zu numbers, not one", what, list.size()));
 }
 
 }  // namespace
@@ -192,9 +190,8 @@ Status import_tflite_split(const TfliteNode& node) {
   if (equal) {
     const int64_t parts = node.outputs(), size = nth(dims, axis);
     if (size % parts != 0) {
-      return Error{ErrorCode::kMalformed,
-                   format("%lld cannot be split in %lld equal parts", static_cast<long long>(size),
-                          static_cast<long long>(parts))};
+      return malformed(format("%lld cannot be split in %lld equal parts",
+                              static_cast<long long>(size), static_cast<long long>(parts)));
     }
     sizes.assign(static_cast<size_t>(parts), size / parts);
   } else {
@@ -243,8 +240,8 @@ Status import_tflite_unpack(const TfliteNode& node) {
   DVNN_ASSIGN(const auto dims, node.dims(0));
   DVNN_ASSIGN(const int64_t axis, axis_of(o ? o->axis() : 0, dims.size()));
   if (nth(dims, axis) != node.outputs()) {
-    return Error{ErrorCode::kMalformed, format("has %d outputs of %lld rows", node.outputs(),
-                                               static_cast<long long>(nth(dims, axis)))};
+    return malformed(format("has %d outputs of %lld rows", node.outputs(),
+                            static_cast<long long>(nth(dims, axis))));
   }
   DVNN_ASSIGN(const std::string in, node.plain(0));
   for (int i = 0; i < node.outputs(); ++i) {
@@ -272,8 +269,8 @@ Status import_tflite_broadcast_args(const TfliteNode& node) {
   b.insert(b.begin(), a.size() - b.size(), 1);
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] != b[i] && a[i] != 1 && b[i] != 1) {
-      return Error{ErrorCode::kMalformed, "the shapes " + given_shape_text(a) + " and " +
-                                              given_shape_text(b) + " do not go together"};
+      return malformed("the shapes " + given_shape_text(a) + " and " + given_shape_text(b) +
+                       " do not go together");
     }
     if (a[i] == 1) a[i] = b[i];
   }
@@ -301,7 +298,7 @@ Status import_tflite_fill(const TfliteNode& node) {
   filled.integral = value->integral;
   const int64_t count = element_count(dims);
   if (count < 0 || value->values.size() != 1) {
-    return Error{ErrorCode::kMalformed, "has impossible dimensions, or no value"};
+    return malformed("has impossible dimensions, or no value");
   }
   DVNN_TRY(node.importer().onnx.check_numbers(static_cast<uint64_t>(count)));
   filled.values.assign(static_cast<size_t>(count), value->values[0]);
@@ -324,7 +321,7 @@ Status import_tflite_one_hot(const TfliteNode& node) {
   DVNN_ASSIGN(const auto on, node.constant(2));
   DVNN_ASSIGN(const auto off, node.constant(3));
   if (on->values.size() != 1 || off->values.size() != 1) {
-    return Error{ErrorCode::kMalformed, "its two values are no numbers"};
+    return malformed("its two values are no numbers");
   }
   OnnxConstant values;
   values.dims = {2};
@@ -337,8 +334,7 @@ Status import_tflite_one_hot(const TfliteNode& node) {
 Status import_tflite_gather(const TfliteNode& node) {
   const auto* o = node.op().options_as_GatherOptions();
   if (o && o->batch_dims() != 0) {
-    return Error{ErrorCode::kUnsupported,
-                 format("its batch_dims is %d, which must be 0", o->batch_dims())};
+    return unsupported(format("its batch_dims is %d, which must be 0", o->batch_dims()));
   }
   DVNN_ASSIGN(const std::string in, node.plain(0));
   DVNN_ASSIGN(const std::string places, node.plain(1));
@@ -358,15 +354,14 @@ Status import_tflite_space_to_batch(const TfliteNode& node) {
   DVNN_ASSIGN(const auto block, node.ints(1));
   DVNN_ASSIGN(const auto pads, node.ints(2));
   if (block.size() != 2 || pads.size() != 4 || block[0] < 1 || block[1] < 1) {
-    return Error{ErrorCode::kUnsupported, "its blocks are not of two sizes, those of a picture"};
+    return unsupported("its blocks are not of two sizes, those of a picture");
   }
   DVNN_ASSIGN(const std::string in, node.picture(0));
   DVNN_ASSIGN(const std::string padded,
               node.run("Pad", {in, node.list({0, 0, pads[0], pads[2], 0, 0, pads[1], pads[3]})}));
   const auto dims = node.dims_of(padded);
   if (dims[2] % block[0] != 0 || dims[3] % block[1] != 0) {
-    return Error{ErrorCode::kMalformed,
-                 "the picture " + given_shape_text(dims) + " is no whole number of blocks"};
+    return malformed("the picture " + given_shape_text(dims) + " is no whole number of blocks");
   }
   return node.done_parts(padded, std::make_shared<TfliteParts>(TfliteParts{block[0], block[1]}));
 }
@@ -379,12 +374,11 @@ Status import_tflite_batch_to_space(const TfliteNode& node) {
   const bool fits = parts && block.size() == 2 && crops.size() == 4 && block[0] == parts->block_y &&
                     block[1] == parts->block_x;
   if (!fits) {
-    return Error{ErrorCode::kUnsupported,
-                 "puts parts together that no SPACE_TO_BATCH_ND of the same blocks has made"};
+    return unsupported("puts parts together that no SPACE_TO_BATCH_ND of the same blocks has made");
   }
   const auto dims = node.dims_of(in);
   const auto least = std::min_element(crops.begin(), crops.end());
-  if (*least < 0) return Error{ErrorCode::kMalformed, "cuts off less than nothing"};
+  if (*least < 0) return malformed("cuts off less than nothing");
   return node.done_picture(
       node.run("Slice", {in, node.list({crops[0], crops[2]}),
                          node.list({dims[2] - crops[1], dims[3] - crops[3]}), node.list({2, 3})}));

@@ -41,13 +41,12 @@ Status check_window(const TfliteWindow& window) {
   constexpr int64_t kMost = 65535;
   for (int64_t size : {window.stride_y, window.stride_x, window.dilation_y, window.dilation_x}) {
     if (size >= 1 && size <= kMost) continue;
-    return Error{ErrorCode::kMalformed,
-                 format("a stride or dilation is %lld, not 1 to %lld", static_cast<long long>(size),
-                        static_cast<long long>(kMost))};
+    return malformed(format("a stride or dilation is %lld, not 1 to %lld",
+                            static_cast<long long>(size), static_cast<long long>(kMost)));
   }
   if (window.padding == Padding::SAME || window.padding == Padding::VALID) return {};
-  return Error{ErrorCode::kMalformed, format("its padding is number %d, neither SAME nor VALID",
-                                             static_cast<int>(window.padding))};
+  return malformed(
+      format("its padding is number %d, neither SAME nor VALID", static_cast<int>(window.padding)));
 }
 
 void add_window(const TfliteWindow& window, OnnxAttributes* attributes) {
@@ -72,9 +71,8 @@ void add_window_over_parts(const TfliteWindow& window, const TfliteParts& parts,
 Result<std::vector<int64_t>> custom_numbers(const TfliteNode& node, size_t count) {
   const auto* bytes = node.op().custom_options();
   if (!bytes || bytes->size() < count * sizeof(int32_t)) {
-    return Error{ErrorCode::kMalformed,
-                 format("has %u bytes of options, its %zu numbers need %zu",
-                        bytes ? bytes->size() : 0, count, count * sizeof(int32_t))};
+    return malformed(format("has %u bytes of options, its %zu numbers need %zu",
+                            bytes ? bytes->size() : 0, count, count * sizeof(int32_t)));
   }
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < count; ++i) {
@@ -87,7 +85,7 @@ Result<std::vector<int64_t>> custom_numbers(const TfliteNode& node, size_t count
 
 Status import_tflite_pool(const TfliteNode& node) {
   const auto* o = node.op().options_as_Pool2DOptions();
-  if (!o) return Error{ErrorCode::kMalformed, "has no options, which say its window"};
+  if (!o) return malformed("has no options, which say its window");
   Pool pool;
   pool.window = {o->padding(), o->stride_h(), o->stride_w(), 1, 1};
   pool.height = o->filter_height(), pool.width = o->filter_width();
@@ -104,8 +102,8 @@ Status import_tflite_pool_with_places(const TfliteNode& node) {
   DVNN_ASSIGN(const auto dims, node.dims(0));
   // Indices count in the picture's size, so the result of MaxUnpooling2D must have that size.
   if (dims[1] % pool.window.stride_y != 0 || dims[2] % pool.window.stride_x != 0) {
-    return Error{ErrorCode::kUnsupported,
-                 "the picture of " + given_shape_text(dims) + " is no whole number of strides"};
+    return unsupported("the picture of " + given_shape_text(dims) +
+                       " is no whole number of strides");
   }
   DVNN_ASSIGN(const auto made, node.run("MaxPool", {in}, attributes_of(pool), 2));
   DVNN_TRY(node.done_picture(made[0]));

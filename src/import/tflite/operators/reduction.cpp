@@ -63,7 +63,7 @@ Status import_tflite_reduce(const TfliteNode& node) {
 
 Status import_tflite_arg(const TfliteNode& node) {
   DVNN_ASSIGN(const auto axis, node.ints(1));
-  if (axis.size() != 1) return Error{ErrorCode::kMalformed, "the axis is no number"};
+  if (axis.size() != 1) return malformed("the axis is no number");
   DVNN_ASSIGN(const auto dims, node.dims(0));
   DVNN_ASSIGN(int64_t at, onnx_axis(axis[0], dims.size()));
   const bool picture = node.is_picture(0) && keeps_order({at});
@@ -94,9 +94,7 @@ Status import_tflite_l2_normalization(const TfliteNode& node) {
 Status import_tflite_lrn(const TfliteNode& node) {
   const auto* o = node.op().options_as_LocalResponseNormalizationOptions();
   constexpr int kMost = 1 << 12;
-  if (!o || o->radius() < 0 || o->radius() > kMost) {
-    return Error{ErrorCode::kMalformed, "has no radius of 0 or more"};
-  }
+  if (!o || o->radius() < 0 || o->radius() > kMost) return malformed("has no radius of 0 or more");
   DVNN_ASSIGN(const std::string in, node.picture(0));
   // ONNX divides by the number of channels that it sums over.
   const int64_t size = 2 * o->radius() + 1;

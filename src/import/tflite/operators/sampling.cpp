@@ -52,16 +52,15 @@ void add_whole(Part* part) {
 }
 
 Status add_entry(const Entry& entry, int64_t size, Part* part) {
-  if (entry.step == 0) return Error{ErrorCode::kMalformed, "step 0 goes nowhere"};
+  if (entry.step == 0) return malformed("step 0 goes nowhere");
   const bool back = entry.step < 0;
   int64_t begin = entry.from_start ? (back ? kEnd : 0) : entry.begin;
   int64_t end = entry.to_end ? (back ? kBeforeFirst : kEnd) : entry.end, step = entry.step;
   if (entry.shrinks) {
     begin = entry.begin < 0 ? entry.begin + size : entry.begin;
     if (begin < 0 || begin >= size) {
-      return Error{ErrorCode::kMalformed,
-                   format("index %lld does not exist among %lld",
-                          static_cast<long long>(entry.begin), static_cast<long long>(size))};
+      return malformed(format("index %lld does not exist among %lld",
+                              static_cast<long long>(entry.begin), static_cast<long long>(size)));
     }
     end = begin + 1, step = 1;
     part->gone.push_back(static_cast<int64_t>(part->begin.size()));
@@ -76,8 +75,7 @@ Result<Part> part_of(const std::vector<Entry>& entries, const std::vector<int64_
   size_t own = 0;  // number of entries that stand for one axis
   for (const Entry& entry : entries) own += entry.is_new || entry.rest ? 0 : 1;
   if (own > dims.size()) {
-    return Error{ErrorCode::kMalformed,
-                 format("takes parts along %zu axes of %zu", own, dims.size())};
+    return malformed(format("takes parts along %zu axes of %zu", own, dims.size()));
   }
   Part part;
   int64_t made = 0;  // number of axes of the result
@@ -107,7 +105,7 @@ Result<std::vector<Entry>> entries_of(const TfliteNode& node) {
   DVNN_ASSIGN(const auto end, node.ints(2));
   DVNN_ASSIGN(const auto step, node.ints(3));
   if (begin.size() != end.size() || begin.size() != step.size()) {
-    return Error{ErrorCode::kMalformed, "begins, ends and steps differ in length"};
+    return malformed("begins, ends and steps differ in length");
   }
   std::vector<Entry> entries;
   for (size_t i = 0; i < begin.size(); ++i) {
@@ -150,16 +148,15 @@ Status import_tflite_slice(const TfliteNode& node) {
   DVNN_ASSIGN(const auto size, node.ints(2));
   DVNN_ASSIGN(const auto dims, node.dims(0));
   if (begin.size() != dims.size() || size.size() != dims.size()) {
-    return Error{ErrorCode::kMalformed, "begins and sizes are not as many as the dimensions"};
+    return malformed("begins and sizes are not as many as the dimensions");
   }
   Part part;
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t rest = begin[i] < 0 || begin[i] > dims[i] ? 0 : dims[i] - begin[i];
     const int64_t count = size[i] == -1 ? rest : size[i];
     if (count < 1 || count > rest) {
-      return Error{ErrorCode::kMalformed,
-                   format("takes %lld from %lld on of %lld", static_cast<long long>(size[i]),
-                          static_cast<long long>(begin[i]), static_cast<long long>(dims[i]))};
+      return malformed(format("takes %lld from %lld on of %lld", static_cast<long long>(size[i]),
+                              static_cast<long long>(begin[i]), static_cast<long long>(dims[i])));
     }
     part.begin.push_back(begin[i]);
     part.end.push_back(begin[i] + count);
@@ -191,14 +188,13 @@ Status import_tflite_resize(const TfliteNode& node) {
   const bool centres =
       (bilinear && bilinear->half_pixel_centers()) || (nearest && nearest->half_pixel_centers());
   if (corners && centres) {
-    return Error{ErrorCode::kUnsupported,
-                 "says both align_corners and half_pixel_centers, which no exporter writes"};
+    return unsupported("says both align_corners and half_pixel_centers, which no exporter writes");
   }
   DVNN_ASSIGN(const auto size, node.ints(1));
   DVNN_ASSIGN(const std::string in, node.picture(0));
   const auto dims = node.dims_of(in);
   if (size.size() != 2 || size[0] < 1 || size[1] < 1) {
-    return Error{ErrorCode::kMalformed, "the new size is " + given_shape_text(size)};
+    return malformed("the new size is " + given_shape_text(size));
   }
   // Nearest neighbours: half pixels are rounded down after half a step, corners to the nearest.
   const char* coordinates = corners    ? "align_corners"

@@ -3,7 +3,7 @@
 // yet.
 #include <algorithm>
 
-#include "convert/look.h"
+#include "convert/output_facts.h"
 
 namespace dvnn::convert {
 namespace {
@@ -18,17 +18,17 @@ struct Extra {
 };
 
 // Returns the number of mask prototypes, 1xCxHxW at a quarter of the input's size, or 0.
-int64_t prototypes_of(const Look& look) {
-  for (size_t i = 0; i < look.count(); ++i) {
-    const Shape& s = look.shape(i);
-    if (s.rank == 4 && s.n() == 1 && int64_t{s.h()} * s.w() == look.cells({4})) return s.c();
+int64_t prototypes_of(const OutputFacts& facts) {
+  for (size_t i = 0; i < facts.count(); ++i) {
+    const Shape& s = facts.shape(i);
+    if (s.rank == 4 && s.n() == 1 && int64_t{s.h()} * s.w() == facts.cells({4})) return s.c();
   }
   return 0;
 }
 
-Extra extra_of(const Look& look, const Exported& exported) {
+Extra extra_of(const OutputFacts& facts, const Exported& exported) {
   const int64_t points = int64_t{exported.points} * exported.point_size;
-  if (exported.task == Task::kSegment) return {"masks", prototypes_of(look)};
+  if (exported.task == Task::kSegment) return {"masks", prototypes_of(facts)};
   if (exported.task == Task::kPose) {
     return {"points", points > 0 ? points : kPosePoints * kPosePointSize};
   }
@@ -65,18 +65,18 @@ const Strides kStrides[] = {{8, 16, 32}, {4, 8, 16, 32}, {8, 16, 32, 64}, {16, 3
 
 // Returns the numbers per cell of each stride's outputs, if every output except prototypes belongs
 // to a stride and the strides agree; else nothing.
-std::vector<int64_t> numbers_by_stride(const Look& look, const Strides& strides,
+std::vector<int64_t> numbers_by_stride(const OutputFacts& facts, const Strides& strides,
                                        bool has_prototypes) {
   std::vector<std::vector<int64_t>> all(strides.size());
-  for (size_t i = 0; i < look.count(); ++i) {
-    const Shape& s = look.shape(i);
+  for (size_t i = 0; i < facts.count(); ++i) {
+    const Shape& s = facts.shape(i);
     if (s.rank < 3 || s[0] != 1) return {};
     const bool is_prototypes = has_prototypes && s.rank == 4 && s.c() == kMasks &&
-                               int64_t{s.h()} * s.w() == look.cells({4});
+                               int64_t{s.h()} * s.w() == facts.cells({4});
     if (is_prototypes) continue;
     bool found = false;
     for (size_t k = 0; k < strides.size() && !found; ++k) {
-      const int64_t cells = look.cells({strides[k]});
+      const int64_t cells = facts.cells({strides[k]});
       const bool last = s.rank == 4 ? int64_t{s.h()} * s.w() == cells : s[2] == cells;
       found = last && s.elements() == s[1] * cells;
       if (found) all[k].push_back(s[1]);
@@ -125,28 +125,28 @@ bool is_head(std::vector<int64_t> numbers, int64_t box, int64_t classes, const E
 }
 
 // Without metadata: 64 numbers of a box beside another number, or the 144 of COCO's classes.
-bool is_certain_head(const Look& look, const std::vector<int64_t>& numbers, RawHead* head) {
+bool is_certain_head(const OutputFacts& facts, const std::vector<int64_t>& numbers, RawHead* head) {
   constexpr int64_t kCoco = 80;
   if (numbers.size() == 1) return is_head(numbers, kBox * kBins, kCoco, {nullptr, 0}, head);
   if (numbers.size() == 2) return is_head(numbers, kBox * kBins, 0, {nullptr, 0}, head);
   const Extra pose = {"points", kPosePoints * kPosePointSize};
   const Extra masks = {"masks", kMasks};
-  if (prototypes_of(look) == kMasks) return is_head(numbers, kBox * kBins, 0, masks, head);
+  if (prototypes_of(facts) == kMasks) return is_head(numbers, kBox * kBins, 0, masks, head);
   return is_head(numbers, kBox * kBins, 0, pose, head);
 }
 
 }  // namespace
 
-std::optional<Match> raw_yolo(const Look& look, const Exported* exported) {
+std::optional<Match> raw_yolo(const OutputFacts& facts, const Exported* exported) {
   const auto classes = exported ? static_cast<int64_t>(exported->labels.size()) : 0;
   for (const Strides& strides : kStrides) {
     const std::vector<int64_t> numbers =
-        numbers_by_stride(look, strides, prototypes_of(look) == kMasks);
+        numbers_by_stride(facts, strides, prototypes_of(facts) == kMasks);
     if (numbers.empty()) continue;
     RawHead head;
-    bool found = is_certain_head(look, numbers, &head);
+    bool found = is_certain_head(facts, numbers, &head);
     if (exported) {
-      const Extra extra = extra_of(look, *exported);
+      const Extra extra = extra_of(facts, *exported);
       found = classes > 0 && (is_head(numbers, kBox * kBins, classes, extra, &head) ||
                               is_head(numbers, kBox, classes, extra, &head));
     }
@@ -169,19 +169,19 @@ std::optional<Match> raw_yolo(const Look& look, const Exported* exported) {
   return {};
 }
 
-std::optional<Match> exported_yolo(const Look& look, const Exported& exported) {
+std::optional<Match> exported_yolo(const OutputFacts& facts, const Exported& exported) {
   const auto classes = static_cast<int64_t>(exported.labels.size());
   if (exported.task == Task::kClassify) {
-    if (look.count() != 1 || look.shape(0).elements() != classes) return {};
+    if (facts.count() != 1 || facts.shape(0).elements() != classes) return {};
     return Match{"yolov8-cls", "YOLOv8 with classes of the whole picture"};
   }
-  const Extra extra = extra_of(look, exported);
+  const Extra extra = extra_of(facts, exported);
   if (classes == 0 || (exported.task == Task::kSegment && extra.count == 0)) return {};
   static constexpr const char* kPresets[] = {"yolov8", "yolov8-seg", "yolov8-pose", "yolov8-obb"};
   const char* preset = kPresets[static_cast<size_t>(exported.task)];
   const std::string beside = extra.part ? std::string("+") + extra.part : "";
-  for (size_t i = 0; i < look.count(); ++i) {
-    const Shape& s = look.shape(i);
+  for (size_t i = 0; i < facts.count(); ++i) {
+    const Shape& s = facts.shape(i);
     if (!is_list(s)) continue;
     const int64_t whole = kBox + classes + extra.count, row = kBox + 2 + extra.count;
     // With two classes, six numbers fit both forms. Then the count decides, as there are more cells
@@ -189,7 +189,7 @@ std::optional<Match> exported_yolo(const Look& look, const Exported& exported) {
     constexpr int64_t kMostRows = 1000;
     const bool ambiguous = whole == row;
     const int64_t count = s[1] == whole || s[1] == row ? s[2] : s[1];
-    Json more = {{"outputs", Json::array({look.output(i).name})}};
+    Json more = {{"outputs", Json::array({facts.output(i).name})}};
     if ((s[1] == whole || s[2] == whole) && !(ambiguous && count <= kMostRows)) {
       more["parts"] = Json::array({"boxes+scores" + beside});
       more["num_classes"] = classes;
@@ -204,7 +204,7 @@ std::optional<Match> exported_yolo(const Look& look, const Exported& exported) {
       return Match{"yolo-end-to-end", "YOLO with suppression", std::move(more)};
     }
   }
-  return raw_yolo(look, &exported);
+  return raw_yolo(facts, &exported);
 }
 
 }  // namespace dvnn::convert

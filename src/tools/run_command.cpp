@@ -148,7 +148,7 @@ Result<objects::Objects> found_objects(Session* session, const RunOptions& optio
   const auto others = static_cast<float>(options.threshold.value_or(kUsualThreshold));
   float least = others;
   for (const auto& [label, threshold] : own) least = std::min(least, threshold);
-  DVNN_ASSIGN(objects::Objects found, session->found(least));
+  DVNN_ASSIGN(objects::Objects found, session->decode(least));
   if (own.empty()) return found;
   found.remove_if([&](const objects::Object& object) {
     const auto at = own.find(object.label);
@@ -171,7 +171,7 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;
     // The best classes are chosen by their number, not by confidence.
-    DVNN_ASSIGN(const auto found, classes ? session->found(0.0f) : found_objects(session, options));
+    DVNN_ASSIGN(const auto found, classes ? session->decode(0.0f) : found_objects(session, options));
     if (!options.json) print_objects(path, found, picture.size());
     result[classes ? "top5" : "detections"] = objects_json(found, picture.cols, picture.rows);
     if (!options.draw_folder.empty()) {

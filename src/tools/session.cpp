@@ -125,7 +125,7 @@ void fold(const network::InputInfo& input, const Shape& shape, std::vector<float
                   [](float& value, float scale, float bias) { value = value * scale + bias; });
 }
 
-Result<objects::Objects> Session::found(float threshold) {
+Result<objects::Objects> Session::decode(float threshold) {
   std::vector<ConstTensorView> outputs;
   for (size_t i = 0; i < model().outputs.size(); ++i) outputs.push_back(slot_->output(i));
   objects::Objects found;

@@ -39,7 +39,7 @@ class Session {
   /// that begins; `path` names the picture.
   Status run(const std::string& path);
   /// Decodes the last run. Boxes are in pixels of the loaded picture, not clipped.
-  Result<objects::Objects> found(float threshold);
+  Result<objects::Objects> decode(float threshold);
 
  private:
   std::shared_ptr<network::Network> network_;

@@ -104,7 +104,7 @@ Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, cons
   const bool detects = subject->finds == objects::Kind::kDetection;
   DVNN_TRY(subject->session->load(pixels));
   DVNN_TRY(subject->session->run(picture.path));
-  DVNN_ASSIGN(objects::Objects objects, subject->session->found(detects ? threshold : 0.0F));
+  DVNN_ASSIGN(objects::Objects objects, subject->session->decode(detects ? threshold : 0.0F));
   if (subject->finds == objects::Kind::kSegmentation) {
     for (const objects::Object& object : objects) {
       if (object.mask.there()) count_pixels(object.mask, truth, subject);

@@ -19,9 +19,9 @@ struct Match {
 };
 
 /// The outputs of a network, with questions about their names and shapes.
-class Look {
+class OutputFacts {
  public:
-  Look(Span<const decode::NamedOutput> outputs, const image::Size& input)
+  OutputFacts(Span<const decode::NamedOutput> outputs, const image::Size& input)
       : outputs_(outputs), input_(input) {}
   size_t count() const { return outputs_.size(); }
 
@@ -53,9 +53,9 @@ class Look {
 
 /// Matches heads of YOLO v8 to v12 and 26 whose boxes are not decoded yet: one or more outputs per
 /// stride, in any order. Without metadata, only shapes that leave no doubt match.
-std::optional<Match> raw_yolo(const Look& look, const Exported* exported);
+std::optional<Match> raw_yolo(const OutputFacts& facts, const Exported* exported);
 
 /// Matches the task in the file's metadata, if the outputs agree with it.
-std::optional<Match> exported_yolo(const Look& look, const Exported& exported);
+std::optional<Match> exported_yolo(const OutputFacts& facts, const Exported& exported);
 
 }  // namespace dvnn::convert

@@ -2,6 +2,7 @@
 #include "elements/dvconvert/convertsettings.h"
 
 #include "base/format.h"
+#include "elements/valuelists.h"
 #include "refs.h"
 
 namespace {
@@ -66,12 +67,7 @@ std::vector<double> numbers(const GValue* value) {
 
 template <typename T>
 void put_numbers(GValue* value, const std::vector<T>& list) {
-  for (T number : list) {
-    GValue item = G_VALUE_INIT;
-    g_value_init(&item, G_TYPE_DOUBLE);
-    g_value_set_double(&item, static_cast<double>(number));
-    gst_value_array_append_and_take_value(value, &item);
-  }
+  for (T number : list) dvnn::gst::append_number(static_cast<double>(number), value);
 }
 
 using dvnn::gst::ConvertSettings;

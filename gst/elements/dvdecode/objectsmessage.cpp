@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvdecode/objectsmessage.h"
 
+#include "elements/valuelists.h"
 #include "meta/objectvalue.h"
 #include "times.h"
 
 namespace dvnn::gst {
 namespace {
-
-void append_double(gdouble value, GValue* array) {
-  GValue item = G_VALUE_INIT;
-  g_value_init(&item, G_TYPE_DOUBLE);
-  g_value_set_double(&item, value);
-  gst_value_array_append_and_take_value(array, &item);
-}
 
 void set_text(const char* name, const std::string& text, GstStructure* fields) {
   if (!text.empty()) gst_structure_set(fields, name, G_TYPE_STRING, text.c_str(), nullptr);
@@ -23,9 +17,9 @@ void append_points(const objects::Object& object, GstStructure* fields) {
   GValue points = G_VALUE_INIT;
   g_value_init(&points, GST_TYPE_ARRAY);
   for (const objects::Point& point : object.points) {
-    append_double(point.x, &points);
-    append_double(point.y, &points);
-    append_double(static_cast<gdouble>(point.confidence), &points);
+    append_number(point.x, &points);
+    append_number(point.y, &points);
+    append_number(static_cast<gdouble>(point.confidence), &points);
   }
   gst_structure_take_value(fields, "points", &points);
   set_text("skeleton", object.skeleton, fields);
@@ -36,17 +30,10 @@ void append_outline(const objects::Object& object, GstStructure* fields) {
   GValue outline = G_VALUE_INIT;
   g_value_init(&outline, GST_TYPE_ARRAY);
   for (const objects::Point& corner : object.outline) {
-    append_double(corner.x, &outline);
-    append_double(corner.y, &outline);
+    append_number(corner.x, &outline);
+    append_number(corner.y, &outline);
   }
   gst_structure_take_value(fields, "outline", &outline);
-}
-
-void append_structure(GstStructure* fields, GValue* list) {
-  GValue item = G_VALUE_INIT;
-  g_value_init(&item, GST_TYPE_STRUCTURE);
-  g_value_take_boxed(&item, fields);
-  gst_value_list_append_and_take_value(list, &item);
 }
 
 void append_numbers(const objects::Object& object, GstStructure* fields) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvtrack/trackmessage.h"
 
+#include "elements/valuelists.h"
 #include "refs.h"
 
 namespace dvnn::gst {
@@ -17,29 +18,15 @@ GstStructure* fields_of(const char* name, const track::Track& track, const Track
                            static_cast<guint64>(track.seen), nullptr);
 }
 
-void append_coordinate(gdouble value, GValue* array) {
-  GValue item = G_VALUE_INIT;
-  g_value_init(&item, G_TYPE_DOUBLE);
-  g_value_set_double(&item, value);
-  gst_value_array_append_and_take_value(array, &item);
-}
-
-void append_moment(track::Time time, GValue* array) {
-  GValue item = G_VALUE_INIT;
-  g_value_init(&item, G_TYPE_UINT64);
-  g_value_set_uint64(&item, static_cast<guint64>(time));
-  gst_value_array_append_and_take_value(array, &item);
-}
-
 // Adds the middles of the boxes (x, y, x, y, ...) and their times.
 void add_path(const track::Path& path, GstStructure* fields) {
   GValue places = G_VALUE_INIT, times = G_VALUE_INIT;
   g_value_init(&places, GST_TYPE_ARRAY);
   g_value_init(&times, GST_TYPE_ARRAY);
   for (const track::Sighting& point : path.points()) {
-    append_coordinate((point.box.x0 + point.box.x1) / 2, &places);
-    append_coordinate((point.box.y0 + point.box.y1) / 2, &places);
-    append_moment(point.time, &times);
+    append_number((point.box.x0 + point.box.x1) / 2, &places);
+    append_number((point.box.y0 + point.box.y1) / 2, &places);
+    append_time(static_cast<guint64>(point.time), &times);
   }
   gst_structure_take_value(fields, "path", &places);
   gst_structure_take_value(fields, "path-times", &times);

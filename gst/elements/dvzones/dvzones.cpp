@@ -44,6 +44,7 @@
 #include "elements/dvzones/zonereport.h"
 #include "elements/dvzones/zonesettings.h"
 #include "elements/foundevents.h"
+#include "elements/valuelists.h"
 #include "frames/camerasteps.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -102,12 +103,7 @@ void ZonesElement::tell(GValue* list) {
     StructurePtr fields(event_structure(event, zones_, segment()));
     GST_DEBUG_OBJECT(transform(), "%" GST_PTR_FORMAT, fields.get());
     found_.tell(fields.get());
-    if (list) {
-      GValue item = G_VALUE_INIT;
-      g_value_init(&item, GST_TYPE_STRUCTURE);
-      g_value_set_boxed(&item, fields.get());
-      gst_value_list_append_and_take_value(list, &item);
-    }
+    if (list) append_structure(gst_structure_copy(fields.get()), list);
     if (current().post_messages) post(fields.release());
   }
   shapes_.reset();

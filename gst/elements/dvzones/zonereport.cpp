@@ -3,35 +3,15 @@
 
 #include <utility>
 
+#include "base/nth.h"
+#include "elements/valuelists.h"
+
 namespace dvnn::gst {
 namespace {
 
-const char* name_of(zones::EventKind kind) {
-  switch (kind) {
-    case zones::EventKind::kEnter:
-      return "enter";
-    case zones::EventKind::kLeave:
-      return "leave";
-    case zones::EventKind::kDwell:
-      return "dwell";
-    case zones::EventKind::kIdle:
-      return "idle";
-    case zones::EventKind::kCross:
-      return "cross";
-    case zones::EventKind::kCrowd:
-      return "crowd";
-    case zones::EventKind::kCrowdEnd:
-      return "crowd-end";
-  }
-  return "";
-}
-
-void append_to(GValue* list, GstStructure* fields) {
-  GValue item = G_VALUE_INIT;
-  g_value_init(&item, GST_TYPE_STRUCTURE);
-  g_value_take_boxed(&item, fields);
-  gst_value_list_append_and_take_value(list, &item);
-}
+// In the order of EventKind.
+constexpr const char* kEventNames[] = {"enter", "leave", "dwell",    "idle",
+                                       "cross", "crowd", "crowd-end"};
 
 GstStructure* numbers_of(const char* what, const std::string& name,
                          const zones::AreaCounts& counts) {
@@ -53,7 +33,7 @@ GstStructure* counts_of(const char* what, const std::string& name, const State& 
   GValue labels = G_VALUE_INIT;
   g_value_init(&labels, GST_TYPE_LIST);
   for (const auto& [label, counts] : state.by_label) {
-    append_to(&labels, numbers_of("label", label, counts));
+    append_structure(numbers_of("label", label, counts), &labels);
   }
   gst_structure_take_value(fields, "labels", &labels);
   return fields;
@@ -76,8 +56,9 @@ GstStructure* event_structure(const zones::Event& event, const zones::Zones& zon
   const auto time = static_cast<guint64>(event.time);
   const bool timed = segment.format == GST_FORMAT_TIME;
   GstStructure* fields = gst_structure_new(
-      "dvnn-zone-event", "event", G_TYPE_STRING, name_of(event.kind), line ? "line" : "area",
-      G_TYPE_STRING, name.c_str(), "timestamp", G_TYPE_UINT64, time, "stream-time", G_TYPE_UINT64,
+      "dvnn-zone-event", "event", G_TYPE_STRING, nth(kEventNames, event.kind),
+      line ? "line" : "area", G_TYPE_STRING, name.c_str(), "timestamp", G_TYPE_UINT64, time,
+      "stream-time", G_TYPE_UINT64,
       timed ? gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, time) : GST_CLOCK_TIME_NONE,
       "running-time", G_TYPE_UINT64,
       timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, time) : GST_CLOCK_TIME_NONE,
@@ -97,10 +78,10 @@ GstStructure* counts_structure(const zones::Zones& zones) {
   g_value_init(&areas, GST_TYPE_LIST);
   g_value_init(&lines, GST_TYPE_LIST);
   for (const zones::AreaState& state : zones.areas()) {
-    append_to(&areas, counts_of("area", state.area.name, state));
+    append_structure(counts_of("area", state.area.name, state), &areas);
   }
   for (const zones::LineState& state : zones.lines()) {
-    append_to(&lines, counts_of("line", state.line.name, state));
+    append_structure(counts_of("line", state.line.name, state), &lines);
   }
   GstStructure* fields = gst_structure_new_empty("dvnn-zone-counts");
   gst_structure_take_value(fields, "areas", &areas);

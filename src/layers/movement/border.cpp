@@ -5,6 +5,7 @@
 #include "base/nth.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
+#include "layers/loops/floats.h"
 #include "layers/loops/moves.h"
 #include "tensor/tensor_json.h"
 

@@ -75,12 +75,20 @@ def text_is_a_line_each():
     assert done.returncode == 0
     assert re.search(r"^ok +plugin +GStreamer finds ", done.stdout, re.M), done.stdout
     assert done.stdout.endswith("\nA pipeline can run.\n"), done.stdout
+    wrong = re.findall(r"^(?:warning|failure) .*\n(?: +do: .*\n)?", done.stdout, re.M)
+    quiet = subprocess.run([DVNET, "doctor", "-q"], text=True, stdout=subprocess.PIPE)
+    assert quiet.returncode == 0 and quiet.stdout == "".join(wrong), quiet.stdout
     done = subprocess.run([DVNET, "doctor"], text=True, stdout=subprocess.PIPE,
                           env={**os.environ, "DVNN_DEFAULT_NETWORK": "/nowhere/net.dvn"})
     assert done.returncode == 1
     assert re.search(r"^failure +network .*/nowhere/net.dvn.*\n +do: .*DVNN_DEFAULT_NETWORK", done.stdout,
                      re.M), done.stdout
     assert done.stdout.endswith("\nNo pipeline can run.\n"), done.stdout
+    done = subprocess.run([DVNET, "doctor", "--quiet"], text=True, stdout=subprocess.PIPE,
+                          env={**os.environ, "DVNN_DEFAULT_NETWORK": "/nowhere/net.dvn"})
+    assert done.returncode == 1, done.stdout
+    assert re.match(r"(warning|failure) ", done.stdout) and not re.search(r"^ok ", done.stdout, re.M), done.stdout
+    assert "/nowhere/net.dvn" in done.stdout and done.stdout.endswith("\nNo pipeline can run.\n"), done.stdout
 
 
 def plugin_is_missing(folder):

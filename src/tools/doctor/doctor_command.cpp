@@ -92,11 +92,13 @@ Findings examine(const DoctorOptions& options) {
   return all;
 }
 
-void print(const Findings& findings) {
+void print(const Findings& findings, bool quiet) {
   for (const Finding& f : findings) {
+    if (quiet && f.level == Level::kOk) continue;
     std::printf("%-8s %-12s %s\n", to_string(f.level), f.topic.c_str(), printable(f.says).c_str());
     if (!f.remedy.empty()) std::printf("%22sdo: %s\n", "", printable(f.remedy).c_str());
   }
+  if (quiet && can_run(findings)) return;
   std::printf("\n%s\n", can_run(findings) ? "A pipeline can run." : "No pipeline can run.");
 }
 
@@ -127,7 +129,7 @@ int diagnose(const Arguments& arguments) {
                              {"findings", findings_to_json(findings)}};
     std::printf("%s\n", json_text(out, 1, true).c_str());
   } else {
-    print(findings);
+    print(findings, arguments.given("quiet"));
   }
   return can_run(findings) ? 0 : 1;
 }
@@ -136,6 +138,7 @@ constexpr Option kDoctorOptions[] = {
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
     {"network", 0, Takes::kFile, "FILE", "The network to try (default: the installed one)"},
     kDeviceOption,
+    {"quiet", 'q', Takes::kNothing, nullptr, "Print only what is wrong"},
     {"board-report", 0, Takes::kFile, "FILE.json",
      "Instead, time the network's steps, and write them with what this board is: for "
      "`dvnet inspect --estimate --board FILE.json`, and for us"},

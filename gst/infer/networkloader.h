@@ -10,6 +10,7 @@
 #include "infer/slotpool.h"
 #include "meta/networkdesc.h"
 #include "network/finite_watch.h"
+#include "network/stream_memory.h"
 
 namespace dvnn::gst {
 
@@ -29,6 +30,7 @@ struct LoadedNetwork {
   std::shared_ptr<SlotPool> pool;  // from READY on
   int64_t first_run_us = 0;        // duration of a trial run; 0: unknown
   network::FiniteWatch watch{};
+  std::unique_ptr<network::StreamMemory> memory;  // the states of the element's stream
 };
 using LoadedPtr = std::shared_ptr<LoadedNetwork>;
 using PoolPtr = std::shared_ptr<SlotPool>;

@@ -118,6 +118,13 @@ Result<int> GraphBuilder::input(const std::string& name, const std::vector<int64
   return graph.input;
 }
 
+Result<int> GraphBuilder::extra_input(const std::string& name, const std::vector<int64_t>& dims) {
+  auto shape = checked_shape(dims);
+  if (!shape.ok()) return shape.error().within("input '" + name + "'");
+  graph.extra_inputs.push_back({graph.add_value(name, shape.value())});
+  return graph.extra_inputs.back().value;
+}
+
 Result<int> GraphBuilder::convolution(const std::string& name, int in, const ConvSpec& spec,
                                       std::vector<float> weights, std::vector<float> bias) {
   DVNN_TRY(needs_picture(in));

@@ -47,6 +47,8 @@ class GraphBuilder {
   /// Adds the input: a picture of 1 or 3 channels, or a tensor of any shape, which comes as a
   /// stream of tensors.
   Result<int> input(const std::string& name, const std::vector<int64_t>& dims);
+  /// Adds an input beside the first: a live one, until its `next` is set.
+  Result<int> extra_input(const std::string& name, const std::vector<int64_t>& dims);
   /// Adds a convolution. `weights` are (outputs, channels / groups, y, x).
   Result<int> convolution(const std::string& name, int in, const ConvSpec& spec,
                           std::vector<float> weights, std::vector<float> bias);

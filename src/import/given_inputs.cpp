@@ -58,8 +58,9 @@ Status check_given(const ImportOptions& options, const std::vector<std::string>&
 
 Error ask_for_values(const std::vector<std::string>& names) {
   return unsupported(
-      format("has %zu inputs, %s: give all but one of them values with --set NAME=VALUE, or cut "
-             "the model with --outputs",
+      format("has %zu inputs, %s: give all but one of them values with --set NAME=VALUE, "
+             "name states with --state OUT=IN and inputs that each frame brings with --live "
+             "NAME, or cut the model with --outputs",
              names.size(), some_names(names).c_str()));
 }
 

@@ -38,7 +38,15 @@ bool FiniteWatch::end(bool kept, bool is_finite) {
   return true;
 }
 
-Status FiniteWatch::run(Slot* slot, RunTimes* times, std::string* warning) {
+Status FiniteWatch::run(Slot* slot, StreamMemory* memory, RunTimes* times, std::string* warning) {
+  const uint64_t turn = memory->begin_run(slot);
+  DVNN_TRY(run_watched(slot, *memory, times, warning));
+  memory->end_run(*slot, turn);
+  return {};
+}
+
+Status FiniteWatch::run_watched(Slot* slot, const StreamMemory& memory, RunTimes* times,
+                                std::string* warning) {
   if (has_told_) return slot->run(times);
   const Span<uint8_t> input = slot->input();
   const bool keeps = begin();
@@ -50,7 +58,9 @@ Status FiniteWatch::run(Slot* slot, RunTimes* times, std::string* warning) {
   std::string layer;
   if (keeps && !is_finite) {
     std::copy(kept.begin(), kept.end(), input.begin());
+    memory.fill(slot);
     DVNN_ASSIGN(layer, slot->first_not_finite());
+    memory.fill(slot);
     DVNN_TRY(slot->run());
   }
   *warning = describe(layer);

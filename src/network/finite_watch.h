@@ -7,6 +7,7 @@
 #include <string>
 
 #include "network/network.h"
+#include "network/stream_memory.h"
 
 namespace dvnn::network {
 
@@ -21,9 +22,11 @@ class FiniteWatch {
   /// Runs the slot. When results are not finite for the first time, sets `warning`, which names the
   /// layer where that begins if it is known. While a run with a kept input is under way, others
   /// leave the report to it, because only it can name the layer.
-  Status run(Slot* slot, RunTimes* times, std::string* warning);
+  /// `memory` has the extra inputs of the slot's stream, and takes the states after the run.
+  Status run(Slot* slot, StreamMemory* memory, RunTimes* times, std::string* warning);
 
  private:
+  Status run_watched(Slot* slot, const StreamMemory& memory, RunTimes* times, std::string* warning);
   bool begin();
   bool end(bool kept, bool is_finite);
 

@@ -104,13 +104,15 @@ Handover before_stage(const std::vector<MemoryUse>& stage, Newest* newest) {
 }
 
 std::vector<Handover> follow_run(const StageUses& stages, ByteRange input, bool hands_over_input,
-                                 Span<const ByteRange> outputs, Newest* newest) {
+                                 Span<const ByteRange> outputs, Span<const ByteRange> extras,
+                                 Newest* newest) {
   std::vector<Handover> handovers;
   if (hands_over_input) {
     newest->write_for_both(input);
   } else {
     newest->write(input, Side::kCpu);
   }
+  for (const ByteRange& range : extras) newest->write(range, Side::kCpu);
   for (const auto& stage : stages) handovers.push_back(before_stage(stage, newest));
   Handover after;
   for (const ByteRange& range : outputs) {
@@ -140,16 +142,16 @@ bool device_takes(const StageUses& stages, ByteRange input) {
 
 }  // namespace
 
-HandoverPlan plan_handovers(const StageUses& stages, ByteRange input,
-                            Span<const ByteRange> outputs) {
+HandoverPlan plan_handovers(const StageUses& stages, ByteRange input, Span<const ByteRange> outputs,
+                            Span<const ByteRange> extras) {
   HandoverPlan plan;
   plan.begins_with_input = device_takes(stages, input);
   Newest newest;
   // The first run leaves in caches what the second one finds there. A byte's last writer is the
   // same in each run, so that the second one's hand-overs are those of all later ones, and to hand
   // over what is in no cache, as in the first, does no harm.
-  follow_run(stages, input, plan.begins_with_input, outputs, &newest);
-  plan.before = follow_run(stages, input, plan.begins_with_input, outputs, &newest);
+  follow_run(stages, input, plan.begins_with_input, outputs, extras, &newest);
+  plan.before = follow_run(stages, input, plan.begins_with_input, outputs, extras, &newest);
   return plan;
 }
 

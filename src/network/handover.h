@@ -46,10 +46,10 @@ struct HandoverPlan {
   std::vector<Handover> before;  // each stage, and as the last element after all of them
 };
 
-/// Plans runs that repeat. Before each of them the CPU writes `input`; after it the CPU reads
-/// `outputs`. At first nothing is in a cache.
-HandoverPlan plan_handovers(const StageUses& stages, ByteRange input,
-                            Span<const ByteRange> outputs);
+/// Plans runs that repeat. Before each of them the CPU writes `input`, and `extras`, which need not
+/// be handed over; after it the CPU reads `outputs`. At first nothing is in a cache.
+HandoverPlan plan_handovers(const StageUses& stages, ByteRange input, Span<const ByteRange> outputs,
+                            Span<const ByteRange> extras = {});
 
 /// Counts what a run of such a plan hands over, including the whole input; `by_layers` is not set.
 HandoverCount count_handovers(const HandoverPlan& plan, ByteRange input);

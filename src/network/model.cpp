@@ -272,6 +272,8 @@ Status validate_names(const Model& model) {
     DVNN_TRY(named(format("name of tensor %zu", i), model.tensors[i].name));
   }
   for (const OutputInfo& output : model.outputs) DVNN_TRY(named("name of an output", output.name));
+  for (const ExtraInput& input : model.extra_inputs)
+    DVNN_TRY(named("name of an input", input.name));
   for (size_t i = 0; i < model.steps.size(); ++i) {
     const Step& step = model.steps[i];
     DVNN_TRY(named(format("name of step %zu", i), step.name));
@@ -288,6 +290,37 @@ Status validate_names(const Model& model) {
     if (model.labels[i].size() <= kMaxLabelBytes) continue;
     return over_limit(format("length of label %zu", i),
                       static_cast<int64_t>(model.labels[i].size()), kMaxLabelBytes);
+  }
+  return {};
+}
+
+// The caller writes all inputs before the first step, so none may lie in another one's memory.
+Status validate_extra_inputs(const Model& model) {
+  if (model.extra_inputs.size() > kMaxExtraInputs) {
+    return over_limit("the number of extra inputs", static_cast<int64_t>(model.extra_inputs.size()),
+                      kMaxExtraInputs);
+  }
+  const auto in_io = [&](int index) {
+    return has_nth(model.tensors, index) && model.tensor(index).storage == Storage::kIo;
+  };
+  std::vector<Range> written = {range_of(model.tensor(model.input.tensor))};
+  for (const ExtraInput& input : model.extra_inputs) {
+    const std::string what = "extra input '" + input.name + "'";
+    if (!in_io(input.tensor)) return malformed(what + " is not a per-frame tensor");
+    const Range range = range_of(model.tensor(input.tensor));
+    for (const Range& other : written) {
+      if (range.meets(other)) return malformed(what + " lies in another input's memory");
+    }
+    written.push_back(range);
+    if (!input.is_state()) continue;
+    if (!in_io(input.next)) {
+      return malformed(what + " is a state: its next value is not a per-frame tensor");
+    }
+    const Shape& is = model.tensor(input.tensor).desc.shape;
+    const Shape& becomes = model.tensor(input.next).desc.shape;
+    if (is == becomes) continue;
+    return malformed(format("%s is a state of shape %s, its next value has shape %s", what.c_str(),
+                            is.to_string().c_str(), becomes.to_string().c_str()));
   }
   return {};
 }
@@ -390,6 +423,7 @@ Status validate(const Model& model) {
     return has_nth(model.tensors, index) && model.tensor(index).storage == Storage::kIo;
   };
   if (!is_io_tensor(model.input.tensor)) return malformed("the input is not a per-frame tensor");
+  DVNN_TRY(validate_extra_inputs(model));
   if (model.outputs.empty()) return malformed("the network has no output");
   for (const OutputInfo& output : model.outputs) {
     if (!has_nth(model.tensors, output.tensor)) {
@@ -402,6 +436,19 @@ Status validate(const Model& model) {
     }
   }
   return validate_cost(model);
+}
+
+bool has_states(const Model& model) {
+  return std::any_of(model.extra_inputs.begin(), model.extra_inputs.end(),
+                     [](const ExtraInput& input) { return input.is_state(); });
+}
+
+std::string live_inputs_text(const Model& model) {
+  std::string text;
+  for (const ExtraInput& input : model.extra_inputs) {
+    if (!input.is_state()) text += (text.empty() ? "'" : ", '") + input.name + "'";
+  }
+  return text;
 }
 
 int64_t step_macs(const Model& model, const Step& step) {

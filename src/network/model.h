@@ -55,6 +55,15 @@ struct InputInfo {
   std::vector<float> folded_scale, folded_bias;
 };
 
+/// An input beside the first. A live one is written by the caller before each run. A state holds
+/// what the tensor `next` held after the run before, and zeros in the first run (stream_memory.h).
+struct ExtraInput {
+  std::string name;
+  int tensor = 0;
+  int next = -1;  // -1: a live input
+  bool is_state() const { return next >= 0; }
+};
+
 struct OutputInfo {
   std::string name;
   int tensor = 0;
@@ -96,6 +105,7 @@ struct Model {
   InputInfo input;
   std::vector<TensorInfo> tensors;
   std::vector<Step> steps;
+  std::vector<ExtraInput> extra_inputs;
   std::vector<OutputInfo> outputs;
   DecoderInfo decoder;
   std::vector<std::string> labels;  // by class id; may be empty
@@ -113,6 +123,12 @@ struct Model {
 /// names, every index, offset, size, dimension and step, and the total cost against the budgets
 /// (base/budget.h). The executor trusts a model that has passed.
 Status validate(const Model& model);
+
+/// Returns whether the network keeps states from one run to the next.
+bool has_states(const Model& model);
+
+/// Returns the names of the extra inputs that the caller has to write, as "'a', 'b'".
+std::string live_inputs_text(const Model& model);
 
 /// Returns the multiply-adds of a step's convolutions and products: dense formula, padding counted.
 /// 0 for a CPU step with a constant result, because it runs once.

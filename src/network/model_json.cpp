@@ -306,6 +306,16 @@ Result<OutputInfo> output_from_json(const Json& object) {
   return output;
 }
 
+Result<ExtraInput> extra_input_from_json(const Json& object) {
+  ExtraInput input;
+  JsonReader in(object, "an extra input");
+  input.name = in.text("name");
+  input.tensor = static_cast<int>(in.integer("tensor", 0, INT_MAX));
+  input.next = static_cast<int>(in.integer("next", 0, INT_MAX, -1));
+  DVNN_TRY(in.status());
+  return input;
+}
+
 Result<WeightPlace> place_from_json(const Json& object) {
   WeightPlace place;
   JsonReader in(object, "'weights'");
@@ -375,6 +385,11 @@ Json model_to_json(const Model& model) {
   for (const OutputInfo& o : model.outputs) {
     outputs.push_back({{"name", o.name}, {"tensor", o.tensor}});
   }
+  Json extra = Json::array();
+  for (const ExtraInput& input : model.extra_inputs) {
+    extra.push_back({{"name", input.name}, {"tensor", input.tensor}});
+    if (input.is_state()) extra.back()["next"] = input.next;
+  }
   const InputSpec& picture = model.input.picture;
   Json out = {{"name", model.name},
               {"producer", model.producer},
@@ -393,6 +408,7 @@ Json model_to_json(const Model& model) {
               {"outputs", std::move(outputs)},
               {"decoder", {{"name", model.decoder.name}, {"params", model.decoder.params}}},
               {"labels", model.labels}};
+  if (!extra.empty()) out["extra_inputs"] = std::move(extra);
   if (picture.transposed) out["input"]["transposed"] = true;
   if (!model.input.folded_scale.empty()) {
     out["input"]["folded_scale"] = model.input.folded_scale;
@@ -419,6 +435,10 @@ Result<Model> model_from_json(Json object, const Cancellation* cancellation) {
   DVNN_TRY(read_list(&in, "tensors", tensor_from_json, cancellation, &model.tensors));
   DVNN_TRY(read_list(&in, "steps", step_from_json, cancellation, &model.steps));
   DVNN_TRY(read_list(&in, "outputs", output_from_json, cancellation, &model.outputs));
+  if (in.member("extra_inputs")) {
+    DVNN_TRY(
+        read_list(&in, "extra_inputs", extra_input_from_json, cancellation, &model.extra_inputs));
+  }
   DVNN_TRY(read_decoder(&in, &model.decoder));
   if (const auto graph = object.find("graph"); graph != object.end()) {
     DVNN_TRY(read_saved(std::move(*graph), cancellation, &model.saved));

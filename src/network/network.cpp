@@ -192,6 +192,14 @@ bool Slot::has_finite_outputs() const {
   for (size_t i = 0; i < network_->model().outputs.size(); ++i) {
     if (!all_finite(output(i))) return false;
   }
+  return has_finite_states();
+}
+
+bool Slot::has_finite_states() const {
+  const auto& inputs = network_->model().extra_inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_state() && !all_finite(next_state(i))) return false;
+  }
   return true;
 }
 

@@ -93,6 +93,11 @@ class Slot {
   virtual ~Slot() = default;
   /// Returns the input tensor's bytes, mapped, to be written before run().
   virtual Span<uint8_t> input() const = 0;
+  /// Returns extra input i of the model, mapped, to be written before each run().
+  virtual TensorView extra_input(size_t /*i*/) const { return {}; }
+  /// Returns the tensor that state i will be in the next run, valid until the next run(). `i`
+  /// counts the model's extra inputs.
+  virtual ConstTensorView next_state(size_t /*i*/) const { return {}; }
   /// Makes input() hold a tensor from now on, as it does at first.
   virtual void expect_tensor() {}
   /// Makes input() hold pixels from now on. Only for networks with takes_pixels().
@@ -113,8 +118,9 @@ class Slot {
   /// The step whose command computes the layer `step` on its results before they are rounded;
   /// nothing if the layer runs by itself.
   virtual std::optional<size_t> command_of(size_t /*step*/) const { return std::nullopt; }
-  /// Returns whether no output of the last run holds infinities or NaN.
+  /// Returns whether no output or next state of the last run holds infinities or NaN.
   bool has_finite_outputs() const;
+  bool has_finite_states() const;
   /// Output i of the model, valid until the next run().
   virtual ConstTensorView output(size_t i) const = 0;
   /// Returns what a run of a tensor (not pixels) hands over; zeros if that is unknown.

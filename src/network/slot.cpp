@@ -44,6 +44,14 @@ class StepSlot final : public Slot {
   Status time_apart(Span<int64_t> step_ns) override;
   std::optional<size_t> command_of(size_t step) const override;
   ConstTensorView output(size_t i) const override;
+  TensorView extra_input(size_t i) const override {
+    const int index = model().extra_inputs[i].tensor;
+    return {tensor(index).desc, data(index)};
+  }
+  ConstTensorView next_state(size_t i) const override {
+    const int index = model().extra_inputs[i].next;
+    return {tensor(index).desc, data(index)};
+  }
   HandoverCount handed_over() const override;
 
  private:
@@ -114,7 +122,8 @@ Status StepSlot::build(const Cancellation* cancellation) {
     }
     list_ns_.resize(std::max(list_ns_.size(), stage.acts.size()));
   }
-  handovers_ = plan_handovers(memory_uses(model(), plan_), input_range(), results(model(), plan_));
+  handovers_ = plan_handovers(memory_uses(model(), plan_), input_range(), results(model(), plan_),
+                              extras(model(), plan_));
   return {};
 }
 
@@ -316,6 +325,10 @@ Result<std::string> StepSlot::first_not_finite() {
     StepSlot by_steps(network_, plan_step_by_step(*network_));
     DVNN_TRY(by_steps.build(nullptr));
     std::copy(bytes.begin(), bytes.end(), by_steps.input().begin());
+    for (size_t i = 0; i < model().extra_inputs.size(); ++i) {
+      const TensorView own = extra_input(i);
+      std::copy(own.data, own.data + own.desc.bytes(), by_steps.extra_input(i).data);
+    }
     by_steps.input_kind_ = input_kind_;
     return by_steps.first_not_finite();
   }
@@ -349,7 +362,8 @@ HandoverCount StepSlot::handed_over() const {
   const SlotPlan plan = plan_step_by_step(*network_);
   const StageUses uses = memory_uses(model(), plan);
   const ByteRange input = plan.range(model(), model().input.tensor);
-  HandoverCount count = count_handovers(plan_handovers(uses, input, results(model(), plan)), input);
+  HandoverCount count = count_handovers(
+      plan_handovers(uses, input, results(model(), plan), extras(model(), plan)), input);
   for (const auto& stage : uses) {
     if (stage.front().by_device) continue;
     for (const ByteRange& r : stage.front().reads) count.by_layers += r.bytes;

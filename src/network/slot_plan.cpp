@@ -40,11 +40,15 @@ class Memory {
         values_of_(model_.tensors.size()) {
     std::iota(parents_.begin(), parents_.end(), 0);
     write(model_.input.tensor, 0);
+    for (const ExtraInput& input : model_.extra_inputs) write(input.tensor, 0);
     for (size_t i = 0; i < acts.size(); ++i) {
       for (int t : acts[i].step->inputs) read(t, i + 1);
       for (int t : acts[i].step->outputs) write(t, i + 1);
     }
     for (const OutputInfo& output : model_.outputs) read(output.tensor, acts.size() + 1);
+    for (const ExtraInput& input : model_.extra_inputs) {
+      if (input.is_state()) read(input.next, acts.size() + 1);
+    }
     known_ = known_ && are_apart();
   }
 
@@ -327,7 +331,18 @@ std::vector<ByteRange> results(const Model& model, const SlotPlan& plan) {
     if (model.tensor(output.tensor).storage != Storage::kIo) continue;
     results.push_back(plan.range(model, output.tensor));
   }
+  for (const ExtraInput& input : model.extra_inputs) {
+    if (input.is_state()) results.push_back(plan.range(model, input.next));
+  }
   return results;
+}
+
+std::vector<ByteRange> extras(const Model& model, const SlotPlan& plan) {
+  std::vector<ByteRange> extras;
+  for (const ExtraInput& input : model.extra_inputs) {
+    extras.push_back(plan.range(model, input.tensor));
+  }
+  return extras;
 }
 
 SlotPlan plan_step_by_step(const ModelNetwork& network) {

@@ -30,8 +30,11 @@ MemoryUse memory_use(const Model& model, const SlotPlan& plan, const Act& act);
 /// Returns the uses of all stages; consecutive commands form one stage.
 StageUses memory_uses(const Model& model, const SlotPlan& plan);
 
-/// Returns where the outputs lie that are not constant.
+/// Returns where the outputs that are not constant and the next states lie.
 std::vector<ByteRange> results(const Model& model, const SlotPlan& plan);
+
+/// Returns where the extra inputs lie.
+std::vector<ByteRange> extras(const Model& model, const SlotPlan& plan);
 
 /// Plans every step by itself, with tensors where the model has them, as on a board.
 SlotPlan plan_step_by_step(const ModelNetwork& network);

@@ -37,6 +37,9 @@ class Assembler {
     model_.name = graph_.name;
     model_.input.tensor = tensor_of(graph_.input);
     model_.input.picture = picture;
+    for (const ExtraInput& input : graph_.extra_inputs) {
+      model_.extra_inputs.push_back({nth(graph_.values, input.value).name, tensor_of(input.value)});
+    }
     for (size_t i : schedule(graph_, placer_)) {
       DVNN_TRY(check_cancelled(options_.cancellation));
       const Node& node = graph_.nodes[i];
@@ -50,7 +53,11 @@ class Assembler {
         note(node, "in place", "its result lies where it belongs");
       }
     }
-    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    for (size_t i = 0; i < model_.extra_inputs.size(); ++i) {
+      const int next = graph_.extra_inputs[i].next;
+      if (next >= 0) model_.extra_inputs[i].next = tensor_of(nth(graph_.outputs, next));
+    }
+    for (size_t i = 0; i + graph_.hidden_outputs < graph_.outputs.size(); ++i) {
       model_.outputs.push_back({graph_.output_names[i], tensor_of(graph_.outputs[i])});
     }
     DVNN_TRY(check_cancelled(options_.cancellation));
@@ -286,6 +293,7 @@ class Assembler {
       it->second.death = std::max(it->second.death, step);
     };
     touch(model_.input.tensor, -1, true);
+    for (const auto& input : model_.extra_inputs) touch(input.tensor, -1, true);
     for (int s = 0; s < last; ++s) {
       const Step& step = nth(model_.steps, s);
       const bool by_cpu = step.kind == StepKind::kCpu;
@@ -293,6 +301,9 @@ class Assembler {
       for (int view : step.outputs) touch(view, s, by_cpu);
     }
     for (const auto& output : model_.outputs) touch(output.tensor, last, true);
+    for (const auto& input : model_.extra_inputs) {
+      if (input.is_state()) touch(input.next, last, true);
+    }
 
     // Values that only CPU layers use lie apart: memory that a command writes next would have to be
     // cleaned from the caches first.

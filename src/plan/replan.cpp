@@ -76,6 +76,11 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
     return unsupported("the network's input is " + from.to_string() +
                        ", no picture: it has one size");
   }
+  if (!model.extra_inputs.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 "the network has several inputs, or keeps states: it has one size, which --size "
+                 "gives when its model is converted"};
+  }
   if (model.saved.graph.is_null()) {
     return unsupported(
         "the network does not hold what it takes to plan it for another size: convert its model "

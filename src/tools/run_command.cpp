@@ -32,6 +32,13 @@ struct RunOptions {
   std::string draw_folder;  // empty: no pictures
 };
 
+// Numbers for one of the network's inputs.
+struct NamedArray {
+  std::string path, input;
+  NpyArray array;
+  int count;  // of frames, along the first axis
+};
+
 // Formats as ASCII, for terminals. Invalid UTF-8 in a file's name does not throw.
 std::string json_line(const OrderedJson& value) {
   return json_text(value, -1, true);
@@ -103,28 +110,42 @@ Status run_slot(Session* session, const std::string& path, const RunOptions& opt
   return {};
 }
 
-// Returns how many inputs of this shape an array has along its first axis, for arrays of models
-// that were exported for a batch; networks take one at a time. Returns 1 if it is not a batch.
+// Returns how many inputs of this shape an array has along its first axis, which are a batch or
+// frames: networks take one at a time. Returns 1 if it is not so.
 int batch_of(const NpyArray& array, const Shape& shape) {
-  if (array.dims.empty() || array.dims.size() != shape.axes() || shape[0] != 1) return 1;
+  const bool one_more = array.dims.size() == shape.axes() + 1;
+  if (array.dims.empty() || !(one_more || (array.dims.size() == shape.axes() && shape[0] == 1))) {
+    return 1;
+  }
   const int64_t count = array.dims[0];
   const bool whole =
       count > 1 && static_cast<int64_t>(array.values.size()) == count * shape.elements();
   return whole ? static_cast<int>(count) : 1;
 }
 
-// Runs on numbers that are the input as the model defines it, so there is no picture to find
-// objects in.
-Status run_numbers(Session* session, const std::string& path, const RunOptions& options) {
-  DVNN_ASSIGN(NpyArray array, read_npy(path));
-  const int count = batch_of(array, session->slot().network()->input_desc().shape);
-  const auto each = static_cast<std::ptrdiff_t>(array.values.size()) / count;
+// Returns element `i` of a batch.
+NpyArray element_of(const NamedArray& from, int i) {
+  if (from.count == 1) return from.array;
+  const auto each = static_cast<std::ptrdiff_t>(from.array.values.size()) / from.count;
+  const auto begin = from.array.values.begin() + i * each;
+  NpyArray one = {from.array.dims, {begin, begin + each}};
+  one.dims[0] = 1;
+  return one;
+}
+
+// Runs on numbers that are the inputs as the model defines them, so there is no picture to find
+// objects in. An input of one element is the same for all of the others' elements.
+Status run_arrays(Session* session, const std::vector<NamedArray>& arrays,
+                  const RunOptions& options) {
+  int count = 1;
+  for (const NamedArray& array : arrays) count = std::max(count, array.count);
+  const std::string& path = arrays[0].path;
   std::vector<std::vector<float>> results;
   for (int i = 0; i < count; ++i) {
-    NpyArray one = {array.dims,
-                    {array.values.begin() + i * each, array.values.begin() + (i + 1) * each}};
-    if (count > 1) one.dims[0] = 1;
-    DVNN_TRY(session->load(path, &one));
+    for (const NamedArray& array : arrays) {
+      NpyArray one = element_of(array, array.count > 1 ? i : 0);
+      DVNN_TRY(session->load(array.path, array.input, &one));
+    }
     DVNN_TRY(run_slot(session, path, options, &results));
     const OrderedJson result = {{"numbers", base_name(path)}, {"outputs", outputs_json(session)}};
     if (options.json) {
@@ -155,6 +176,77 @@ Result<objects::Objects> found_objects(Session* session, const RunOptions& optio
     return object.confidence < (at == own.end() ? others : at->second);
   });
   return found;
+}
+
+// Returns the shape of the input of that name; null if there is none that the caller writes.
+const Shape* shape_of_input(const network::Model& model, const std::string& name) {
+  const network::TensorInfo& first = model.tensor(model.input.tensor);
+  if (first.name == name) return &first.desc.shape;
+  for (const network::ExtraInput& extra : model.extra_inputs) {
+    if (extra.name == name && !extra.is_state()) return &model.tensor(extra.tensor).desc.shape;
+  }
+  return nullptr;
+}
+
+const std::string& first_input(const network::Model& model) {
+  return model.tensor(model.input.tensor).name;
+}
+
+Status run_numbers(Session* session, const std::string& path, const RunOptions& options) {
+  const network::Model& model = session->model();
+  const std::string& input = first_input(model);
+  DVNN_ASSIGN(NpyArray array, read_npy(path));
+  const int count = batch_of(array, *shape_of_input(model, input));
+  return run_arrays(session, {{path, input, std::move(array), count}}, options);
+}
+
+// Splits "NAME=FILE.npy", if NAME is an input of the network.
+std::optional<std::pair<std::string, std::string>> named_file(const network::Model& model,
+                                                              const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || !ends_with(text, ".npy")) return std::nullopt;
+  const std::string name = text.substr(0, equals);
+  if (!shape_of_input(model, name)) return std::nullopt;
+  return std::pair(name, text.substr(equals + 1));
+}
+
+// Runs on numbers for each input, which the files name as NAME=FILE.npy.
+Status run_named(Session* session, const std::vector<std::string>& files,
+                 const RunOptions& options) {
+  const network::Model& model = session->model();
+  std::vector<NamedArray> arrays;
+  int count = 1;
+  for (const std::string& file : files) {
+    const auto named = named_file(model, file);
+    const bool twice = named && std::any_of(arrays.begin(), arrays.end(), [&](const auto& other) {
+                         return other.input == named->first;
+                       });
+    if (!named || twice) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "'" + file + "'" +
+                       (twice ? " gives the same input a second array: one holds all frames"
+                              : " is not NAME=FILE.npy, with an input's name, as the others are")};
+    }
+    NamedArray array = {named->second, named->first, {}, 1};
+    DVNN_ASSIGN(array.array, read_npy(array.path));
+    array.count = batch_of(array.array, *shape_of_input(model, array.input));
+    if (array.count > 1 && count > 1 && array.count != count) {
+      return Error{ErrorCode::kInvalidArgument, format("'%s' has %d frames, another input %d",
+                                                       array.path.c_str(), array.count, count)};
+    }
+    count = std::max(count, array.count);
+    arrays.push_back(std::move(array));
+  }
+  const size_t wanted =
+      1 + static_cast<size_t>(std::count_if(model.extra_inputs.begin(), model.extra_inputs.end(),
+                                            [](const auto& extra) { return !extra.is_state(); }));
+  if (arrays.size() == wanted) return run_arrays(session, arrays, options);
+  const std::string others = network::live_inputs_text(model);
+  return Error{ErrorCode::kInvalidArgument,
+               format("the network has %zu inputs, '%s'%s: name an .npy file for each, such as "
+                      "%s=FILE.npy",
+                      wanted, first_input(model).c_str(),
+                      others.empty() ? "" : (", " + others).c_str(), first_input(model).c_str())};
 }
 
 Status run_picture(Session* session, const std::string& path, const RunOptions& options) {
@@ -232,6 +324,16 @@ int run_network(const Arguments& arguments) {
   }
   auto session = open_session(files[0], arguments);
   if (!session.ok()) return fail(session.error());
+  if (arguments.given("frames")) session.value()->follow_frames();
+  const network::Model& model = session.value()->model();
+  const std::vector<std::string> inputs(files.begin() + 1, files.end());
+  const bool named = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& file) {
+    return named_file(model, file).has_value();
+  });
+  if (named || !network::live_inputs_text(model).empty()) {
+    const Status ran = run_named(session.value().get(), inputs, options);
+    return ran.ok() ? 0 : fail(ran.error());
+  }
   int status = 0;
   for (size_t i = 1; i < files.size(); ++i) {
     const auto run = ends_with(files[i], ".npy") ? run_numbers : run_picture;
@@ -252,6 +354,9 @@ constexpr Option kRunOptions[] = {
     {"dump", 0, Takes::kFile, "FOLDER",
      "Write the input tensor, the input as the model defines it and every raw output as .npy into "
      "this folder"},
+    {"frames", 0, Takes::kNothing, nullptr,
+     "The inputs are frames of one stream, in order: a network with a memory keeps its states from "
+     "one to the next"},
     {"draw", 0, Takes::kFile, "FOLDER",
      "Write each picture with what was found on it, or the picture that the network makes, as .png "
      "into this folder"},
@@ -263,8 +368,9 @@ constexpr Option kRunOptions[] = {
 const Command kRunCommand = {
     "run",
     "run a network on pictures and print what it finds",
-    "NETWORK.dvn|NETWORK.so PICTURE|FOLDER|INPUT.npy...",
-    "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers.",
+    "NETWORK.dvn|NETWORK.so PICTURE|FOLDER|INPUT.npy|NAME=INPUT.npy...",
+    "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers, "
+    "which have the names of inputs where there are several.",
     kRunOptions,
     run_network};
 

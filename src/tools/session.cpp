@@ -28,6 +28,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Networ
   auto session = std::make_unique<Session>();
   session->network_ = std::move(network);
   DVNN_ASSIGN(session->slot_, session->network_->create_slot());
+  session->memory_ = std::make_unique<network::StreamMemory>(session->network_);
   DVNN_ASSIGN(session->decoder_, network::create_decoder(session->model(), decoders));
   return session;
 }
@@ -77,15 +78,37 @@ static void put_channels_first(const Shape& shape, std::vector<float>* values) {
   *values = std::move(moved);
 }
 
+static Status check_count(const std::string& path, const NpyArray& array, const std::string& input,
+                          const Shape& shape) {
+  if (static_cast<int64_t>(array.values.size()) == shape.elements()) return {};
+  std::string dims;
+  for (int64_t d : array.dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
+  return Error{ErrorCode::kInvalidArgument,
+               "'" + path + "' is " + dims + ", the network's input " + input + shape.to_string()};
+}
+
+Status Session::load(const std::string& path, const std::string& input, NpyArray* array) {
+  if (input == model().tensor(model().input.tensor).name) return load(path, array);
+  const auto& extra = model().extra_inputs;
+  for (size_t i = 0; i < extra.size(); ++i) {
+    if (extra[i].name != input) continue;
+    const Shape& shape = model().tensor(extra[i].tensor).desc.shape;
+    DVNN_TRY(check_count(path, *array, "'" + input + "' ", shape));
+    memory_->set(i, array->values.data());
+    return {};
+  }
+  return Error{ErrorCode::kInvalidArgument, "'" + path + "': the network has no input '" + input +
+                                                "': it has '" +
+                                                model().tensor(model().input.tensor).name + "'" +
+                                                (extra.empty() ? ""
+                                                               : " and others, see dvnet "
+                                                                 "inspect")};
+}
+
 Status Session::load(const std::string& path, NpyArray* array) {
   const TensorDesc& desc = network_->input_desc();
   const Shape& shape = desc.shape;
-  if (static_cast<int64_t>(array->values.size()) != shape.elements()) {
-    std::string dims;
-    for (int64_t d : array->dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
-    return invalid_argument("'" + path + "' is " + dims + ", the network's input " +
-                            shape.to_string());
-  }
+  DVNN_TRY(check_count(path, *array, "", shape));
   if (has_channels_last(array->dims, shape)) put_channels_first(shape, &array->values);
   fold(model().input, shape, &array->values);
   write_nchw(array->values.data(), {desc, slot_->input().data()});
@@ -94,7 +117,8 @@ Status Session::load(const std::string& path, NpyArray* array) {
 
 Status Session::run(const std::string& path) {
   std::string warning;
-  DVNN_TRY(watch_.run(slot_.get(), nullptr, &warning));
+  if (!follows_) memory_->begin_anew();
+  DVNN_TRY(watch_.run(slot_.get(), memory_.get(), nullptr, &warning));
   if (!warning.empty()) {
     std::fprintf(stderr, "dvnet: '%s': the result is %s\n", printable(path).c_str(),
                  warning.c_str());

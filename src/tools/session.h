@@ -32,6 +32,11 @@ class Session {
 
   /// Converts an 8-bit BGR picture to the slot's input, like dvconvert.
   Status load(const cv::Mat& bgr);
+  /// Keeps states from one run to the next from now on: the inputs are frames of one stream. At
+  /// first each input begins anew.
+  void follow_frames() { follows_ = true; }
+  /// Writes numbers to the input of that name, the first or another live one. Errors name `path`.
+  Status load(const std::string& path, const std::string& input, NpyArray* array);
   /// Writes numbers, which are the input as the model defines it, to the slot's input. Errors name
   /// `path`.
   Status load(const std::string& path, NpyArray* array);
@@ -46,7 +51,9 @@ class Session {
   std::unique_ptr<network::Slot> slot_;
   std::unique_ptr<decode::Decoder> decoder_;
   std::unique_ptr<image::Converter> converter_;
-  cv::Size size_;  // size of the pictures that converter_ was created for
+  std::unique_ptr<network::StreamMemory> memory_;
+  bool follows_ = false;  // inputs are frames of one stream
+  cv::Size size_;         // size of the pictures that converter_ was created for
   network::FiniteWatch watch_{network::FiniteWatch::Keeps::kEvery};
 };
 

@@ -215,12 +215,13 @@ START_TEST(what_is_not_finite_is_told_by_who_knows_where) {
   const std::shared_ptr<Network> network = grid();
   for (const bool first_is_finite : {false, true}) {
     FiniteWatch watch;
+    StreamMemory memory(network);
     std::string of_first, of_second, of_third;
     ToldSlot second(network, false), third(network, false);
     ToldSlot first(network, first_is_finite,
-                   [&] { ck_assert(watch.run(&second, nullptr, &of_second).ok()); });
-    ck_assert(watch.run(&first, nullptr, &of_first).ok());
-    ck_assert(watch.run(&third, nullptr, &of_third).ok());
+                   [&] { ck_assert(watch.run(&second, &memory, nullptr, &of_second).ok()); });
+    ck_assert(watch.run(&first, &memory, nullptr, &of_first).ok());
+    ck_assert(watch.run(&third, &memory, nullptr, &of_third).ok());
     ck_assert(of_second.empty());
     // The frame gets its results even after a search for the layer.
     ck_assert(first.has_results());
@@ -237,18 +238,19 @@ START_TEST(later_runs_say_where_if_each_keeps_its_input) {
   const std::shared_ptr<Network> network = grid();
   for (const auto keeps : {FiniteWatch::Keeps::kFirst, FiniteWatch::Keeps::kEvery}) {
     FiniteWatch watch(keeps);
+    StreamMemory memory(network);
     ToldSlot good(network, true), bad(network, false);
     for (int i = 0; i < 3; ++i) {
       std::string nothing;
-      ck_assert(watch.run(&good, nullptr, &nothing).ok());
+      ck_assert(watch.run(&good, &memory, nullptr, &nothing).ok());
       dvnn_assert_text(nothing, "");
     }
     std::string why, again;
-    ck_assert(watch.run(&bad, nullptr, &why).ok());
+    ck_assert(watch.run(&bad, &memory, nullptr, &why).ok());
     ck_assert(why.find("not finite") == 0);
     const bool says_where = why.find("first at layer 'where'") != std::string::npos;
     ck_assert(says_where == (keeps == FiniteWatch::Keeps::kEvery));
-    ck_assert(watch.run(&bad, nullptr, &again).ok());
+    ck_assert(watch.run(&bad, &memory, nullptr, &again).ok());
     dvnn_assert_text(again, "");
   }
 }

@@ -19,6 +19,7 @@ namespace dvnn::gst {
 void SinkSide::start() {
   gst_segment_init(&segment_, GST_FORMAT_UNDEFINED);
   negotiation_.reset();
+  is_continued_ = false;
   latency_.estimate(nullptr);
 }
 
@@ -38,6 +39,7 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   item->times.arrived = g_get_monotonic_time();
   if (!negotiation_.video() && !negotiation_.tensor_input()) return GST_FLOW_NOT_NEGOTIATED;
   if (const GstFlowReturn flow = queue->flow(); flow != GST_FLOW_OK) return flow;
+  if (GST_BUFFER_IS_DISCONT(GST_BUFFER_CAST(item->object.get()))) is_continued_ = false;
   networks_.swap(&negotiation_);
   item->network = networks_.loaded();
   item->tensors = negotiation_.output();
@@ -53,6 +55,7 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   }
   const bool first = item->status.ok() && !item->regions.empty() && item->regions[0].slot;
   if (!first) item->regions.clear();
+  if (first) continue_stream(item.get());
   // If tensors leave, nothing can be sent in place of results.
   const bool passes = item->regions.empty() && item->status.ok();
   if (passes && item->tensors) return queue->flow();
@@ -68,6 +71,16 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   queue->wait_while_full();
   context_.intake()->latency.occupied(arrived, g_get_monotonic_time());
   return flow;
+}
+
+// Says whether the item's run continues the stream, for a network with a memory. Frames that are
+// not inferred change nothing.
+void SinkSide::continue_stream(InferItem* item) {
+  item->has_memory = network::has_states(item->network->network->model());
+  item->begins_anew = !std::exchange(is_continued_, true);
+  if (item->has_memory && item->begins_anew) {
+    GST_DEBUG_OBJECT(context_.element(), "the stream begins anew: the network's states are zeros");
+  }
 }
 
 // Returns whether frames and events pass in the thread that brings them: the element is not active,
@@ -120,6 +133,12 @@ Status SinkSide::choose(InferItem* item, FrameView* view) {
     return Error{ErrorCode::kUnsupported,
                  "a buffer of other/tensors is of one region: lists of regions (dvconvert's "
                  "property regions) need frames downstream of dvinfer"};
+  }
+  if (view->regions && network::has_states(item->network->network->model())) {
+    return Error{ErrorCode::kUnsupported,
+                 "network '" + item->network->network->model().name +
+                     "' has a memory: it looks at one part of each frame, and lists of regions "
+                     "(dvconvert's property regions) would mix what it remembers of them"};
   }
   if (take_slots(frame, *view, item)) {
     GST_LOG_OBJECT(context_.element(), "the frame comes with tensors: %zu regions",
@@ -342,9 +361,11 @@ gboolean SinkSide::take_event(EventPtr event) {
       if (!take_caps(&event)) return FALSE;
       break;
     case GST_EVENT_SEGMENT:
+      is_continued_ = false;
       gst_event_copy_segment(event.get(), &segment_);
       break;
     case GST_EVENT_STREAM_START:
+      is_continued_ = false;
       context_.intake()->admission.reset();
       break;
     default:
@@ -366,6 +387,7 @@ gboolean SinkSide::stop_flush(EventPtr event) {
   const gboolean result = gst_pad_push_event(context_.srcpad(), event.release());
   networks_.set_flushing(false);
   context_.intake()->admission.reset();
+  is_continued_ = false;
   gst_segment_init(&segment_, GST_FORMAT_UNDEFINED);
   context_.queue()->stop_flush(gst_pad_is_active(context_.srcpad()));
   return result;
@@ -376,6 +398,7 @@ bool SinkSide::take_caps(EventPtr* event) {
   GstCaps* caps = nullptr;
   gst_event_parse_caps(event->get(), &caps);
   converters_.reset();
+  is_continued_ = false;
   const LoadedPtr loaded = networks_.loaded();
   auto out = guarded("the caps cannot be taken", [&] { return negotiation_.take(caps, *loaded); });
   if (!out.ok()) {

@@ -35,6 +35,7 @@ class SinkSide {
  private:
   bool stands_aside() const;
   GstFlowReturn pass(InferItem* item);
+  void continue_stream(InferItem* item);
   Status choose(InferItem* item, FrameView* view);
   Status choose_of_tensors(InferItem* item);
   Verdict decide(GstBuffer* frame, const FrameView& view, const SlotPool& pool) const;
@@ -60,6 +61,7 @@ class SinkSide {
   Negotiation& negotiation_;
   SourceSide& source_;
   GstSegment segment_;
+  bool is_continued_ = false;  // the next frame that is inferred follows the last one
   // For frames that no dvconvert has converted.
   RegionConverters converters_;
   LoadedPtr converters_of_;

@@ -92,7 +92,9 @@ Status SourceSide::run(InferItem* item, size_t index) const {
   network::RunTimes times;
   stats.run_begins();
   std::string warning;
-  const Status status = loaded.watch.run(region.slot->slot.get(), &times, &warning);
+  if (item->begins_anew) loaded.memory->begin_anew();
+  const Status status =
+      loaded.watch.run(region.slot->slot.get(), loaded.memory.get(), &times, &warning);
   stats.run_ends(times.queued_us);
   turn.took(std::chrono::microseconds(times.device_us + times.cpu_us));
   stats.time(InferStats::Time::kWaiting, waited + times.queued_us);

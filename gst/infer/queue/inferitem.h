@@ -63,8 +63,10 @@ struct InferItem {
   bool nothing_to_see = false;  // it has no regions because there is nothing to look at
   std::shared_ptr<LoadedNetwork> network;
   std::shared_ptr<const TensorOutput>
-      tensors;    // how outputs leave as a buffer of a stream, or null
-  Status status;  // of conversion and run
+      tensors;               // how outputs leave as a buffer of a stream, or null
+  bool has_memory = false;   // the network keeps states: it runs after the frame before
+  bool begins_anew = false;  // its states are zeros: the stream is not continued here
+  Status status;             // of conversion and run
   FrameTimes times;
   int64_t upstream_us = 0;  // see LatencyMeter::frame_ready()
   int64_t leave_by_us = 0;  // the monotonic time at which it goes without results; 0: never

@@ -185,7 +185,7 @@ void InferQueue::stop_flush(bool start_task) {
 
 // Releases frames under the lock: what frames own takes only locks of its own.
 void InferQueue::drop_all() {
-  for (const ItemPtr& item : order_.drop_all()) list_.forget(item.get());
+  for (const ItemPtr& item : order_.drop_all()) list_.give_up(item.get());
   late_.drop();
 }
 

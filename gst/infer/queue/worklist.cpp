@@ -75,7 +75,12 @@ bool WorkList::settle(InferItem* item, int64_t now_us) {
 
 // Only the last item can be open, so that no other one waits behind it.
 bool WorkList::has_next() const {
-  return !todo_.empty() && todo_.front()->runs.taken < todo_.front()->runs.ready;
+  if (todo_.empty() || todo_.front()->runs.taken == todo_.front()->runs.ready) return false;
+  // A frame that takes the states of the one before waits for its run. A run that was given up
+  // leaves no states, and may never end.
+  return !todo_.front()->has_memory ||
+         std::all_of(runs_.begin(), runs_.end(),
+                     [](const UnderWay& run) { return run.item->runs.stopped; });
 }
 
 WorkList::Run WorkList::begin(int64_t now_us) {

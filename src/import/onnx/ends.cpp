@@ -86,6 +86,47 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   return {};
 }
 
+// Makes an input beside the first.
+Status import_extra(const onnx::ValueInfoProto& info, std::vector<int64_t> dims,
+                    OnnxImporter* importer) {
+  DVNN_TRY(check_type(info));
+  const bool scalar = dims.empty();
+  if (scalar) dims = {1};
+  if (dims[0] < 0) dims[0] = 1;
+  for (int64_t d : dims) {
+    if (d > 0) continue;
+    return Error{ErrorCode::kUnsupported, "input '" + info.name() + "' has no fixed size (" +
+                                              given_shape_text(dims) +
+                                              "): fix it in the model before it is converted"};
+  }
+  DVNN_ASSIGN(const int value, importer->builder.extra_input(info.name(), dims));
+  importer->set(info.name(), value, is_onnx_integer(info.type().tensor_type().elem_type()));
+  importer->entries[info.name()].scalar = scalar;
+  return {};
+}
+
+Status import_states(const onnx::GraphProto& proto, OnnxImporter* importer) {
+  for (const OnnxState& state : importer->states) {
+    for (const onnx::ValueInfoProto& info : proto.input()) {
+      if (info.name() == state.input) DVNN_TRY(import_extra(info, state.dims, importer));
+    }
+  }
+  return {};
+}
+
+// Refuses names that are no inputs, or have given values.
+Status check_live(const ImportOptions& options, const std::vector<std::string>& names) {
+  for (const std::string& live : options.live) {
+    const bool known = std::find(names.begin(), names.end(), live) != names.end();
+    if (known && !find_given(options, live)) continue;
+    return Error{ErrorCode::kInvalidArgument,
+                 "--live " + live +
+                     (known ? ": --set gives the same input a value"
+                            : ": the model has no such input, it has " + some_names(names))};
+  }
+  return {};
+}
+
 // Makes an input whose values are given a constant.
 Status set_input(const onnx::ValueInfoProto& info, const GivenInput& given,
                  OnnxImporter* importer) {
@@ -98,9 +139,8 @@ Status set_input(const onnx::ValueInfoProto& info, const GivenInput& given,
 }
 
 constexpr const char* kNoStates =
-    "; it looks like a network with a state, which each run takes from the one before: such are "
-    "not "
-    "done, each frame begins anew";
+    "; it looks like a network with a state, which each run takes from the one before: --state "
+    "names it";
 
 // Returns whether an input beside the first is also an output, with the same dimensions as far as
 // they are known, as in recurrent networks for sound.
@@ -121,6 +161,29 @@ bool has_state(const onnx::GraphProto& proto) {
     }
   }
   return false;
+}
+
+// Adds an output for each state whose next value is not wanted itself.
+Status set_next_states(const std::vector<std::string>& wanted, OnnxImporter* importer) {
+  Graph& graph = importer->builder.graph;
+  for (size_t i = 0; i < importer->states.size(); ++i) {
+    const std::string& name = importer->states[i].output;
+    const auto shown = std::find(wanted.begin(), wanted.end(), name);
+    graph.extra_inputs[i].next =
+        static_cast<int>(shown != wanted.end() ? shown - wanted.begin()
+                                               : static_cast<std::ptrdiff_t>(graph.outputs.size()));
+    if (shown != wanted.end()) continue;
+    const auto it = importer->entries.find(name);
+    if (it == importer->entries.end() || it->second.value < 0) {
+      return Error{ErrorCode::kUnsupported, "state '" + importer->states[i].input +
+                                                "': its next value '" + name +
+                                                "' is not computed from an input"};
+    }
+    graph.outputs.push_back(it->second.value);
+    graph.output_names.push_back(name);
+    ++graph.hidden_outputs;
+  }
+  return {};
 }
 
 // Appends the names that a node reads. Nodes of its branches may read those of the graph around it.
@@ -195,16 +258,33 @@ OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>
   return needs;
 }
 
+void leave_out_states(const std::vector<OnnxState>& states, std::vector<std::string>* wanted) {
+  const auto is_state = [&](const std::string& name) {
+    return std::any_of(states.begin(), states.end(),
+                       [&](const OnnxState& state) { return state.output == name; });
+  };
+  if (std::all_of(wanted->begin(), wanted->end(), is_state)) return;
+  wanted->erase(std::remove_if(wanted->begin(), wanted->end(), is_state), wanted->end());
+}
+
 Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
                           OnnxImporter* importer) {
   std::vector<std::string> all, open;
   const onnx::ValueInfoProto *picture = nullptr, *idle = nullptr;
+  DVNN_TRY(import_states(proto, importer));
   for (const onnx::ValueInfoProto& info : proto.input()) {
     // Before IR version 4 initializers are listed as inputs, too.
-    if (importer->entries.count(info.name()) > 0) continue;
+    const auto known = importer->entries.find(info.name());
+    if (known != importer->entries.end()) {
+      if (!known->second.constant) all.push_back(info.name());
+      continue;
+    }
     all.push_back(info.name());
+    const std::vector<std::string>& live = importer->options.live;
     if (const GivenInput* given = find_given(importer->options, info.name())) {
       DVNN_TRY(set_input(info, *given, importer));
+    } else if (std::find(live.begin(), live.end(), info.name()) != live.end()) {
+      DVNN_TRY(import_extra(info, onnx_input_dims(info), importer));
     } else if (needs.names.count(info.name()) > 0) {
       open.push_back(info.name());
       picture = &info;
@@ -213,6 +293,7 @@ Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
     }
   }
   DVNN_TRY(check_given(importer->options, all));
+  DVNN_TRY(check_live(importer->options, all));
   if (open.size() > 1) {
     const Error asked = ask_for_values(open);
     return has_state(proto) ? Error{asked.code, asked.message + kNoStates} : asked;
@@ -233,6 +314,7 @@ Status set_onnx_outputs(const std::vector<std::string>& wanted, OnnxImporter* im
     graph.outputs.push_back(it->second.value);
     graph.output_names.push_back(name);
   }
+  DVNN_TRY(set_next_states(wanted, importer));
   if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "has no outputs"};
   return {};
 }

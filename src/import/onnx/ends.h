@@ -22,7 +22,11 @@ struct OnnxNeeds {
 };
 OnnxNeeds needs_of(const onnx::GraphProto& proto, const std::vector<std::string>& wanted);
 
-/// Makes the only input that neither has given values nor is unused. Initializers must be known.
+/// Removes the outputs that are states, unless that leaves none.
+void leave_out_states(const std::vector<OnnxState>& states, std::vector<std::string>* wanted);
+
+/// Makes the states, the inputs that are to stay live, and the only other input that neither has
+/// given values nor is unused. Initializers must be known.
 Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
                           OnnxImporter* importer);
 
@@ -32,7 +36,7 @@ std::vector<int64_t> onnx_input_dims(const onnx::ValueInfoProto& info);
 /// Returns the names that a node reads, including those that the nodes of its branches read.
 std::vector<std::string> onnx_names_read(const onnx::NodeProto& node);
 
-/// Sets the graph's outputs.
+/// Sets the graph's outputs, and the next values of its states.
 Status set_onnx_outputs(const std::vector<std::string>& wanted, OnnxImporter* importer);
 
 }  // namespace dvnn::import

@@ -12,6 +12,7 @@
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions.h"
 #include "import/onnx/hints.h"
+#include "import/onnx/loops.h"
 #include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
 #include "plan/reference/reference.h"
@@ -223,7 +224,7 @@ class GraphImport {
     }
     if (has_onnx_expansion(proto) || find_operator(proto)) return true;
     if (!is_official(proto.domain())) return false;
-    return proto.op_type() == "If" || folds_onnx(proto.op_type());
+    return proto.op_type() == "If" || repeats_onnx(proto.op_type()) || folds_onnx(proto.op_type());
   }
 
  private:
@@ -252,6 +253,7 @@ class GraphImport {
                    "operators of '" + proto.domain() + "' are not supported"};
     }
     if (node.outputs() == 0) return Error{ErrorCode::kMalformed, "has no output"};
+    if (repeats_onnx(node.type())) return repeat(node, depth);
     return node.type() == "If" ? branch(node, depth) : import_operator(node);
   }
 
@@ -303,6 +305,12 @@ class GraphImport {
       importer_->entries[node.output_name(i)] = made->second;
     }
     return {};
+  }
+
+  Status repeat(const OnnxNode& node, int depth) {
+    if (depth >= kMostNested) return Error{ErrorCode::kLimit, "loops are nested too deeply"};
+    return unroll_onnx(node,
+                       [&](const onnx::NodeProto& proto) { return import_node(proto, depth + 1); });
   }
 
   // Imports the function's nodes in place of the call. Its inputs and outputs get the call's names.
@@ -369,7 +377,9 @@ class GraphImport {
 
 Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string>& wanted,
                     GraphImport* nodes, OnnxImporter* importer) {
-  const OnnxNeeds needs = needs_of(proto, wanted);
+  std::vector<std::string> ends = wanted;
+  for (const OnnxState& state : importer->states) ends.push_back(state.output);
+  const OnnxNeeds needs = needs_of(proto, ends);
   DVNN_TRY(importer->read_initializers(proto));
   DVNN_TRY(import_onnx_inputs(proto, needs, importer));
   for (int i = 0; i < proto.node_size(); ++i) {
@@ -395,14 +405,17 @@ std::vector<std::string> onnx_operators() {
   return names;
 }
 
-Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
-                          const ImportOptions& options, std::vector<std::string>* notes) {
+// Imports the model with states of the dimensions that are known so far.
+static Result<Graph> import_once(const onnx::ModelProto& model, const std::string& folder,
+                                 const ImportOptions& options, const std::vector<OnnxState>& states,
+                                 std::vector<std::string>* notes) {
   OnnxImporter importer(options);
   importer.folder = folder;
+  importer.states = states;
   DVNN_ASSIGN(importer.opset, opset_of(model));
-  DVNN_TRY(sort_onnx(&model));
   const onnx::GraphProto& proto = model.graph();
   DVNN_ASSIGN(auto wanted, wanted_outputs(proto, options));
+  if (options.outputs.empty()) leave_out_states(states, &wanted);
   SuppressionCut cut;
   if (options.outputs.empty() && find_suppression_cut(proto, wanted, &cut)) {
     importer.notes.push_back(
@@ -421,8 +434,30 @@ Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
   nodes.tell();
   DVNN_TRY(set_onnx_outputs(wanted, &importer));
   importer.builder.graph.name = model.graph().name();
-  if (notes) notes->insert(notes->end(), importer.notes.begin(), importer.notes.end());
+  *notes = std::move(importer.notes);
   return std::move(importer.builder.graph);
+}
+
+Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
+                          const ImportOptions& options, std::vector<std::string>* notes) {
+  DVNN_TRY(sort_onnx(&model));
+  DVNN_ASSIGN(std::vector<OnnxState> states, find_onnx_states(model.graph(), options));
+  std::vector<std::string> own;
+  DVNN_ASSIGN(Graph graph, import_once(model, folder, options, states, &own));
+  // A state's open dimensions are those of its next value, which may depend on them in turn.
+  constexpr int kMostRounds = 4;
+  for (int round = 1;; ++round) {
+    DVNN_ASSIGN(const bool settled, settle_onnx_states(graph, &states));
+    if (settled) break;
+    if (round == kMostRounds) {
+      return Error{ErrorCode::kUnsupported,
+                   "the dimensions of its states grow with each frame: they are no states"};
+    }
+    DVNN_ASSIGN(graph, import_once(model, folder, options, states, &own));
+  }
+  if (!states.empty()) own.push_back(tell_of_states(states));
+  if (notes) notes->insert(notes->end(), own.begin(), own.end());
+  return graph;
 }
 
 }  // namespace dvnn::import

@@ -10,6 +10,7 @@
 
 #include "import/builder.h"
 #include "import/onnx/model.h"
+#include "import/onnx/states.h"
 #include "import/options.h"
 
 namespace dvnn::import {
@@ -46,6 +47,7 @@ struct OnnxImporter {
   GraphBuilder builder;
   const ImportOptions& options;
   std::map<std::string, OnnxEntry> entries;
+  std::vector<OnnxState> states;  // the first of the graph's extra inputs, in this order
   int64_t opset = 0;
   std::string folder;    // where the model's external data lies
   int64_t batch = 0;     // pictures per run that the model was exported for; 0: one, or any number

@@ -21,6 +21,11 @@ std::vector<int> Graph::consumers(int value) const {
   return list;
 }
 
+bool Graph::is_input(int value) const {
+  return value == input || std::any_of(extra_inputs.begin(), extra_inputs.end(),
+                                       [&](const ExtraInput& e) { return e.value == value; });
+}
+
 bool Graph::is_output(int value) const {
   return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
 }

@@ -95,6 +95,12 @@ struct Value {
   Shape shape;
 };
 
+/// An input beside the first, as network::ExtraInput has it.
+struct ExtraInput {
+  int value = -1;
+  int next = -1;  // index of the output that is the state's next value; -1: a live input
+};
+
 struct Graph {
   std::string name;
   std::vector<Node> nodes;  // in an order in which every input is made before it is read
@@ -102,12 +108,15 @@ struct Graph {
   int input = -1;            // value
   std::vector<int> outputs;  // values
   std::vector<std::string> output_names;
+  std::vector<ExtraInput> extra_inputs;
+  size_t hidden_outputs = 0;  // the last outputs, which are states' next values and nothing else
 
   int add_value(const std::string& name, const Shape& shape);
   /// Returns the indices of the live nodes that read `value`. It searches all nodes, which is meant
   /// for single queries; passes use a Rewriter.
   std::vector<int> consumers(int value) const;
   bool is_output(int value) const;
+  bool is_input(int value) const;
   /// Drops nodes that passes have marked dead.
   void sweep();
   const Shape& shape_of(int value) const { return nth(values, value).shape; }

@@ -316,6 +316,8 @@ void transpose_kernels(int height, int width, std::vector<float>* weights) {
 }
 
 Json save_graph(Graph* graph) {
+  // The shapes of extra inputs do not follow from the picture's size.
+  if (!graph->extra_inputs.empty()) return nullptr;
   Json nodes = Json::array(), values = Json::array();
   for (const Value& value : graph->values) values.push_back(value.name);
   for (size_t i = 0; i < graph->nodes.size(); ++i) {

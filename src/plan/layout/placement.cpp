@@ -26,6 +26,14 @@ Placer::Placer(const Graph& graph, bool hwc)
   nth(values_, graph.input).desc =
       for_device ? device_desc(input) : TensorDesc{ElementType::kFloat32, Layout::kNchw, input};
   find_readers();
+  for (const ExtraInput& extra : graph.extra_inputs) {
+    const Shape& shape = graph.shape_of(extra.value);
+    const bool pictured = shape.rank == 4 && shape.n() == 1 && nth(device_bound_, extra.value);
+    const bool on_device = pictured || nth(device_read_, extra.value);
+    nth(device_made_, extra.value) = on_device;
+    nth(values_, extra.value).desc =
+        on_device ? device_desc(shape) : TensorDesc{ElementType::kFloat32, Layout::kNchw, shape};
+  }
   for (const Node& node : graph.nodes) {
     nth(device_made_, node.output) = runs_on_device(node) || is_device_concat(node) ||
                                      place_of_slice(node) || keeps_layout(node);
@@ -166,8 +174,8 @@ bool Placer::place_concat(const Node& node) {
     uint64_t offset = 0;
     const int top = root(value, &offset);
     const bool whole = offset == 0 && at(top).desc.bytes() == in.bytes();
-    // A value can be in only one concatenation's result, and the input's memory is given.
-    if (!place || !whole || top == graph_.input || at(top).constant || !roots.insert(top).second) {
+    // A value can be in only one concatenation's result, and the inputs' memory is given.
+    if (!place || !whole || graph_.is_input(top) || at(top).constant || !roots.insert(top).second) {
       return false;
     }
     members.push_back({top, *place});

@@ -85,8 +85,10 @@ class Powers {
       int& power = nth(powers_, root(static_cast<int>(i)));
       power = std::max(power, static_cast<int>(std::ceil(std::log2(largest[i] / kWanted))));
     }
-    // The input keeps its scale, as do results of nodes that neither weights nor these rules scale.
+    // The inputs keep their scale, as do results of nodes that neither weights nor these rules
+    // scale.
     pin(graph.input);
+    for (const ExtraInput& extra : graph.extra_inputs) pin(extra.value);
     for (const Node& node : graph.nodes) {
       if (!changes_power(node) && !keeps_power(graph, node)) pin(node.output);
     }

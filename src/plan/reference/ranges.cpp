@@ -15,9 +15,14 @@ Result<std::vector<float>> measure_ranges(const Graph& graph, const PlanOptions&
   DVNN_ASSIGN(const auto samples, sample_inputs(graph, options, picture));
   DVNN_ASSIGN(const auto reference, Reference::create(graph));
   std::vector<float> largest(graph.values.size(), 0.0f);
-  for (const std::vector<float>& sample : samples) {
+  // A state takes some frames to grow from its zeros.
+  constexpr size_t kFrames = 8;
+  const size_t frames =
+      graph.extra_inputs.empty() ? samples.size() : std::max(samples.size(), kFrames);
+  for (size_t frame = 0; frame < frames; ++frame) {
     DVNN_TRY(check_cancelled(options.cancellation));
-    DVNN_TRY(reference->run(sample.data()));
+    DVNN_TRY(reference->run(samples[frame % samples.size()].data()));
+    reference->keep_states();
     for (size_t i = 0; i < largest.size(); ++i) {
       for (float v : reference->value(static_cast<int>(i))) {
         if (std::isfinite(v)) largest[i] = std::max(largest[i], std::fabs(v));

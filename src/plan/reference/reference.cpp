@@ -164,6 +164,9 @@ Result<std::unique_ptr<Reference>> Reference::create(Graph graph,
   std::unique_ptr<Reference> self(new Reference(std::move(graph)));
   const Graph& g = self->graph_;
   self->values_.resize(g.values.size());
+  for (const ExtraInput& extra : g.extra_inputs) {
+    nth(self->values_, extra.value).assign(g.shape_of(extra.value).count(), 0.0f);
+  }
   for (const Node& node : g.nodes) {
     self->layers_.emplace_back();
     if (node.op != Op::kCpu && node.op != Op::kConcat) continue;
@@ -239,6 +242,17 @@ Status Reference::run_node(size_t index) {
   out.resize(shape.count());
   layer.move_output(0, reinterpret_cast<uint8_t*>(out.data()));
   return layer.run();
+}
+
+void Reference::keep_states() {
+  std::vector<std::vector<float>> next;  // a state may be another one's next value
+  for (const ExtraInput& extra : graph_.extra_inputs) {
+    next.push_back(extra.next < 0 ? nth(values_, extra.value)
+                                  : nth(values_, nth(graph_.outputs, extra.next)));
+  }
+  for (size_t i = 0; i < next.size(); ++i) {
+    nth(values_, graph_.extra_inputs[i].value) = std::move(next[i]);
+  }
 }
 
 Result<std::vector<std::vector<float>>> Reference::run(const float* input) {

@@ -23,8 +23,11 @@ class Reference {
   const Graph& graph() const { return graph_; }
   /// Returns a value of the last run, row-major; empty if it was not computed.
   const std::vector<float>& value(int index) const { return nth(values_, index); }
-  /// Returns all outputs, row-major, for a row-major input (C, H, W).
+  /// Returns all outputs, row-major, for a row-major input (C, H, W). Extra inputs are zeros, but
+  /// for the states that keep_states() has kept.
   Result<std::vector<std::vector<float>>> run(const float* input);
+  /// Keeps the states of the last run for the next one.
+  void keep_states();
 
  private:
   explicit Reference(Graph graph) : graph_(std::move(graph)) {}

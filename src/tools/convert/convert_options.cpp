@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/convert/convert_options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -53,6 +54,12 @@ constexpr Option kConvertOptions[] = {
      "The values of an input that is no picture: a number for all of it, or an array; once for "
      "each "
      "input"},
+    {"state", 0, Takes::kTexts, "OUT=IN[:DIMS]",
+     "An output of an ONNX model that the next frame takes as this input; once for each. Usual "
+     "names are found without it. DIMS such as 1x16x36x64: of the input, if the model leaves them "
+     "open"},
+    {"live", 0, Takes::kTexts, "NAME",
+     "An input beside the picture that each frame brings, as dvnet run takes it; once for each"},
     {"quantize", 0, Takes::kNothing, nullptr,
      "Weights of 8 bits, by k-means per layer: half the bytes. Layers that would cost the outputs "
      "too much (cosine below 0.999) keep 16"},
@@ -96,6 +103,33 @@ Result<import::GivenInput> parse_given(const std::string& text) {
   return invalid_argument("--set '" + text + "' is not NAME=NUMBER or NAME=FILE.npy");
 }
 
+// "OUT=IN" or "OUT=IN:1x16x36x64". Names may contain ':', if dimensions do not follow it.
+Result<import::StateOption> parse_state(const std::string& text) {
+  const size_t equals = text.find('=');
+  import::StateOption state;
+  state.output = text.substr(0, equals);
+  state.input = equals == std::string::npos ? "" : text.substr(equals + 1);
+  const size_t colon = state.input.rfind(':');
+  const std::string dims = colon == std::string::npos ? "" : state.input.substr(colon + 1);
+  const bool are_dims = dims.find_first_not_of("0123456789x") == std::string::npos &&
+                        dims.find('x') != std::string::npos;
+  if (are_dims) {
+    std::istringstream in(dims);
+    for (std::string part; std::getline(in, part, 'x');) {
+      constexpr size_t kMostDigits = 9;
+      const bool good = !part.empty() && part.size() <= kMostDigits && std::stoi(part) > 0;
+      state.dims.push_back(good ? std::stoi(part) : -1);
+    }
+    state.input.resize(colon);
+  }
+  const bool good = !state.output.empty() && !state.input.empty() &&
+                    std::all_of(state.dims.begin(), state.dims.end(), [](auto d) { return d > 0; });
+  if (good) return state;
+  return Error{ErrorCode::kInvalidArgument, "--state '" + text +
+                                                "' is not OUT=IN, the names of an output and of "
+                                                "the input that it becomes, or OUT=IN:1x2x3"};
+}
+
 std::vector<std::string> parts_of(const std::string& list) {
   std::vector<std::string> parts;
   std::istringstream in(list);
@@ -111,6 +145,11 @@ Status fill_ends(const Arguments& arguments, import::ImportOptions* options) {
     DVNN_ASSIGN(import::GivenInput given, parse_given(text));
     options->inputs.push_back(std::move(given));
   }
+  for (const std::string& text : arguments.texts("state")) {
+    DVNN_ASSIGN(import::StateOption state, parse_state(text));
+    options->states.push_back(std::move(state));
+  }
+  options->live = arguments.texts("live");
   if (!arguments.given("size")) return {};
   auto size = plan::parse_size(arguments.text("size"));
   if (!size.ok()) return size.error().within("--size");

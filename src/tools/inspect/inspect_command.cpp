@@ -77,6 +77,16 @@ void print_head(const Model& model) {
               picture.scale[2], to_string(picture.resize));
   if (picture.transposed)
     std::printf("             rows of the picture are columns of the input\n");
+  for (const auto& extra : model.extra_inputs) {
+    const TensorDesc& desc = model.tensor(extra.tensor).desc;
+    const std::string next =
+        extra.is_state() ? ", then '" + model.tensor(extra.next).name + "' of the frame before"
+                         : "";
+    std::printf("%s %s: %s %s %s%s\n", extra.is_state() ? "state    " : "live     ",
+                extra.name.c_str(), desc.shape.to_string().c_str(), to_string(desc.type),
+                to_string(desc.layout),
+                extra.is_state() ? (": zeros at first" + next).c_str() : "");
+  }
   for (const auto& output : model.outputs) {
     const TensorDesc& desc = model.tensor(output.tensor).desc;
     std::printf("output    %s: %s %s %s\n", output.name.c_str(), desc.shape.to_string().c_str(),

@@ -91,6 +91,29 @@ START_TEST(an_item_that_is_given_up_makes_room_while_it_is_run) {
 }
 END_TEST
 
+START_TEST(frames_with_a_memory_are_run_one_after_the_other) {
+  WorkList list(3, "list");
+  const ItemPtr first = frame_of(0, 1), second = frame_of(1, 1), third = frame_of(2, 1);
+  for (const ItemPtr& item : {first, second, third}) {
+    item->has_memory = true;
+    list.add(item, 1, 0);
+  }
+  const WorkList::Run run = list.begin(1);
+  ck_assert(!list.has_next());
+  ck_assert(list.end(run, {}, 2));
+  ck_assert(list.has_next());
+  // A run that was given up may never end, so the next frame does not wait for it.
+  const WorkList::Run lost = list.begin(3);
+  ck_assert(!list.has_next());
+  list.give_up(second.get());
+  ck_assert(list.has_next());
+  const WorkList::Run last = list.begin(4);
+  ck_assert(last.item == third);
+  list.end(last, {}, 5);
+  list.end(lost, {}, 6);
+}
+END_TEST
+
 START_TEST(the_watchdog_is_of_one_run) {
   WorkList list(2, "list");
   const ItemPtr item = frame_of(0, 3);
@@ -116,6 +139,7 @@ END_TEST
 DVNN_SUITE(work_list, regions_are_run_in_order_and_the_item_is_done_after_the_last,
            an_item_that_is_being_filled_is_not_done, after_an_error_nothing_of_the_item_is_run,
            an_item_without_regions_is_done_at_once,
-           an_item_that_is_given_up_makes_room_while_it_is_run, the_watchdog_is_of_one_run)
+           an_item_that_is_given_up_makes_room_while_it_is_run,
+           frames_with_a_memory_are_run_one_after_the_other, the_watchdog_is_of_one_run)
 
 }  // namespace dvnn::test::work_list_tests

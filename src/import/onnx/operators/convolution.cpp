@@ -172,6 +172,41 @@ Status general_gemm(const OnnxNode& node) {
 
 }  // namespace
 
+// Returns whether a convolution over a line has a longer kernel than the builder takes, and steps
+// that make it shorter: the spectra of audio models are such.
+static bool is_long(const ConvSpec& spec, const Shape& in) {
+  constexpr int64_t kMostTaken = 64;
+  return spec.kernel_x > kMostTaken && spec.kernel_y == 1 && in.h() == 1 && in.n() == 1 &&
+         spec.stride_x > 1 && spec.dilation_x == 1 && spec.groups == 1 && spec.top == 0 &&
+         spec.bottom == 0 && in.w() + spec.left + spec.right >= spec.kernel_x;
+}
+
+// Convolves a line by a long kernel: `stride` elements in a row become channels of one, so that the
+// kernel is shorter by the stride, and its own stride is 1. `pads` of `spec` are zeros beside it.
+static Result<int> convolve_long(const OnnxNode& node, const std::string& name, int in,
+                                 ConvSpec spec, const std::vector<float>& weights,
+                                 std::vector<float> bias) {
+  GraphBuilder& b = node.builder();
+  const Shape shape = b.shape_of(in);
+  const int64_t c = shape.c(), w = shape.w(), k = spec.kernel_x, s = spec.stride_x;
+  const int64_t made = (w + spec.left + spec.right - k) / s + 1, taps = (k + s - 1) / s;
+  const int64_t wanted = (made - 1 + taps) * s, after = wanted - spec.left - w;
+  DVNN_ASSIGN(int line, b.pad(name + "_padded", in, spec.left, std::max<int64_t>(after, 0), 0, 0));
+  DVNN_ASSIGN(line,
+              b.crop(name + "_cut", line, {0, 0, 0, 0}, {0, 0, 0, std::max<int64_t>(-after, 0)}));
+  DVNN_ASSIGN(line, b.reshape(name + "_rows", line, {1, c, wanted / s, s}));
+  DVNN_ASSIGN(line, b.permute(name + "_columns", line, {0, 1, 3, 2}));
+  DVNN_ASSIGN(line, b.reshape(name + "_channels", line, {1, c * s, 1, wanted / s}));
+  std::vector<float> kernels(static_cast<size_t>(spec.outputs * c * s * taps), 0.0f);
+  for (int64_t row = 0; row < spec.outputs * c; ++row) {
+    for (int64_t i = 0; i < k; ++i) {
+      nth(kernels, (row * s + i % s) * taps + i / s) = nth(weights, row * k + i);
+    }
+  }
+  spec.kernel_x = taps, spec.stride_x = 1, spec.left = spec.right = 0;
+  return b.convolution(name, line, spec, std::move(kernels), std::move(bias));
+}
+
 Status import_onnx_conv(const OnnxNode& node) {
   DVNN_ASSIGN(const OnnxConstant weights, kernel_of(node));
   DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, false));
@@ -181,6 +216,7 @@ Status import_onnx_conv(const OnnxNode& node) {
     DVNN_ASSIGN(const OnnxPads pads,
                 onnx_pads(node, shape, reach_x(spec), reach_y(spec), spec.stride_x, spec.stride_y));
     set_pads(pads, &spec);
+    if (is_long(spec, shape)) return convolve_long(node, name, in, spec, weights.floats(), bias);
     return node.builder().convolution(name, in, spec, weights.floats(), bias);
   });
 }

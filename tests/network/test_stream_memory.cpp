@@ -99,24 +99,6 @@ START_TEST(states_that_are_not_finite_begin_anew) {
 }
 END_TEST
 
-START_TEST(a_search_for_what_is_not_finite_begins_with_the_states_of_the_run) {
-  const auto network = leaky(1);
-  const auto slot = network->create_slot();
-  StreamMemory memory(network);
-  const std::vector<float> most(network->input_desc().shape.count(),
-                                std::numeric_limits<float>::max());
-  memory.set(0, most.data());
-  FiniteWatch watch;
-  std::string warning;
-  // Only with that state is the sum not finite: 65504 alone is nothing beside it.
-  write(slot.value().get(), 65504);
-  ck_assert_double_eq(run(&memory, slot.value().get(), 65504),
-                      double{std::numeric_limits<float>::max()});
-  ck_assert(watch.run(slot.value().get(), &memory, nullptr, &warning).ok());
-  dvnn_assert_text(warning, "");
-}
-END_TEST
-
 START_TEST(states_that_do_not_fit_are_refused_in_a_sentence) {
   const struct {
     const char* words;
@@ -170,7 +152,6 @@ END_TEST
 
 DVNN_SUITE(stream_memory, a_state_goes_on_in_whichever_slot_runs_next,
            a_run_that_was_given_up_leaves_no_state, states_that_are_not_finite_begin_anew,
-           a_search_for_what_is_not_finite_begins_with_the_states_of_the_run,
            states_that_do_not_fit_are_refused_in_a_sentence,
            a_description_keeps_states_and_live_inputs)
 

@@ -263,7 +263,8 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;
     // The best classes are chosen by their number, not by confidence.
-    DVNN_ASSIGN(const auto found, classes ? session->decode(0.0f) : found_objects(session, options));
+    DVNN_ASSIGN(const auto found,
+                classes ? session->decode(0.0f) : found_objects(session, options));
     if (!options.json) print_objects(path, found, picture.size());
     result[classes ? "top5" : "detections"] = objects_json(found, picture.cols, picture.rows);
     if (!options.draw_folder.empty()) {

@@ -56,7 +56,9 @@ def check_mistakes():
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--layer-types", "types.json"], 2, "--layer-types")
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--custom-layers", "a.so"], 2, "--check")
     check_answer(["convert", NETWORK, "-o", "o.dvn", "--no-rounding"], 2, "keeps its picture, layout and weights")
-    check_answer(["convert", "m.tflite", "-o", "o.dvn", "--no-rounding"], 2, "--no-rounding is for quantised ONNX models")
+    check_answer(["convert", NETWORK, "-o", "o.dvn", "--state", "a=b"], 2, "--state and --live need the model")
+    for option in (["--no-rounding"], ["--state", "a=b"], ["--live", "a"]):
+        check_answer(["convert", "m.tflite", "-o", "o.dvn", *option], 2, f"{option[0]} is for ONNX models")
     check_answer(["convert", "a.onnx", "-o", "o.dvn", "--decoder-params", '{"a": 1}'], 1, "--decoder-params", "--decoder")
     check_answer(["inspect", NETWORK, "--device", "soft"], 2, "--device", "--measure")
     check_answer(["frobnicate"], 2, "no command")

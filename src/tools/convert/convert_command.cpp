@@ -123,7 +123,8 @@ std::string mistake_of_network(const Arguments& arguments) {
     std::vector<const char*> options;
     const char* mistake;
   } kMistakes[] = {
-      {{"outputs", "set"}, "--outputs and --set need the model that the network is of"},
+      {{"outputs", "set", "state", "live"},
+       "--outputs, --set, --state and --live need the model that the network is of"},
       {{"check", "report"}, "--check and --report need the model that the network is of"},
       {{"mean", "scale", "order", "resize", "pad-value", "layout", "transposed", "quantize",
         "no-rescale", "no-rounding"},
@@ -147,8 +148,10 @@ std::string check(const Arguments& arguments, const Conversion& asked) {
     const std::string mistake = mistake_of_network(arguments);
     if (!mistake.empty()) return mistake;
   }
-  if (arguments.given("no-rounding") && asked.kind != find_input_kind("onnx")) {
-    return "--no-rounding is for quantised ONNX models; of other models nothing is rounded";
+  for (const char* option : {"no-rounding", "state", "live"}) {
+    if (arguments.given(option) && asked.kind != find_input_kind("onnx")) {
+      return std::string("--") + option + " is for ONNX models";
+    }
   }
   if (!kReadsPictures && arguments.given("check")) {
     return "--check needs OpenCV, without which this dvnet was built";

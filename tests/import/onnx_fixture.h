@@ -86,10 +86,11 @@ class OnnxModel {
     for (int64_t v : values) a->add_ints(v);
     return *this;
   }
-  OnnxModel& set(const std::string& name, int value) {
+  OnnxModel& set(const std::string& name, int64_t value) {
     attribute(name, 2)->set_i(value);
     return *this;
   }
+  OnnxModel& set(const std::string& name, int value) { return set(name, int64_t{value}); }
   OnnxModel& set(const std::string& name, float value) {
     attribute(name, 1)->set_f(value);
     return *this;

@@ -3,6 +3,7 @@
 // over many frames. Loops of known length, and convolutions by long kernels, which such models
 // have.
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "check_suite.h"
@@ -328,6 +329,31 @@ START_TEST(scans_are_unrolled_in_both_directions) {
 }
 END_TEST
 
+START_TEST(bodies_that_do_not_fit_are_refused) {
+  for (const int64_t count : {std::numeric_limits<int64_t>::min(), int64_t{0}, int64_t{3}}) {
+    OnnxModel body({3}, 12);
+    body.graph().clear_input();
+    body.input("s", {3}).input("row", {3}).node("Add", {"s", "row"}, {"next"}).output("next");
+    OnnxModel scan({4, 3}, 12);
+    scan.floats("zeros", {0, 0, 0});
+    scan.node("Scan", {"zeros", "x"}, {"last"}).branch("body", body.graph()).output("last");
+    scan.set("num_scan_inputs", count);
+    expect_refused(convert_model(scan), {"Scan", "its body does not fit"});
+  }
+  OnnxModel body({3}, 12);
+  body.graph().clear_input();
+  body.input("i", {}).input("go", {}).input("a", {3}).node("Identity", {"go"}, {"on"});
+  body.node("Add", {"a", "a"}, {"next"}).output("on").output("next");
+  OnnxModel loop({3}, 12);
+  loop.floats("many", {std::numeric_limits<float>::quiet_NaN()});
+  loop.node("Loop", {"many", "", "x"}, {"last"}).branch("body", body.graph());
+  const auto x = rising(3);
+  const auto have =
+      run_model("no number of repetitions", converted(&loop.output("last")), x.data());
+  expect_close("no number of repetitions", have, x.data(), x.size(), kFloatTolerance);
+}
+END_TEST
+
 START_TEST(a_line_is_convolved_by_a_long_kernel) {
   const struct {
     int64_t length, kernel, stride, pad;
@@ -366,6 +392,7 @@ END_TEST
 DVNN_SUITE(import_states, states_are_found_by_usual_names, a_state_follows_float64_over_300_frames,
            an_input_may_be_the_next_state, states_that_are_none_are_refused_by_name,
            live_inputs_are_read_in_each_frame, loops_of_known_length_are_unrolled,
-           scans_are_unrolled_in_both_directions, a_line_is_convolved_by_a_long_kernel)
+           scans_are_unrolled_in_both_directions, bodies_that_do_not_fit_are_refused,
+           a_line_is_convolved_by_a_long_kernel)
 
 }  // namespace dvnn::test::states_tests

@@ -187,8 +187,9 @@ Result<int64_t> Unroller::trips() {
     return Error{ErrorCode::kMalformed,
                  format("its number of repetitions is %zu numbers", count->values.size())};
   }
-  const double most = std::min(count->values[0], 1e15);
-  return std::max<int64_t>(0, static_cast<int64_t>(most));
+  const double most = count->values[0];
+  if (!(most > 0)) return 0;  // not a number, too
+  return static_cast<int64_t>(std::min(most, 1e15));
 }
 
 Result<bool> Unroller::goes_on() {
@@ -213,9 +214,9 @@ Status Unroller::loop() {
   constexpr int kBefore = 2;  // the number and the condition come before the values it carries
   body_ = node_.graph("body");
   const int carried = node_.inputs() - kBefore;
-  const bool fits = body_ && carried >= 0 && body_->input_size() == carried + kBefore &&
-                    body_->output_size() >= carried + 1 &&
-                    node_.outputs() <= body_->output_size() - 1;
+  const bool fits =
+      body_ && carried >= 0 && node_.outputs() > 0 && body_->input_size() == carried + kBefore &&
+      body_->output_size() >= carried + 1 && node_.outputs() <= body_->output_size() - 1;
   if (!fits) return Error{ErrorCode::kMalformed, "its body does not fit its inputs and outputs"};
   DVNN_ASSIGN(const int64_t most, trips());
   const bool is_counted = node_.has(0);
@@ -302,9 +303,10 @@ Status Unroller::scan() {
   }
   body_ = node_.graph("body");
   const int64_t count = node_.integer("num_scan_inputs", 0);
-  const int64_t states_before = node_.inputs() - count;
+  const bool counts = count >= 1 && count <= node_.inputs();
+  const int64_t states_before = counts ? node_.inputs() - count : 0;
   const bool fits =
-      body_ && count >= 1 && states_before >= 0 && body_->input_size() == node_.inputs() &&
+      body_ && counts && node_.outputs() > 0 && body_->input_size() == node_.inputs() &&
       body_->output_size() >= states_before && node_.outputs() <= body_->output_size();
   if (!fits) return Error{ErrorCode::kMalformed, "its body does not fit its inputs and outputs"};
   const int carried = static_cast<int>(states_before);

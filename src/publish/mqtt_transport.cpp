@@ -7,12 +7,14 @@
 // where those of 3.1.1 may but acknowledge and drop them. A broker that knows no MQTT 5 is asked
 // again in 3.1.1. MQTT 5's limit of what a broker may send is announced (announce_limit()), but the
 // library keeps to it nowhere: received() does.
+#include <fcntl.h>
 #include <linux/tcp.h>  // netinet/tcp.h's tcp_info is older
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -216,8 +218,8 @@ class MqttTransport final : public Transport {
     int code = serve();
     // The library stays with a name's first address, which may be of IPv6 where the broker listens
     // at IPv4 alone. An address of IPv4 to connect from leaves it only such ones.
-    const bool was_refused = code == MOSQ_ERR_ERRNO && errno == ECONNREFUSED;
-    if (was_refused && !answered_ && is_name() && !stopping_ && !told_) {
+    const bool refused = code == MOSQ_ERR_ERRNO && errno == ECONNREFUSED;
+    if (refused && !answered_ && is_name() && !stopping_ && !told_) {
       other_family_ = !other_family_;
       code = serve();
     }
@@ -260,10 +262,19 @@ class MqttTransport final : public Transport {
     int code = mosquitto_connect_bind_async(
         client_, address_.host.c_str(), address_.port > 0 ? address_.port : usual,
         settings_.keepalive, other_family_ ? "0.0.0.0" : nullptr);
+    // Says of the connection what the library has forgotten when it closes its own.
+    const int socket = fcntl(mosquitto_socket(client_), F_DUPFD_CLOEXEC, 0);
     while (code == MOSQ_ERR_SUCCESS && !stopping_ && !told_) {
       code = mosquitto_loop(client_, kLoopMs, 1);
-      if (code == MOSQ_ERR_SUCCESS) code = check_connection();
+      if (code == MOSQ_ERR_SUCCESS) {
+        code = check_connection(socket);
+      } else if (was_refused(socket)) {
+        // 2.0.21 calls a refusal where TLS begins an error of protocol.
+        errno = ECONNREFUSED;
+        code = MOSQ_ERR_ERRNO;
+      }
     }
+    if (socket >= 0) ::close(socket);
     // The last words, which close() has left.
     for (int i = 0; i < kLastLoops && code == MOSQ_ERR_SUCCESS && up_; ++i) {
       code = mosquitto_loop(client_, kLastLoopMs, 1);
@@ -276,13 +287,9 @@ class MqttTransport final : public Transport {
   // packet a broker announces, and keeps to no limit but MQTT's, 256 MiB; we subscribe to nothing.
   // And a connection that ends while TLS begins, 2.0.11 tries to use without a pause until the
   // time of `keepalive` is over.
-  int check_connection() {
+  int check_connection(int socket) {
     tcp_info facts{};
-    socklen_t size = sizeof(facts);
-    const int socket = mosquitto_socket(client_);
-    if (socket < 0 || getsockopt(socket, IPPROTO_TCP, TCP_INFO, &facts, &size) != 0) {
-      return MOSQ_ERR_SUCCESS;
-    }
+    if (!read_facts(socket, &facts)) return MOSQ_ERR_SUCCESS;
     if (facts.tcpi_bytes_received > kMostUnasked + kMostAnswer * sent_) {
       refusal_ = "the broker sends more than answers";
       return MOSQ_ERR_PROTOCOL;
@@ -293,6 +300,18 @@ class MqttTransport final : public Transport {
     if (!is_over) return MOSQ_ERR_SUCCESS;
     errno = facts.tcpi_bytes_received == 0 ? ECONNREFUSED : ECONNRESET;
     return MOSQ_ERR_ERRNO;
+  }
+
+  static bool read_facts(int socket, tcp_info* facts) {
+    socklen_t size = sizeof(*facts);
+    return socket >= 0 && getsockopt(socket, IPPROTO_TCP, TCP_INFO, facts, &size) == 0;
+  }
+
+  // Returns whether the connection has ended without a byte from the broker.
+  static bool was_refused(int socket) {
+    tcp_info facts{};
+    return read_facts(socket, &facts) && facts.tcpi_state == kClosed &&
+           facts.tcpi_bytes_received == 0;
   }
 
   std::string refusal_or(int code) {

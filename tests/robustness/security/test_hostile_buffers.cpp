@@ -178,12 +178,12 @@ END_TEST
 // is missing.
 START_TEST(rows_longer_than_32_bits_count_are_refused) {
   for (const std::string& elements : readers_of_pixels()) {
-    HostileChain chain(elements, video_caps("RGB", 1431655767, 1));
+    HostileChain chain(elements, video_caps("RGB", 805307993, 1));
     GstVideoInfo info = video_info("RGB", kSize, kSize);
     GstBuffer* frame = exact_frame(info);
     add_box(frame);
     GstVideoMeta* meta = add_video_meta(frame, info);
-    meta->width = 1431655767, meta->height = 1;
+    meta->width = 805307993, meta->height = 1;
     ck_assert_msg(chain.push(frame) != "", "%s", elements.c_str());
   }
 }

@@ -31,4 +31,7 @@ std::string folder_name(const std::string& path);
 /// Converts ASCII capitals to small letters.
 std::string lower_case(std::string text);
 
+bool starts_with(const std::string& text, const std::string& start);
+bool ends_with(const std::string& text, const std::string& end);
+
 }  // namespace dvnn

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/format.h"
 #include "base/json.h"
 #include "convert/output_facts.h"
 #include "convert/presets.h"
@@ -163,7 +164,7 @@ Result<std::string> doubt_preset(Span<const decode::NamedOutput> outputs, const 
                                  const Exported* exported) {
   DVNN_ASSIGN(const auto guess, guess_decoder(outputs, input, exported));
   // Shapes do not distinguish variants of a family, such as yolov8-obb.
-  if (!guess || preset.rfind(guess->preset, 0) == 0) return std::string();
+  if (!guess || starts_with(preset, guess->preset)) return std::string();
   const auto entry = [](const Json& from, const char* name) {
     return from.contains(name) ? from.at(name) : Json();
   };

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/environment.h"
+#include "base/format.h"
 #include "base/library.h"
 
 namespace dvnn::device {
@@ -16,8 +17,7 @@ namespace {
 // that it needs, or that it is broken. The message depends on the locale, as strerror()'s does.
 bool says_not_there(const std::string& why, const std::string& path) {
   const std::string reason = std::strerror(ENOENT);
-  return why.rfind(path + ": ", 0) == 0 && why.size() > reason.size() &&
-         why.compare(why.size() - reason.size(), reason.size(), reason) == 0;
+  return starts_with(why, path + ": ") && ends_with(why, reason);
 }
 
 }  // namespace

@@ -169,10 +169,6 @@ Result<std::vector<float>> parse_triple(const std::string& option, const std::st
   return values;
 }
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 Status write_text(const std::string& path, const std::string& bytes) {
   DVNN_TRY(check_regular(path));
   GError* error = nullptr;

@@ -92,8 +92,6 @@ int wrong_usage(const Command& command, const std::string& message);
 /// Parses "1,2.5,3": three floats, or one that is repeated three times.
 Result<std::vector<float>> parse_triple(const std::string& option, const std::string& text);
 
-bool ends_with(const std::string& text, const std::string& end);
-
 /// Writes a file, which appears complete or not at all.
 Status write_text(const std::string& path, const std::string& bytes);
 

@@ -14,10 +14,6 @@ namespace fs = std::filesystem;
 constexpr size_t kMostNameBytes = 1024;
 constexpr size_t kMostPictures = size_t{4} << 20;
 
-bool has_end(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 Result<DataSet> read_as(const std::string& path, Annotations kind) {
   switch (kind) {
     case Annotations::kCoco:
@@ -69,8 +65,8 @@ bool has_class_folders(const std::string& folder) {
 // Returns the form of the annotations at a path; kFind: none that is known.
 Annotations kind_of(const std::string& path) {
   if (is_file(path)) {
-    if (has_end(path, ".json")) return Annotations::kCoco;
-    if (has_end(path, ".yaml") || has_end(path, ".yml")) return Annotations::kYolo;
+    if (ends_with(path, ".json")) return Annotations::kCoco;
+    if (ends_with(path, ".yaml") || ends_with(path, ".yml")) return Annotations::kYolo;
     return Annotations::kFind;
   }
   if (only_json(path).ok() || !files_in(path + "/annotations", ".json").empty()) {
@@ -120,7 +116,7 @@ bool is_picture_name(const std::string& name) {
   const std::string lower = lower_case(name);
   for (const char* end :
        {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}) {
-    if (has_end(lower, end)) return true;
+    if (ends_with(lower, end)) return true;
   }
   return false;
 }
@@ -157,7 +153,7 @@ std::vector<std::string> files_in(const std::string& folder, const std::string& 
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (has_end(entry.path().string(), end)) files.push_back(entry.path().string());
+    if (ends_with(entry.path().string(), end)) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -38,15 +38,11 @@ constexpr Naming kNamings[] = {
     {"", "_prev", "", "_next"},     //
 };
 
-bool starts_with(const std::string& text, const std::string& with) {
-  return text.compare(0, with.size(), with) == 0;
-}
-
 // Returns what lies between the affixes; nothing if the name does not have them.
 std::optional<std::string> stem(const std::string& name, const std::string& before,
                                 const std::string& after) {
   const bool has = name.size() > before.size() + after.size() && starts_with(name, before) &&
-                   name.compare(name.size() - after.size(), after.size(), after) == 0;
+                   ends_with(name, after);
   if (!has) return std::nullopt;
   return name.substr(before.size(), name.size() - before.size() - after.size());
 }

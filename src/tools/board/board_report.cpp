@@ -185,10 +185,7 @@ std::string describe(const std::string& path, const BoardReport& report,
 }
 
 Result<device::Hardware> read_board(const std::string& value, std::string* about) {
-  constexpr std::string_view kEnding = ".json";
-  const bool is_file = value.size() > kEnding.size() &&
-                       value.compare(value.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
-  if (!is_file) return device::parse_hardware(value);
+  if (!ends_with(value, ".json")) return device::parse_hardware(value);
   DVNN_ASSIGN(const BoardReport report, read_board_report(value));
   const device::Hardware hardware = fit(report);
   *about = "corrected by " + value + ": " + describe(value, report, hardware);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/convert/input_kind.h"
 
+#include "base/format.h"
 #include "decode/decoder.h"
 #include "network/dvn_file.h"
 #include "network/model_decoder.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/format.h"
 #include "decode/class_thresholds.h"
 #include "network/dvn_file.h"
 #include "tools/options.h"

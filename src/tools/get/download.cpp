@@ -65,7 +65,7 @@ class Download {
 
   void set_up(int stall_seconds) {
     CURL* curl = curl_.get();
-    const bool secure = url_.rfind("https://", 0) == 0;
+    const bool secure = starts_with(url_, "https://");
     curl_easy_setopt(curl, CURLOPT_URL, url_.c_str());
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, secure ? "https" : "http,https");

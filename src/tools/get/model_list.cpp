@@ -39,7 +39,7 @@ bool is_sha256(const std::string& text) {
 // Whether a text is an address of the web, without spaces, secrets or parts that a server does not
 // see.
 bool is_url(const std::string& text) {
-  const size_t host = text.rfind("https://", 0) == 0 ? 8 : text.rfind("http://", 0) == 0 ? 7 : 0;
+  const size_t host = starts_with(text, "https://") ? 8 : starts_with(text, "http://") ? 7 : 0;
   const auto is_visible = [](char c) { return c > ' ' && c < '\x7f' && c != '#' && c != '\\'; };
   return host > 0 && text.size() <= kLongestUrl &&
          std::all_of(text.begin(), text.end(), is_visible) &&

@@ -265,14 +265,7 @@ class MqttTransport final : public Transport {
     // Says of the connection what the library has forgotten when it closes its own.
     const int socket = fcntl(mosquitto_socket(client_), F_DUPFD_CLOEXEC, 0);
     while (code == MOSQ_ERR_SUCCESS && !stopping_ && !told_) {
-      code = mosquitto_loop(client_, kLoopMs, 1);
-      if (code == MOSQ_ERR_SUCCESS) {
-        code = check_connection(socket);
-      } else if (was_refused(socket)) {
-        // 2.0.21 calls a refusal where TLS begins an error of protocol.
-        errno = ECONNREFUSED;
-        code = MOSQ_ERR_ERRNO;
-      }
+      code = check_connection(socket, mosquitto_loop(client_, kLoopMs, 1));
     }
     if (socket >= 0) ::close(socket);
     // The last words, which close() has left.
@@ -283,35 +276,29 @@ class MqttTransport final : public Transport {
     return code;
   }
 
-  // Returns the library's code for what it does not look at itself. It takes memory for whatever
-  // packet a broker announces, and keeps to no limit but MQTT's, 256 MiB; we subscribe to nothing.
-  // And a connection that ends while TLS begins, 2.0.11 tries to use without a pause until the
-  // time of `keepalive` is over.
-  int check_connection(int socket) {
+  // Returns the library's code after a loop that ended with `code`, for what it does not look at
+  // itself. It takes memory for whatever packet a broker announces, and keeps to no limit but
+  // MQTT's, 256 MiB; we subscribe to nothing. A connection that ends while TLS begins, 2.0.11 tries
+  // to use without a pause until the time of `keepalive` is over, and 2.0.21 calls its refusal an
+  // error of protocol.
+  int check_connection(int socket, int code) {
     tcp_info facts{};
-    if (!read_facts(socket, &facts)) return MOSQ_ERR_SUCCESS;
+    socklen_t size = sizeof(facts);
+    if (socket < 0 || getsockopt(socket, IPPROTO_TCP, TCP_INFO, &facts, &size) != 0) return code;
+    const bool is_over = facts.tcpi_state == kClosed;
+    if (is_over && facts.tcpi_bytes_received == 0) {
+      errno = ECONNREFUSED;
+      return MOSQ_ERR_ERRNO;
+    }
+    if (code != MOSQ_ERR_SUCCESS) return code;
     if (facts.tcpi_bytes_received > kMostUnasked + kMostAnswer * sent_) {
       refusal_ = "the broker sends more than answers";
       return MOSQ_ERR_PROTOCOL;
     }
     int unread = 0;
-    const bool is_over =
-        facts.tcpi_state == kClosed && ioctl(socket, FIONREAD, &unread) == 0 && unread == 0;
-    if (!is_over) return MOSQ_ERR_SUCCESS;
-    errno = facts.tcpi_bytes_received == 0 ? ECONNREFUSED : ECONNRESET;
+    if (!is_over || ioctl(socket, FIONREAD, &unread) != 0 || unread > 0) return code;
+    errno = ECONNRESET;
     return MOSQ_ERR_ERRNO;
-  }
-
-  static bool read_facts(int socket, tcp_info* facts) {
-    socklen_t size = sizeof(*facts);
-    return socket >= 0 && getsockopt(socket, IPPROTO_TCP, TCP_INFO, facts, &size) == 0;
-  }
-
-  // Returns whether the connection has ended without a byte from the broker.
-  static bool was_refused(int socket) {
-    tcp_info facts{};
-    return read_facts(socket, &facts) && facts.tcpi_state == kClosed &&
-           facts.tcpi_bytes_received == 0;
   }
 
   std::string refusal_or(int code) {

@@ -36,9 +36,7 @@ void ObjectFilter::configure(const FilterSettings& settings) {
 }
 
 float ObjectFilter::least_threshold() const {
-  float least = settings_.threshold;
-  for (const auto& [label, threshold] : by_class()) least = std::min(least, threshold);
-  return least;
+  return decode::least_threshold(by_class(), settings_.threshold);
 }
 
 // Objects about the whole picture have no class.
@@ -48,8 +46,7 @@ static bool has_class(const objects::Object& object) {
 
 bool ObjectFilter::is_sure(const objects::Object& object) const {
   if (!has_class(object)) return true;
-  const auto own = by_class().find(object.label);
-  return object.confidence >= (own == by_class().end() ? settings_.threshold : own->second);
+  return object.confidence >= decode::threshold_of(by_class(), object.label, settings_.threshold);
 }
 
 bool ObjectFilter::is_wanted(const objects::Object& object, const image::Size& frame) const {

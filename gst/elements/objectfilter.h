@@ -18,12 +18,11 @@ namespace dvnn::gst {
 /// Names of classes, shared by copies of the settings.
 using Labels = std::shared_ptr<const std::vector<std::string>>;
 
-/// The default of `threshold`.
-constexpr float kUsualThreshold = 0.5f;
+using decode::ClassThresholds;
 
 /// The values of the properties.
 struct FilterSettings {
-  float threshold = kUsualThreshold;
+  float threshold = decode::kUsualThreshold;
   std::string thresholds;
   std::string labels, exclude;
   std::string labels_file;
@@ -36,7 +35,6 @@ struct FilterSettings {
 constexpr double kMostBoxSize = 64;
 
 /// Reads least confidences by label: "person:0.4,car:0.6". A label may hold colons.
-using decode::ClassThresholds;
 Result<ClassThresholds> parse_thresholds(const std::string& text);
 
 /// For one thread at a time.
@@ -58,7 +56,7 @@ class ObjectFilter {
 
  private:
   bool is_by_network() const {
-    return kept_ && settings_.thresholds.empty() && settings_.threshold == kUsualThreshold;
+    return kept_ && settings_.thresholds.empty() && settings_.threshold == decode::kUsualThreshold;
   }
   // Returns the thresholds of single classes that count.
   const ClassThresholds& by_class() const { return is_by_network() ? *kept_ : thresholds_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/class_thresholds.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/json.h"
 
@@ -14,6 +16,16 @@ Error wrong(const std::string& problem) {
 }
 
 }  // namespace
+
+float threshold_of(const ClassThresholds& thresholds, const std::string& label, float others) {
+  const auto own = thresholds.find(label);
+  return own == thresholds.end() ? others : own->second;
+}
+
+float least_threshold(const ClassThresholds& thresholds, float others) {
+  for (const auto& [label, threshold] : thresholds) others = std::min(others, threshold);
+  return others;
+}
 
 Result<ClassThresholds> read_class_thresholds(const Json& params) {
   ClassThresholds thresholds;

@@ -15,6 +15,14 @@ namespace dvnn::decode {
 /// Least confidences, 0..1, by label.
 using ClassThresholds = std::map<std::string, float>;
 
+/// The least confidence of classes that have none of their own, unless another one is asked for.
+constexpr float kUsualThreshold = 0.5f;
+
+/// Returns the least confidence of a label's objects; `others` if it has none of its own.
+float threshold_of(const ClassThresholds& thresholds, const std::string& label, float others);
+/// Returns the least of all, which keeps whatever a single class keeps.
+float least_threshold(const ClassThresholds& thresholds, float others);
+
 /// Reads the thresholds among a decoder's parameters; empty if there are none. Error: kMalformed,
 /// naming the label.
 Result<ClassThresholds> read_class_thresholds(const Json& params);

@@ -161,19 +161,15 @@ Status run_arrays(Session* session, const std::vector<NamedArray>& arrays,
 // Returns what the last run has found, as dvdecode would without properties unless --threshold is
 // given.
 Result<objects::Objects> found_objects(Session* session, const RunOptions& options) {
-  constexpr double kUsualThreshold = 0.5;
   decode::ClassThresholds own;
   if (!options.threshold) {
     DVNN_ASSIGN(own, decode::read_class_thresholds(session->model().decoder.params));
   }
-  const auto others = static_cast<float>(options.threshold.value_or(kUsualThreshold));
-  float least = others;
-  for (const auto& [label, threshold] : own) least = std::min(least, threshold);
-  DVNN_ASSIGN(objects::Objects found, session->decode(least));
+  const auto others = static_cast<float>(options.threshold.value_or(decode::kUsualThreshold));
+  DVNN_ASSIGN(objects::Objects found, session->decode(decode::least_threshold(own, others)));
   if (own.empty()) return found;
   found.remove_if([&](const objects::Object& object) {
-    const auto at = own.find(object.label);
-    return object.confidence < (at == own.end() ? others : at->second);
+    return object.confidence < decode::threshold_of(own, object.label, others);
   });
   return found;
 }

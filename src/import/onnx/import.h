@@ -28,7 +28,7 @@ std::vector<std::string> onnx_operators();
 /// The real number that a quantised value stands for, which is not rounded.
 struct OnnxReal {
   int value = -1;
-  std::shared_ptr<const OnnxConstant> scale, zero;  // zero: null for 0
+  std::vector<double> scale, zero;  // zero: empty for 0
 };
 
 /// The meaning of a name: a value of the graph, or a constant.

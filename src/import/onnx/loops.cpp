@@ -23,6 +23,23 @@ OnnxConstant number(int64_t value, bool scalar) {
   return constant;
 }
 
+onnx::NodeProto made_node(const char* type, const std::vector<std::string>& inputs,
+                          const std::string& output) {
+  onnx::NodeProto proto;
+  proto.set_op_type(type);
+  proto.set_name(output);
+  for (const std::string& input : inputs) proto.add_input(input);
+  proto.add_output(output);
+  return proto;
+}
+
+onnx::AttributeProto* add_attribute(onnx::NodeProto* proto, const char* name, int type) {
+  onnx::AttributeProto* attribute = proto->add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(type);
+  return attribute;
+}
+
 class Unroller {
  public:
   Unroller(const OnnxNode& node, const Import& import)
@@ -54,7 +71,7 @@ class Unroller {
              int64_t axis);
   Status unsqueeze(const std::string& name, const std::string& output, int64_t axis);
   Result<int64_t> axis_of(const char* attribute, int i, size_t rank) const;
-  Status set_states(const std::vector<OnnxEntry>& states, int first);
+  void set_states(const std::vector<OnnxEntry>& states, int first);
   Result<std::vector<Scanned>> read_scanned(int states);
   Status take_elements(const std::vector<Scanned>& scanned, int64_t index, int first);
 
@@ -106,17 +123,9 @@ Result<std::vector<OnnxEntry>> Unroller::results(int from, int count) {
 
 Status Unroller::run(const char* type, const std::vector<std::string>& inputs,
                      const std::string& output, int64_t axis) {
-  onnx::NodeProto proto;
-  proto.set_op_type(type);
-  proto.set_name(output);
-  for (const std::string& input : inputs) proto.add_input(input);
-  proto.add_output(output);
-  if (axis >= 0) {
-    onnx::AttributeProto& attribute = *proto.add_attribute();
-    attribute.set_name("axis");
-    attribute.set_type(2);  // INT
-    attribute.set_i(axis);
-  }
+  onnx::NodeProto proto = made_node(type, inputs, output);
+  constexpr int kInt = 2;
+  if (axis >= 0) add_attribute(&proto, "axis", kInt)->set_i(axis);
   return import_(proto);
 }
 
@@ -126,15 +135,9 @@ Status Unroller::unsqueeze(const std::string& name, const std::string& output, i
     importer_.set(output + "/axis", number(axis, false));
     return run("Unsqueeze", {name, output + "/axis"}, output, -1);
   }
-  onnx::NodeProto proto;
-  proto.set_op_type("Unsqueeze");
-  proto.set_name(output);
-  proto.add_input(name);
-  proto.add_output(output);
-  onnx::AttributeProto& attribute = *proto.add_attribute();
-  attribute.set_name("axes");
-  attribute.set_type(7);  // INTS
-  attribute.add_ints(axis);
+  onnx::NodeProto proto = made_node("Unsqueeze", {name}, output);
+  constexpr int kInts = 7;
+  add_attribute(&proto, "axes", kInts)->add_ints(axis);
   return import_(proto);
 }
 
@@ -203,11 +206,10 @@ Result<bool> Unroller::goes_on() {
   return entry->constant->values[0] != 0;
 }
 
-Status Unroller::set_states(const std::vector<OnnxEntry>& states, int first) {
+void Unroller::set_states(const std::vector<OnnxEntry>& states, int first) {
   for (size_t i = 0; i < states.size(); ++i) {
     importer_.entries[body_->input(first + static_cast<int>(i)).name()] = states[i];
   }
-  return {};
 }
 
 Status Unroller::loop() {
@@ -233,7 +235,7 @@ Status Unroller::loop() {
     if (index >= limit) DVNN_TRY(begin(index + 1));
     importer_.set(body_->input(0).name(), number(index, true));
     importer_.set(body_->input(1).name(), number(1, true));
-    DVNN_TRY(set_states(states, kBefore));
+    set_states(states, kBefore);
     DVNN_TRY(run_body(index));
     DVNN_ASSIGN(const bool more, goes_on());
     DVNN_ASSIGN(states, results(1, carried));
@@ -320,7 +322,7 @@ Status Unroller::scan() {
     states.push_back(*entry);
   }
   for (int64_t index = 0; index < scanned[0].length; ++index) {
-    DVNN_TRY(set_states(states, 0));
+    set_states(states, 0);
     DVNN_TRY(take_elements(scanned, index, carried));
     DVNN_TRY(run_body(index));
     DVNN_ASSIGN(states, results(0, carried));

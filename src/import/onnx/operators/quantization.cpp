@@ -98,53 +98,50 @@ Result<std::pair<float, float>> limits_of(const OnnxNode& node) {
              static_cast<long long>(type)));
 }
 
+// Returns a node's scale and zero point, if they are known.
+std::optional<OnnxReal> known_scaling(const OnnxNode& node) {
+  if (!node.is_constant(1) || (node.has(2) && !node.is_constant(2))) return std::nullopt;
+  const auto numbers = [&](int input) {
+    return node.importer().entries.at(node.input_name(input)).constant->values;
+  };
+  OnnxReal known = {-1, numbers(1), {}};
+  if (node.has(2)) known.zero = numbers(2);
+  if (is_all(known.zero, 0)) known.zero.clear();
+  return known;
+}
+
 // Returns the real number that a node quantises, if it is not to be rounded. What a model's
 // integers cannot hold stands for an activation that its exporter left out: numbers below 0 for
 // ReLU, and those above 6, too, for ReLU6.
 Result<std::optional<OnnxReal>> unrounded(const OnnxNode& node, int in,
                                           std::pair<float, float> limits) {
-  std::optional<OnnxReal> none;
-  const bool known = node.is_constant(1) && (!node.has(2) || node.is_constant(2));
-  if (!node.importer().options.unrounded || node.is_constant(0) || !known) return none;
-  OnnxReal real;
-  real.value = in;
-  DVNN_ASSIGN(real.scale, node.constant(1));
-  if (node.has(2)) {
-    DVNN_ASSIGN(real.zero, node.constant(2));
+  auto real = known_scaling(node);
+  if (!node.importer().options.unrounded || node.is_constant(0) || !real) {
+    return std::optional<OnnxReal>();
   }
+  real->value = in;
   const auto least = static_cast<double>(limits.first);
-  const bool from_zero = least == 0 ? !real.zero || is_all(real.zero->values, 0)
-                                    : real.zero && is_all(real.zero->values, least);
-  if (!from_zero) return std::optional(std::move(real));
+  const bool from_zero =
+      least == 0 ? real->zero.empty() : !real->zero.empty() && is_all(real->zero, least);
+  if (!from_zero) return real;
   const auto most = static_cast<double>(limits.second) - least;
-  const auto& scales = real.scale->values;
-  const bool to_six = std::all_of(scales.begin(), scales.end(), [most](double scale) {
+  const bool to_six = std::all_of(real->scale.begin(), real->scale.end(), [most](double scale) {
     constexpr double kStep = 0.01;  // more than a step of 8 bits
     return std::abs(most * scale - 6) < 6 * kStep;
   });
-  DVNN_ASSIGN(real.value, node.builder().activation(
-                              node.name() + "_limits", in,
-                              to_six ? device::Activation::kRelu6 : device::Activation::kRelu));
-  return std::optional(std::move(real));
+  const auto limit = to_six ? device::Activation::kRelu6 : device::Activation::kRelu;
+  DVNN_ASSIGN(real->value, node.builder().activation(node.name() + "_limits", in, limit));
+  return real;
 }
 
 // Returns the value that was quantised to the node's input with the node's own scale and zero
 // point, if it was not rounded.
 std::optional<int> real_of(const OnnxNode& node) {
   const auto it = node.importer().entries.find(node.input_name(0));
-  if (it == node.importer().entries.end() || !it->second.real || !node.is_constant(1)) {
-    return std::nullopt;
-  }
+  if (it == node.importer().entries.end() || !it->second.real) return std::nullopt;
   const OnnxReal& real = *it->second.real;
-  const bool has_zero = node.has(2);
-  if (has_zero && !node.is_constant(2)) return std::nullopt;
-  const auto numbers_at = [&](int input) {
-    return node.importer().entries.at(node.input_name(input)).constant->values;
-  };
-  const bool same_zero = has_zero && real.zero ? numbers_at(2) == real.zero->values
-                         : has_zero            ? is_all(numbers_at(2), 0)
-                                               : !real.zero || is_all(real.zero->values, 0);
-  if (!same_zero || numbers_at(1) != real.scale->values) return std::nullopt;
+  const auto own = known_scaling(node);
+  if (!own || own->scale != real.scale || own->zero != real.zero) return std::nullopt;
   return real.value;
 }
 

@@ -17,7 +17,7 @@ from bitbake_text import NotUnderstood, Recipe
 SERIES = ['scarthgap', 'wrynose']
 # What a release and a machine set.
 GIVEN = {series: {'LAYERSERIES_CORENAMES': series, 'MACHINE_FEATURES': 'qemu-usermode dmp-dv', 'PACKAGE_BEFORE_PN': ''} for series in SERIES}
-GIVEN['wrynose']['UNPACKDIR'] = '/work/sources'
+GIVEN['wrynose']['UNPACKDIR'] = '/unpacked'
 LAYERS = {'core': 'oe-core', 'openembedded-layer': 'meta-oe', 'networking-layer': 'meta-networking'}
 # Recipes that ours are built with, by layer; and the names that pkg-config knows them by.
 ORIGINS = {

@@ -43,9 +43,8 @@ static Result<LoadedPtr> load(const NetworkSettings& settings, const Cancellatio
   DVNN_ASSIGN(loaded->network, network::Network::load(source, settings.device));
   const network::Model& model = loaded->network->model();
   if (const std::string live = network::live_inputs_text(model); !live.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "network '" + model.name + "' has live inputs beside the first, " + live +
-                     ": dvinfer has one for each frame; dvnet run takes several"};
+    return unsupported("network '" + model.name + "' has live inputs beside the first, " + live +
+                       ": dvinfer has one for each frame; dvnet run takes several");
   }
   loaded->memory = std::make_unique<network::StreamMemory>(loaded->network);
   loaded->info = describe_network(loaded->network->model());

@@ -168,8 +168,8 @@ Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind
     return Error{graph.error().code, printable(graph.error().message)}.within("'" + path + "'");
   }
   if (kind != "onnx" && !(options.import.states.empty() && options.import.live.empty())) {
-    return Error{ErrorCode::kUnsupported,
-                 "states and several live inputs (--state, --live) are read from ONNX models only"}
+    return unsupported(
+               "states and several live inputs (--state, --live) are read from ONNX models only")
         .within("'" + path + "'");
   }
   clean_names(&graph.value());

@@ -451,8 +451,8 @@ class Emitter {
 Result<CppSources> emit_cpp(const Model& model) {
   DVNN_TRY(network::validate(model));
   if (!model.extra_inputs.empty()) {
-    return Error{ErrorCode::kUnsupported, "C++ sources have one input and no states: '" +
-                                              model.extra_inputs[0].name + "' would be one more"};
+    return unsupported("C++ sources have one input and no states: '" + model.extra_inputs[0].name +
+                       "' would be one more");
   }
   return Emitter(model).run();
 }

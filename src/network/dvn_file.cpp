@@ -51,7 +51,6 @@ Error io_error(const char* what) {
 }
 
 Status check_header(const Header& header, uint64_t file_bytes) {
-  auto malformed = [](std::string text) { return Error{ErrorCode::kMalformed, std::move(text)}; };
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
     return malformed("not a .dvn file (make one with 'dvnet convert')");
   }
@@ -69,18 +68,16 @@ Status check_header(const Header& header, uint64_t file_bytes) {
                {"weights", header.weights_offset, header.weights_bytes, kMaxWeightBytes}};
   for (const auto& part : parts) {
     if (part.bytes > part.limit) {
-      return Error{ErrorCode::kLimit, format("the %s takes %llu bytes, the limit is %llu",
-                                             part.name, static_cast<unsigned long long>(part.bytes),
-                                             static_cast<unsigned long long>(part.limit))};
+      return too_large(format("the %s takes %llu bytes, the limit is %llu", part.name,
+                              static_cast<unsigned long long>(part.bytes),
+                              static_cast<unsigned long long>(part.limit)));
     }
     if (part.offset < sizeof(Header) || part.bytes > file_bytes ||
         part.offset > file_bytes - part.bytes) {
-      return malformed(
-          format("the %s at %llu (%llu bytes) lies outside the file's %llu bytes "
-                 "(truncated?)",
-                 part.name, static_cast<unsigned long long>(part.offset),
-                 static_cast<unsigned long long>(part.bytes),
-                 static_cast<unsigned long long>(file_bytes)));
+      return malformed(format(
+          "the %s at %llu (%llu bytes) lies outside the file's %llu bytes (truncated?)", part.name,
+          static_cast<unsigned long long>(part.offset), static_cast<unsigned long long>(part.bytes),
+          static_cast<unsigned long long>(file_bytes)));
     }
   }
   return {};
@@ -89,7 +86,7 @@ Status check_header(const Header& header, uint64_t file_bytes) {
 Result<Model> read_open_file(const File& file, const Cancellation* cancellation) {
   const int fd = file.fd();
   const uint64_t bytes = size_of(file);
-  if (bytes == 0) return Error{ErrorCode::kMalformed, "the file is empty"};
+  if (bytes == 0) return malformed("the file is empty");
   Header header = {};
   // A file that is shorter than a header and does not even begin like one is something else.
   const auto begins = std::min<uint64_t>(sizeof header.magic, bytes);
@@ -101,7 +98,7 @@ Result<Model> read_open_file(const File& file, const Cancellation* cancellation)
   std::string text(header.json_bytes, '\0');
   DVNN_TRY(read_at(fd, header.json_offset, &text[0], text.size()));
   if (crc(text.data(), text.size()) != header.json_crc) {
-    return Error{ErrorCode::kMalformed, "the description's checksum is wrong (damaged file?)"};
+    return malformed("the description's checksum is wrong (damaged file?)");
   }
   DVNN_ASSIGN(auto json, parse_json(text, "the description", cancellation));
   DVNN_ASSIGN(Model model, model_from_json(std::move(json), cancellation));
@@ -109,7 +106,7 @@ Result<Model> read_open_file(const File& file, const Cancellation* cancellation)
   model.weights.resize(header.weights_bytes);
   DVNN_TRY(read_at(fd, header.weights_offset, model.weights.data(), model.weights.size()));
   if (crc(model.weights.data(), model.weights.size()) != header.weights_crc) {
-    return Error{ErrorCode::kMalformed, "the weights' checksum is wrong (damaged file?)"};
+    return malformed("the weights' checksum is wrong (damaged file?)");
   }
   DVNN_TRY(check_cancelled(cancellation));
   DVNN_TRY(validate(model));
@@ -138,12 +135,12 @@ Status write_dvn(const Model& model, const std::string& path) {
     return s.error().within("network '" + model.name + "'");
   }
   if (text.size() > kMaxJsonBytes || model.weights.size() > kMaxWeightBytes) {
-    return Error{ErrorCode::kLimit,
-                 format("network '%s': its description takes %zu bytes and its weights %zu, the "
-                        "limits are %llu and %llu",
-                        model.name.c_str(), text.size(), model.weights.size(),
-                        static_cast<unsigned long long>(kMaxJsonBytes),
-                        static_cast<unsigned long long>(kMaxWeightBytes))};
+    return too_large(
+        format("network '%s': its description takes %zu bytes and its weights %zu, the limits are "
+               "%llu and %llu",
+               model.name.c_str(), text.size(), model.weights.size(),
+               static_cast<unsigned long long>(kMaxJsonBytes),
+               static_cast<unsigned long long>(kMaxWeightBytes)));
   }
   Header header = {};
   std::memcpy(header.magic, kMagic, sizeof kMagic);

@@ -42,8 +42,7 @@ Result<Sources> open_sources(const std::string& path) {
   sources.information = reinterpret_cast<NetworkInformation>(dlsym(handle, "dvnn_network_info_v1"));
   if (sources.create && sources.information) return sources;
   dlclose(handle);
-  return Error{ErrorCode::kMalformed,
-               "is no network: add DVNN_NETWORK(CName) to its sources (dmp_network.h)"};
+  return malformed("is no network: add DVNN_NETWORK(CName) to its sources (dmp_network.h)");
 }
 
 Result<std::vector<uint8_t>> read_weights(const std::string& path) {
@@ -77,10 +76,9 @@ Status add_tensor(const std::string& name, const TensorDesc& desc, size_t offset
   const uint64_t bytes = desc.bytes();
   if (bytes > model->io_bytes || offset > model->io_bytes - bytes ||
       offset % element_size(desc.type) != 0) {
-    return Error{ErrorCode::kMalformed,
-                 format("'%s' lies at bytes %zu to %llu of an I/O buffer of %llu", name.c_str(),
-                        offset, static_cast<unsigned long long>(offset + bytes),
-                        static_cast<unsigned long long>(model->io_bytes))};
+    return malformed(format("'%s' lies at bytes %zu to %llu of an I/O buffer of %llu", name.c_str(),
+                            offset, static_cast<unsigned long long>(offset + bytes),
+                            static_cast<unsigned long long>(model->io_bytes)));
   }
   model->tensors.push_back({name, desc, Storage::kIo, offset});
   return {};
@@ -91,7 +89,7 @@ Status describe_network(const CDMP_Network& network, Model* model) {
   model->io_bytes = Access::runtime(network).io().size();
   const fpga_layer& first = layers[0];
   if (generated::elements_of(first.input_dim, first.input_dim_size) < 0) {
-    return Error{ErrorCode::kMalformed, "the first layer's input dimensions are impossible"};
+    return malformed("the first layer's input dimensions are impossible");
   }
   TensorDesc input = describe(first.input_dim, first.input_dim_size, false, true, first.is_hwc);
   if (input.shape.rank != 4) {
@@ -103,7 +101,7 @@ Status describe_network(const CDMP_Network& network, Model* model) {
   DVNN_TRY(add_tensor("input", input, first.input_offs, model));
   for (const fpga_layer* layer : Access::outputs(network)) {
     if (generated::elements_of(layer->output_dim, layer->output_dim_size) < 0) {
-      return Error{ErrorCode::kMalformed, "output '" + layer->name + "' has impossible dimensions"};
+      return malformed("output '" + layer->name + "' has impossible dimensions");
     }
     const TensorDesc desc = describe(layer->output_dim, layer->output_dim_size,
                                      layer->is_f32_output, is_chunked(*layer), layer->is_hwc);
@@ -112,7 +110,7 @@ Status describe_network(const CDMP_Network& network, Model* model) {
     model->outputs.push_back({name, static_cast<int>(model->tensors.size())});
     DVNN_TRY(add_tensor(name, desc, layer->output_offs, model));
   }
-  if (model->outputs.empty()) return Error{ErrorCode::kMalformed, "the network has no output"};
+  if (model->outputs.empty()) return malformed("the network has no output");
   return {};
 }
 
@@ -162,8 +160,8 @@ std::vector<GeneratedLayer> list_layers(const CDMP_Network& network) {
 // Outputs by name, type, layout and shape, where the layers do not say enough.
 Status describe_outputs(const Json& list, Model* model) {
   if (!list.is_array() || list.size() != model->outputs.size()) {
-    return Error{ErrorCode::kMalformed, format("its information names %zu outputs, it has %zu",
-                                               list.size(), model->outputs.size())};
+    return malformed(format("its information names %zu outputs, it has %zu", list.size(),
+                            model->outputs.size()));
   }
   for (size_t i = 0; i < list.size(); ++i) {
     TensorInfo& tensor = model->tensor(model->outputs[i].tensor);
@@ -172,8 +170,8 @@ Status describe_outputs(const Json& list, Model* model) {
     const TensorDesc desc = read_desc(&in);
     DVNN_TRY(in.status());
     if (desc.bytes() != tensor.desc.bytes()) {
-      return Error{ErrorCode::kMalformed, format("output '%s' takes %zu bytes, the layer makes %zu",
-                                                 name.c_str(), desc.bytes(), tensor.desc.bytes())};
+      return malformed(format("output '%s' takes %zu bytes, the layer makes %zu", name.c_str(),
+                              desc.bytes(), tensor.desc.bytes()));
     }
     tensor.name = model->outputs[i].name = name;
     tensor.desc = desc;
@@ -279,8 +277,8 @@ Result<std::shared_ptr<Network>> load_generated(const NetworkSource& source,
   auto load = [&]() -> Result<std::shared_ptr<Network>> {
     DVNN_ASSIGN(const Sources sources, open_sources(source.path));
     if (source.weights.empty()) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "its weights are in another file, which must be named, too (NAME_weights.bin)"};
+      return invalid_argument(
+          "its weights are in another file, which must be named, too (NAME_weights.bin)");
     }
     DVNN_ASSIGN(auto code, create_instance(sources));
     DVNN_TRY(Access::initialize(code.get(), device, nullptr));

@@ -29,10 +29,6 @@ using device::Dims;
 using device::Extent;
 using device::Pad;
 
-Error malformed(const std::string& message) {
-  return {ErrorCode::kMalformed, message};
-}
-
 Error over_limit(const std::string& what, int64_t value, int64_t limit) {
   return {ErrorCode::kLimit, format("%s is %lld, the limit is %lld", what.c_str(),
                                     static_cast<long long>(value), static_cast<long long>(limit))};

@@ -137,7 +137,7 @@ T parsed(JsonReader* in, const char* name,
 template <typename Enum, size_t N>
 Enum named(JsonReader* in, const char* name, const char* const (&names)[N]) {
   return parsed<Enum>(in, name, [&](std::string_view text) -> Result<Enum> {
-    if (text.empty()) return Error{ErrorCode::kMalformed, "must not be empty"};
+    if (text.empty()) return malformed("must not be empty");
     return parse_name<Enum>(text, names, "name");
   });
 }

@@ -88,17 +88,16 @@ Result<std::shared_ptr<Network>> load_unshared(const NetworkSource& source,
   if (!generated) {
     DVNN_ASSIGN(model, read_dvn(source.path, source.cancellation));
     if (!source.weights.empty()) {
-      return Error{ErrorCode::kInvalidArgument, "network file '" + source.path +
-                                                    "' holds its weights: weights file '" +
-                                                    source.weights + "' does not go with it"};
+      return invalid_argument("network file '" + source.path +
+                              "' holds its weights: weights file '" + source.weights +
+                              "' does not go with it");
     }
   }
   if (source.width > 0) {
     if (generated || !source.replan) {
-      return Error{ErrorCode::kUnsupported,
-                   "'" + source.path +
-                       "' is generated for one size of "
-                       "input: only .dvn files can be planned for another"};
+      return unsupported(
+          "'" + source.path +
+          "' is generated for one size of input: only .dvn files can be planned for another");
     }
     auto replanned = source.replan(model, source.width, source.height, source.cancellation);
     if (!replanned.ok()) return replanned.error().within("network file '" + source.path + "'");

@@ -77,9 +77,9 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
                        ", no picture: it has one size");
   }
   if (!model.extra_inputs.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "the network has several inputs, or keeps states: it has one size, which --size "
-                 "gives when its model is converted"};
+    return unsupported(
+        "the network has several inputs, or keeps states: it has one size, which --size gives when "
+        "its model is converted");
   }
   if (model.saved.graph.is_null()) {
     return unsupported(

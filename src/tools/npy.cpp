@@ -33,14 +33,14 @@ std::string field_of(const std::string& header, const std::string& key) {
 Result<std::vector<int64_t>> parse_dims(const std::string& text) {
   std::vector<int64_t> dims;
   int64_t elements = 1;
-  if (text.empty() || text[0] != '(') return Error{ErrorCode::kMalformed, "names no shape"};
+  if (text.empty() || text[0] != '(') return malformed("names no shape");
   const char* at = text.c_str() + 1;
   while (*at != '\0' && *at != ')') {
     char* end = nullptr;
     const long long d = std::strtoll(at, &end, 10);
     if (end == at || d < 0 || d > kMaxTensorElements || dims.size() > 16 ||
         (elements *= d) > kMaxTensorElements) {
-      return Error{ErrorCode::kMalformed, "its shape " + short_text(text, 60) + " is impossible"};
+      return malformed("its shape " + short_text(text, 60) + " is impossible");
     }
     dims.push_back(d);
     for (at = end; *at == ',' || *at == ' ';) ++at;
@@ -85,17 +85,17 @@ constexpr NumberType kTypes[] = {
 Result<NpyArray> parse_npy(const std::string& bytes) {
   constexpr size_t kLengthAt = 8;
   if (bytes.size() < 12 || bytes.compare(0, kMagicBytes, kMagic, kMagicBytes) != 0) {
-    return Error{ErrorCode::kMalformed, "is no NumPy array (.npy)"};
+    return malformed("is no NumPy array (.npy)");
   }
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(bytes[i])); };
   const bool wide = byte(kMagicBytes) > 1;  // versions 2.0 and 3.0 have longer headers
   const size_t begin = kLengthAt + (wide ? 4 : 2);
   size_t length = byte(kLengthAt) | byte(kLengthAt + 1) << 8;
   if (wide) length |= byte(kLengthAt + 2) << 16 | byte(kLengthAt + 3) << 24;
-  if (length > bytes.size() - begin) return Error{ErrorCode::kMalformed, "ends in its header"};
+  if (length > bytes.size() - begin) return malformed("ends in its header");
   const std::string header = bytes.substr(begin, length);
   if (field_of(header, "fortran_order").compare(0, 5, "False") != 0) {
-    return Error{ErrorCode::kUnsupported, "is in Fortran's order: save it row-major"};
+    return unsupported("is in Fortran's order: save it row-major");
   }
   NpyArray array;
   DVNN_ASSIGN(array.dims, parse_dims(field_of(header, "shape")));
@@ -105,14 +105,13 @@ Result<NpyArray> parse_npy(const std::string& bytes) {
   for (const NumberType& known : kTypes) {
     if (type != "'" + std::string(known.name) + "'") continue;
     if (bytes.size() - begin - length != count * known.bytes) {
-      return Error{ErrorCode::kMalformed,
-                   format("has %zu bytes of numbers, needs %zu", bytes.size() - begin - length,
-                          count * known.bytes)};
+      return malformed(format("has %zu bytes of numbers, needs %zu", bytes.size() - begin - length,
+                              count * known.bytes));
     }
     array.values = known.read(bytes.data() + begin + length, count);
     return array;
   }
-  return Error{ErrorCode::kUnsupported, "has numbers of type " + short_text(type, 40)};
+  return unsupported("has numbers of type " + short_text(type, 40));
 }
 
 }  // namespace

@@ -218,17 +218,17 @@ Status run_named(Session* session, const std::vector<std::string>& files,
                          return other.input == named->first;
                        });
     if (!named || twice) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "'" + file + "'" +
-                       (twice ? " gives the same input a second array: one holds all frames"
-                              : " is not NAME=FILE.npy, with an input's name, as the others are")};
+      return invalid_argument(
+          "'" + file + "'" +
+          (twice ? " gives the same input a second array: one holds all frames"
+                 : " is not NAME=FILE.npy, with an input's name, as the others are"));
     }
     NamedArray array = {named->second, named->first, {}, 1};
     DVNN_ASSIGN(array.array, read_npy(array.path));
     array.count = batch_of(array.array, *shape_of_input(model, array.input));
     if (array.count > 1 && count > 1 && array.count != count) {
-      return Error{ErrorCode::kInvalidArgument, format("'%s' has %d frames, another input %d",
-                                                       array.path.c_str(), array.count, count)};
+      return invalid_argument(
+          format("'%s' has %d frames, another input %d", array.path.c_str(), array.count, count));
     }
     count = std::max(count, array.count);
     arrays.push_back(std::move(array));
@@ -238,11 +238,10 @@ Status run_named(Session* session, const std::vector<std::string>& files,
                                             [](const auto& extra) { return !extra.is_state(); }));
   if (arrays.size() == wanted) return run_arrays(session, arrays, options);
   const std::string others = network::live_inputs_text(model);
-  return Error{ErrorCode::kInvalidArgument,
-               format("the network has %zu inputs, '%s'%s: name an .npy file for each, such as "
-                      "%s=FILE.npy",
-                      wanted, first_input(model).c_str(),
-                      others.empty() ? "" : (", " + others).c_str(), first_input(model).c_str())};
+  return invalid_argument(
+      format("the network has %zu inputs, '%s'%s: name an .npy file for each, such as %s=FILE.npy",
+             wanted, first_input(model).c_str(), others.empty() ? "" : (", " + others).c_str(),
+             first_input(model).c_str()));
 }
 
 Status run_picture(Session* session, const std::string& path, const RunOptions& options) {

@@ -83,8 +83,8 @@ static Status check_count(const std::string& path, const NpyArray& array, const 
   if (static_cast<int64_t>(array.values.size()) == shape.elements()) return {};
   std::string dims;
   for (int64_t d : array.dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
-  return Error{ErrorCode::kInvalidArgument,
-               "'" + path + "' is " + dims + ", the network's input " + input + shape.to_string()};
+  return invalid_argument("'" + path + "' is " + dims + ", the network's input " + input +
+                          shape.to_string());
 }
 
 Status Session::load(const std::string& path, const std::string& input, NpyArray* array) {
@@ -97,12 +97,9 @@ Status Session::load(const std::string& path, const std::string& input, NpyArray
     memory_->set(i, array->values.data());
     return {};
   }
-  return Error{ErrorCode::kInvalidArgument, "'" + path + "': the network has no input '" + input +
-                                                "': it has '" +
-                                                model().tensor(model().input.tensor).name + "'" +
-                                                (extra.empty() ? ""
-                                                               : " and others, see dvnet "
-                                                                 "inspect")};
+  return invalid_argument("'" + path + "': the network has no input '" + input + "': it has '" +
+                          model().tensor(model().input.tensor).name + "'" +
+                          (extra.empty() ? "" : " and others, see dvnet inspect"));
 }
 
 Status Session::load(const std::string& path, NpyArray* array) {

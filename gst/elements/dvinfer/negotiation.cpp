@@ -147,9 +147,7 @@ Result<CapsPtr> Negotiation::take(GstCaps* caps, const LoadedNetwork& loaded) {
     DVNN_ASSIGN(tensor_input_, create_tensor_input(loaded, caps));
   } else {
     have_video_ = video_info_from_caps(caps, &video_);
-    if (!have_video_) {
-      return Error{ErrorCode::kMalformed, "the stream is neither raw video nor tensors"};
-    }
+    if (!have_video_) return malformed("the stream is neither raw video nor tensors");
   }
   const CapsPtr beyond(gst_pad_peer_query_caps(context_.srcpad(), nullptr));
   if (!tensor_input_ && gst_caps_can_intersect(beyond.get(), caps)) {
@@ -180,8 +178,7 @@ Result<CapsPtr> Negotiation::take_network(const LoadedNetwork& to) {
     auto chosen =
         choose_output(to.network->model(), beyond.get(), gst_caps_get_structure(caps.get(), 0));
     if (!chosen) {
-      return Error{ErrorCode::kMalformed,
-                   "its outputs are not what downstream takes as a stream of tensors"};
+      return malformed("its outputs are not what downstream takes as a stream of tensors");
     }
     output_ = std::move(chosen->form);
     out = std::move(chosen->caps);

@@ -130,15 +130,14 @@ Status SinkSide::choose(InferItem* item, FrameView* view) {
   *view = get_frame_view(frame).value_or(FrameView{});
   remove_frame_view(frame);
   if (view->regions && item->tensors) {
-    return Error{ErrorCode::kUnsupported,
-                 "a buffer of other/tensors is of one region: lists of regions (dvconvert's "
-                 "property regions) need frames downstream of dvinfer"};
+    return unsupported(
+        "a buffer of other/tensors is of one region: lists of regions (dvconvert's property "
+        "regions) need frames downstream of dvinfer");
   }
   if (view->regions && network::has_states(item->network->network->model())) {
-    return Error{ErrorCode::kUnsupported,
-                 "network '" + item->network->network->model().name +
-                     "' has a memory: it looks at one part of each frame, and lists of regions "
-                     "(dvconvert's property regions) would mix what it remembers of them"};
+    return unsupported("network '" + item->network->network->model().name +
+                       "' has a memory: it looks at one part of each frame, and lists of regions "
+                       "(dvconvert's property regions) would mix what it remembers of them");
   }
   if (take_slots(frame, *view, item)) {
     GST_LOG_OBJECT(context_.element(), "the frame comes with tensors: %zu regions",

@@ -99,9 +99,9 @@ Status SourceSide::run(InferItem* item, size_t index) const {
   turn.took(std::chrono::microseconds(times.device_us + times.cpu_us));
   stats.time(InferStats::Time::kWaiting, waited + times.queued_us);
   if (!warning.empty()) {
-    context_.post_warning(Topic::kData, Error{ErrorCode::kInvalidArgument,
-                                              "network '" + loaded.network->model().name +
-                                                  "': the results are " + warning});
+    context_.post_warning(Topic::kData,
+                          invalid_argument("network '" + loaded.network->model().name +
+                                           "': the results are " + warning));
   }
   region.slot->pool->finished(region.slot);
   if (!status.ok()) return status;

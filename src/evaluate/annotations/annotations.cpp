@@ -41,10 +41,9 @@ Result<std::string> only_json(const std::string& folder) {
                  "'" + folder + "' has no JSON file, nor has 'annotations' in it"};
   }
   if (files.size() == 1) return files[0];
-  return Error{ErrorCode::kInvalidArgument,
-               format("'%s' has %zu JSON files, such as '%s' and '%s': name "
-                      "one of them instead of the folder",
-                      folder.c_str(), files.size(), files[0].c_str(), files[1].c_str())};
+  return invalid_argument(format(
+      "'%s' has %zu JSON files, such as '%s' and '%s': name one of them instead of the folder",
+      folder.c_str(), files.size(), files[0].c_str(), files[1].c_str()));
 }
 
 bool has_yaml(const std::string& folder) {
@@ -130,8 +129,7 @@ Result<std::vector<std::string>> pictures_below(const std::string& folder) {
     if (!at->is_regular_file(ignored) || !is_picture_name(at->path().string())) continue;
     paths.push_back(at->path().string());
     if (paths.size() > kMostPictures) {
-      return Error{ErrorCode::kLimit,
-                   format("'%s' has more than %zu pictures", folder.c_str(), kMostPictures)};
+      return too_large(format("'%s' has more than %zu pictures", folder.c_str(), kMostPictures));
     }
   }
   if (error) return Error{ErrorCode::kIo, "'" + folder + "': " + error.message()};
@@ -171,9 +169,8 @@ std::string stem_of(const std::string& path) {
 
 Status check_class_name(const std::string& name, const std::string& where) {
   if (!name.empty() && name.size() <= kMostNameBytes && is_printable(name)) return {};
-  return Error{ErrorCode::kMalformed,
-               where + ": '" + short_text(name, 80) +
-                   "' is no name of a class: a line of text of at most 1024 bytes"};
+  return malformed(where + ": '" + short_text(name, 80) +
+                   "' is no name of a class: a line of text of at most 1024 bytes");
 }
 
 }  // namespace dvnn::evaluate

@@ -28,13 +28,11 @@ std::string named(const char* what, size_t index, const std::string& path) {
 Result<const Json*> list_of(const Json& file, const char* name, const std::string& path) {
   const auto at = file.find(name);
   if (at == file.end() || !at->is_array()) {
-    return Error{ErrorCode::kMalformed,
-                 "'" + path + "' has no list '" + name + "', as COCO's annotations have"};
+    return malformed("'" + path + "' has no list '" + name + "', as COCO's annotations have");
   }
   for (size_t i = 0; i < at->size(); ++i) {
     if (!at->at(i).is_object()) {
-      return Error{ErrorCode::kMalformed,
-                   named(name, i, path) + " is " + shown(at->at(i)) + ", and not an object"};
+      return malformed(named(name, i, path) + " is " + shown(at->at(i)) + ", and not an object");
     }
   }
   return &*at;
@@ -90,8 +88,8 @@ Status check_file_name(const std::string& name, const std::string& where) {
   const bool leaves =
       as_path.is_absolute() || std::find(as_path.begin(), as_path.end(), "..") != as_path.end();
   if (!name.empty() && !leaves && name.find('\0') == std::string::npos) return {};
-  return Error{ErrorCode::kMalformed, where + ": file_name '" + short_text(name, 80) +
-                                          "' is no name within the folder of pictures"};
+  return malformed(where + ": file_name '" + short_text(name, 80) +
+                   "' is no name within the folder of pictures");
 }
 
 // Returns the folder that has the picture; all others are expected there, too.
@@ -206,8 +204,7 @@ Result<Json> read_json(const std::string& path) {
 Result<DataSet> read_coco(const std::string& path) {
   DVNN_ASSIGN(const Json file, read_json(path));
   if (!file.is_object()) {
-    return Error{ErrorCode::kMalformed,
-                 "'" + path + "' is not an object with images, categories and annotations"};
+    return malformed("'" + path + "' is not an object with images, categories and annotations");
   }
   DVNN_ASSIGN(const Json* categories, list_of(file, "categories", path));
   DVNN_ASSIGN(const Json* images, list_of(file, "images", path));
@@ -275,14 +272,11 @@ Result<FoundByPicture> read_coco_results(const std::string& path, const DataSet&
   for (size_t i = 0; i < data.pictures.size(); ++i) by_image.emplace(data.pictures[i].id, i);
   DVNN_ASSIGN(const Json file, read_json(path));
   if (!file.is_array()) {
-    return Error{ErrorCode::kMalformed,
-                 "'" + path + "' is not a list of results as COCO's programs read them"};
+    return malformed("'" + path + "' is not a list of results as COCO's programs read them");
   }
   FoundByPicture found(data.pictures.size());
   for (size_t i = 0; i < file.size(); ++i) {
-    if (!file.at(i).is_object()) {
-      return Error{ErrorCode::kMalformed, named("result", i, path) + " is not an object"};
-    }
+    if (!file.at(i).is_object()) return malformed(named("result", i, path) + " is not an object");
     JsonReader in(file.at(i), named("result", i, path));
     DVNN_TRY(read_result(&in, by_image, by_category, &found));
   }

@@ -20,9 +20,8 @@ Result<DataSet> read_masks(const std::string& path) {
     data.classes.push_back(format("class %zu", i));
   }
   if (data.classes.size() > kMostPixelClasses) {
-    return Error{ErrorCode::kLimit,
-                 format("'%s/classes.txt' has %zu classes; masks have at most %zu", path.c_str(),
-                        data.classes.size(), kMostPixelClasses)};
+    return too_large(format("'%s/classes.txt' has %zu classes; masks have at most %zu",
+                            path.c_str(), data.classes.size(), kMostPixelClasses));
   }
   DVNN_ASSIGN(const std::vector<std::string> paths, pictures_below(path + "/images"));
   for (const std::string& at : paths) {

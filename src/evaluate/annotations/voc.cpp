@@ -85,7 +85,7 @@ Result<VocFile> parse(const std::string& path) {
       !g_markup_parse_context_end_parse(context.get(), &error)) {
     const std::string why = error ? error->message : "is no XML";
     g_clear_error(&error);
-    return Error{ErrorCode::kMalformed, "'" + path + "': " + printable(why)};
+    return malformed("'" + path + "': " + printable(why));
   }
   return file;
 }
@@ -97,8 +97,8 @@ Result<double> corner_of(const VocObject& object, const char* name, const std::s
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr double kFar = 1e9;
   if (error != std::errc() || rest != text.data() + text.size() || !(std::abs(value) <= kFar)) {
-    return Error{ErrorCode::kMalformed, where + ": " + name + " of the box is '" +
-                                            short_text(text, 80) + "', and not a number of pixels"};
+    return malformed(where + ": " + name + " of the box is '" + short_text(text, 80) +
+                     "', and not a number of pixels");
   }
   return value;
 }
@@ -111,8 +111,8 @@ Result<Truth> truth_of(const VocObject& object, const std::string& path) {
   DVNN_ASSIGN(const double x1, corner_of(object, "xmax", where));
   DVNN_ASSIGN(const double y1, corner_of(object, "ymax", where));
   if (x1 < x0 || y1 < y0) {
-    return Error{ErrorCode::kMalformed,
-                 where + format(": the box %g,%g .. %g,%g ends before it begins", x0, y0, x1, y1)};
+    return malformed(where +
+                     format(": the box %g,%g .. %g,%g ends before it begins", x0, y0, x1, y1));
   }
   Truth truth;
   truth.box = {x0 - 1, y0 - 1, x1 - x0 + 1, y1 - y0 + 1};

@@ -191,10 +191,9 @@ Status check_classes(const std::string& path, DataSet* data) {
       most = std::max(most, truth.class_id);
       if (data->classes.empty() || truth.class_id < static_cast<int>(data->classes.size()))
         continue;
-      return Error{ErrorCode::kMalformed,
-                   format("'%s' has an object of class %d; '%s' has the names of %zu classes",
-                          labels_file_of(picture.path).c_str(), truth.class_id, path.c_str(),
-                          data->classes.size())};
+      return malformed(format("'%s' has an object of class %d; '%s' has the names of %zu classes",
+                              labels_file_of(picture.path).c_str(), truth.class_id, path.c_str(),
+                              data->classes.size()));
     }
   }
   // Without names, a network's labels are matched by index.

@@ -43,9 +43,8 @@ Status check_type(const onnx::ValueInfoProto& info) {
   constexpr int64_t kNotSaid = 0;
   const int64_t type = info.type().tensor_type().elem_type();
   if (type == kNotSaid || is_onnx_real(type) || is_onnx_integer(type)) return {};
-  return Error{ErrorCode::kUnsupported,
-               format("input '%s' is of data type %lld, which is none of numbers",
-                      info.name().c_str(), static_cast<long long>(type))};
+  return unsupported(format("input '%s' is of data type %lld, which is none of numbers",
+                            info.name().c_str(), static_cast<long long>(type)));
 }
 
 Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
@@ -67,10 +66,9 @@ Status import_input(const onnx::ValueInfoProto& info, OnnxImporter* importer) {
   if (dims[0] < 0 || pictures) dims[0] = 1;
   for (int64_t d : dims) {
     if (d > 0) continue;
-    return Error{ErrorCode::kUnsupported,
-                 "input '" + info.name() + "' has no fixed size (" + given_shape_text(dims) +
-                     (dims.size() < 3 ? "): give its length N with --size Nx1"
-                                      : "): give one with --size WxH, the last two dimensions")};
+    return unsupported("input '" + info.name() + "' has no fixed size (" + given_shape_text(dims) +
+                       (dims.size() < 3 ? "): give its length N with --size Nx1"
+                                        : "): give one with --size WxH, the last two dimensions"));
   }
   GraphBuilder& b = importer->builder;
   const bool whole = is_onnx_integer(info.type().tensor_type().elem_type());
@@ -95,9 +93,8 @@ Status import_extra(const onnx::ValueInfoProto& info, std::vector<int64_t> dims,
   if (dims[0] < 0) dims[0] = 1;
   for (int64_t d : dims) {
     if (d > 0) continue;
-    return Error{ErrorCode::kUnsupported, "input '" + info.name() + "' has no fixed size (" +
-                                              given_shape_text(dims) +
-                                              "): fix it in the model before it is converted"};
+    return unsupported("input '" + info.name() + "' has no fixed size (" + given_shape_text(dims) +
+                       "): fix it in the model before it is converted");
   }
   DVNN_ASSIGN(const int value, importer->builder.extra_input(info.name(), dims));
   importer->set(info.name(), value, is_onnx_integer(info.type().tensor_type().elem_type()));
@@ -119,10 +116,9 @@ Status check_live(const ImportOptions& options, const std::vector<std::string>& 
   for (const std::string& live : options.live) {
     const bool known = std::find(names.begin(), names.end(), live) != names.end();
     if (known && !find_given(options, live)) continue;
-    return Error{ErrorCode::kInvalidArgument,
-                 "--live " + live +
-                     (known ? ": --set gives the same input a value"
-                            : ": the model has no such input, it has " + some_names(names))};
+    return invalid_argument("--live " + live +
+                            (known ? ": --set gives the same input a value"
+                                   : ": the model has no such input, it has " + some_names(names)));
   }
   return {};
 }
@@ -175,9 +171,8 @@ Status set_next_states(const std::vector<std::string>& wanted, OnnxImporter* imp
     if (shown != wanted.end()) continue;
     const auto it = importer->entries.find(name);
     if (it == importer->entries.end() || it->second.value < 0) {
-      return Error{ErrorCode::kUnsupported, "state '" + importer->states[i].input +
-                                                "': its next value '" + name +
-                                                "' is not computed from an input"};
+      return unsupported("state '" + importer->states[i].input + "': its next value '" + name +
+                         "' is not computed from an input");
     }
     graph.outputs.push_back(it->second.value);
     graph.output_names.push_back(name);
@@ -232,9 +227,8 @@ Result<std::vector<std::string>> wanted_outputs(const onnx::GraphProto& proto,
     } else if (by_node.count(name) > 0) {
       wanted.push_back(by_node[name]);
     } else {
-      return Error{
-          ErrorCode::kInvalidArgument,
-          "--outputs " + name + ": the model makes no such result; it makes " + some_names(last)};
+      return invalid_argument("--outputs " + name + ": the model makes no such result; it makes " +
+                              some_names(last));
     }
   }
   return wanted;
@@ -300,7 +294,7 @@ Status import_onnx_inputs(const onnx::GraphProto& proto, const OnnxNeeds& needs,
   }
   // If the results depend on no input, the first node that reads a missing name is the reason.
   if (!picture) picture = idle;
-  if (!picture) return Error{ErrorCode::kMalformed, "has no input"};
+  if (!picture) return malformed("has no input");
   return import_input(*picture, importer);
 }
 
@@ -309,13 +303,13 @@ Status set_onnx_outputs(const std::vector<std::string>& wanted, OnnxImporter* im
   for (const std::string& name : wanted) {
     const auto it = importer->entries.find(name);
     if (it == importer->entries.end() || it->second.value < 0) {
-      return Error{ErrorCode::kMalformed, "output '" + name + "' is not computed from the input"};
+      return malformed("output '" + name + "' is not computed from the input");
     }
     graph.outputs.push_back(it->second.value);
     graph.output_names.push_back(name);
   }
   DVNN_TRY(set_next_states(wanted, importer));
-  if (graph.outputs.empty()) return Error{ErrorCode::kMalformed, "has no outputs"};
+  if (graph.outputs.empty()) return malformed("has no outputs");
   return {};
 }
 

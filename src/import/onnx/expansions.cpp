@@ -253,9 +253,8 @@ Result<onnx::FunctionProto> activated(const onnx::NodeProto& node, const char* i
     }
     return function;
   }
-  return Error{
-      ErrorCode::kUnsupported,
-      "activation '" + activation + format("' of %zu numbers is not supported", numbers.size())};
+  return unsupported("activation '" + activation +
+                     format("' of %zu numbers is not supported", numbers.size()));
 }
 
 Result<onnx::FunctionProto> expand_conv(const onnx::NodeProto& node) {
@@ -303,9 +302,9 @@ Result<std::optional<onnx::FunctionProto>> onnx_expansion(const onnx::NodeProto&
   if (!has_onnx_expansion(node)) return Expanded();
   const onnx::AttributeProto* last = attribute_of(node, "channels_last");
   if (last && last->i() != 0) {
-    return Error{ErrorCode::kUnsupported,
-                 "channels_last is not supported: export the model without ONNX Runtime's "
-                 "optimisation of layouts"};
+    return unsupported(
+        "channels_last is not supported: export the model without ONNX Runtime's optimisation of "
+        "layouts");
   }
   if (const Expansion* row = find_expansion(node)) {
     return Expanded(expanded(node, row->inputs, row->outputs, row->body));

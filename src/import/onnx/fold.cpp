@@ -19,7 +19,7 @@ constexpr int64_t kMostElements = int64_t{1} << 26;
 Result<size_t> checked_count(const std::vector<int64_t>& dims) {
   const int64_t count = element_count(dims);
   if (count >= 0 && count <= kMostElements) return static_cast<size_t>(count);
-  return Error{ErrorCode::kLimit, "a computed constant has impossible dimensions"};
+  return too_large("a computed constant has impossible dimensions");
 }
 
 // Returns the strides of an operand in a broadcast result; 0 along dimensions that repeat.
@@ -43,7 +43,7 @@ Result<std::vector<int64_t>> broadcast(const std::vector<int64_t>& a,
       int64_t& d = dims[dims.size() - 1 - i];
       const int64_t own = (*operand)[operand->size() - 1 - i];
       if (own != d && own != 1 && d != 1) {
-        return Error{ErrorCode::kMalformed, "constants of shapes that do not go together"};
+        return malformed("constants of shapes that do not go together");
       }
       d = own == 1 ? d : own;
     }
@@ -96,7 +96,7 @@ Status fold_binary(const OnnxNode& node) {
          if (op == "Equal") v = x == y;
          out.values[n] = v;
        });
-  if (divides_by_zero) return Error{ErrorCode::kMalformed, "an integer is divided by zero"};
+  if (divides_by_zero) return malformed("an integer is divided by zero");
   return node.done(std::move(out));
 }
 
@@ -133,14 +133,10 @@ Status fold_concat(const OnnxNode& node) {
   for (int i = 0; i < node.inputs(); ++i) {
     DVNN_ASSIGN(const auto part, node.constant(i));
     std::vector<int64_t> dims = part->dims;
-    if (dims.size() != out.dims.size()) {
-      return Error{ErrorCode::kMalformed, "joins constants of different ranks"};
-    }
+    if (dims.size() != out.dims.size()) return malformed("joins constants of different ranks");
     out.dims[a] += dims[a];
     dims[a] = first->dims[a];
-    if (dims != first->dims) {
-      return Error{ErrorCode::kMalformed, "joins constants that do not fit"};
-    }
+    if (dims != first->dims) return malformed("joins constants that do not fit");
     parts.push_back(part);
   }
   DVNN_ASSIGN(const size_t count, checked_count(out.dims));
@@ -174,8 +170,8 @@ Status fold_gather(const OnnxNode& node) {
     for (int64_t index : indices->ints()) {
       if (index < 0) index += data->dims[a];
       if (index < 0 || index >= data->dims[a]) {
-        return Error{ErrorCode::kMalformed, format("index %lld does not exist along axis %zu",
-                                                   static_cast<long long>(index), a)};
+        return malformed(
+            format("index %lld does not exist along axis %zu", static_cast<long long>(index), a));
       }
       const auto from =
           data->values.begin() + static_cast<ptrdiff_t>((o * data->dims[a] + index) * inner);
@@ -191,7 +187,7 @@ Status fold_constant_of_shape(const OnnxNode& node) {
   fill.values = {0};
   if (node.tensor("value")) {
     DVNN_ASSIGN(fill, node.importer().read(*node.tensor("value")));
-    if (fill.values.empty()) return Error{ErrorCode::kMalformed, "the value is empty"};
+    if (fill.values.empty()) return malformed("the value is empty");
   }
   out.integral = fill.integral;
   out.dims = shape->ints();
@@ -226,13 +222,11 @@ Status fold_range(const OnnxNode& node) {
   DVNN_ASSIGN(const auto delta, node.constant(2));
   if (start->values.size() != 1 || limit->values.size() != 1 || delta->values.size() != 1 ||
       delta->values[0] == 0) {
-    return Error{ErrorCode::kMalformed, "needs three numbers, the last not 0"};
+    return malformed("needs three numbers, the last not 0");
   }
   const double count =
       std::max(0.0, std::ceil((limit->values[0] - start->values[0]) / delta->values[0]));
-  if (!(count <= static_cast<double>(kMostElements))) {
-    return Error{ErrorCode::kLimit, "the range is too long"};
-  }
+  if (!(count <= static_cast<double>(kMostElements))) return too_large("the range is too long");
   OnnxConstant out;
   out.integral = start->integral && delta->integral;
   out.dims = {static_cast<int64_t>(count)};
@@ -253,7 +247,7 @@ Status fold_transpose(const OnnxNode& node) {
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted.size() != rank || sorted[i] != static_cast<int64_t>(i)) {
-      return Error{ErrorCode::kMalformed, "perm does not name each axis once"};
+      return malformed("perm does not name each axis once");
     }
   }
   return node.done(transposed(*in, order));

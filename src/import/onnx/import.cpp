@@ -66,10 +66,9 @@ Status import_declared(const OnnxNode& node) {
 
 Result<int64_t> known_opset(int64_t version) {
   if (version >= kLeastOpset && version <= kMostOpset) return version;
-  return Error{
-      ErrorCode::kUnsupported,
-      format("opset %lld is not supported (%lld to %lld are)", static_cast<long long>(version),
-             static_cast<long long>(kLeastOpset), static_cast<long long>(kMostOpset))};
+  return unsupported(format("opset %lld is not supported (%lld to %lld are)",
+                            static_cast<long long>(version), static_cast<long long>(kLeastOpset),
+                            static_cast<long long>(kMostOpset)));
 }
 
 // Returns the opset of ONNX's own operators. Versions of extensions do not matter, because their
@@ -79,9 +78,9 @@ Result<int64_t> opset_of(const onnx::ModelProto& model) {
     if (is_official(opset.domain())) return known_opset(opset.version());
   }
   const bool has_others = model.opset_import_size() > 0;
-  if (!has_others) return Error{ErrorCode::kMalformed, "says no opset"};
-  return Error{ErrorCode::kUnsupported, "has operators of '" + model.opset_import(0).domain() +
-                                            "' and none of ONNX's own: it is no neural network"};
+  if (!has_others) return malformed("says no opset");
+  return unsupported("has operators of '" + model.opset_import(0).domain() +
+                     "' and none of ONNX's own: it is no neural network");
 }
 
 // Computes the outputs of a node whose inputs are all constants, by running it as a graph of its
@@ -147,9 +146,9 @@ Status import_operator(const OnnxNode& node) {
   }
   const OnnxRow* row = find_operator(node.proto());
   if (!row) {
-    return Error{ErrorCode::kUnsupported,
-                 "the operator is not supported: docs/converter.md lists those that are, and "
-                 "--layer-types declares your own"};
+    return unsupported(
+        "the operator is not supported: docs/converter.md lists those that are, and --layer-types "
+        "declares your own");
   }
   const bool known = node.inputs() > 0 && node.all_constant();
   if (known && row->trait != OnnxTrait::kItself) return fold_by_running(node, *row);
@@ -184,9 +183,7 @@ class GraphImport {
   }
 
   Status import_node(const onnx::NodeProto& proto, int depth) {
-    if (++imported_ > kMostNodes) {
-      return Error{ErrorCode::kLimit, format("more than %zu operations", kMostNodes)};
-    }
+    if (++imported_ > kMostNodes) return too_large(format("more than %zu operations", kMostNodes));
     const OnnxNode node(proto, importer_);
     rounded_ += depth == 0 && node.type() == "QuantizeLinear" && !node.all_constant() ? 1 : 0;
     const auto opset = static_cast<long long>(importer_->opset);
@@ -249,10 +246,9 @@ class GraphImport {
     DVNN_ASSIGN(const auto expansion, onnx_expansion(own));
     if (expansion) return call(*expansion, own, depth);
     if (!is_official(proto.domain()) && !find_operator(proto)) {
-      return Error{ErrorCode::kUnsupported,
-                   "operators of '" + proto.domain() + "' are not supported"};
+      return unsupported("operators of '" + proto.domain() + "' are not supported");
     }
-    if (node.outputs() == 0) return Error{ErrorCode::kMalformed, "has no output"};
+    if (node.outputs() == 0) return malformed("has no output");
     if (repeats_onnx(node.type())) return repeat(node, depth);
     return node.type() == "If" ? branch(node, depth) : import_operator(node);
   }
@@ -279,28 +275,25 @@ class GraphImport {
 
   // Imports the nodes of the branch that a known condition chooses, in place of the If.
   Status branch(const OnnxNode& node, int depth) {
-    if (depth >= kMostNested) return Error{ErrorCode::kLimit, "branches are nested too deeply"};
+    if (depth >= kMostNested) return too_large("branches are nested too deeply");
     if (!node.is_constant(0)) {
-      return Error{ErrorCode::kUnsupported,
-                   "what the picture shows decides which branch is computed"};
+      return unsupported("what the picture shows decides which branch is computed");
     }
     DVNN_ASSIGN(const auto condition, node.constant(0));
     if (condition->values.size() != 1) {
-      return Error{ErrorCode::kMalformed,
-                   format("its condition has %zu values, not one", condition->values.size())};
+      return malformed(format("its condition has %zu values, not one", condition->values.size()));
     }
     const bool is_true = condition->values[0] != 0;
     const onnx::GraphProto* chosen = node.graph(is_true ? "then_branch" : "else_branch");
     if (!chosen || chosen->output_size() < node.outputs()) {
-      return Error{ErrorCode::kMalformed, "lacks the branch that is chosen, or a result of it"};
+      return malformed("lacks the branch that is chosen, or a result of it");
     }
     DVNN_TRY(importer_->read_initializers(*chosen));
     DVNN_TRY(import_nodes(chosen->node(), depth + 1));
     for (int i = 0; i < node.outputs(); ++i) {
       const auto made = importer_->entries.find(chosen->output(i).name());
       if (made == importer_->entries.end()) {
-        return Error{ErrorCode::kMalformed,
-                     "the branch makes no '" + chosen->output(i).name() + "'"};
+        return malformed("the branch makes no '" + chosen->output(i).name() + "'");
       }
       importer_->entries[node.output_name(i)] = made->second;
     }
@@ -308,16 +301,14 @@ class GraphImport {
   }
 
   Status repeat(const OnnxNode& node, int depth) {
-    if (depth >= kMostNested) return Error{ErrorCode::kLimit, "loops are nested too deeply"};
+    if (depth >= kMostNested) return too_large("loops are nested too deeply");
     return unroll_onnx(node,
                        [&](const onnx::NodeProto& proto) { return import_node(proto, depth + 1); });
   }
 
   // Imports the function's nodes in place of the call. Its inputs and outputs get the call's names.
   Status call(const onnx::FunctionProto& function, const onnx::NodeProto& proto, int depth) {
-    if (depth >= kMostNested) {
-      return Error{ErrorCode::kLimit, format("functions call each other %d deep", depth)};
-    }
+    if (depth >= kMostNested) return too_large(format("functions call each other %d deep", depth));
     const std::string prefix = format("%s/%zu/", proto.name().c_str(), imported_);
     std::map<std::string, std::string> names;
     for (int i = 0; i < function.input_size(); ++i) {
@@ -427,9 +418,8 @@ static Result<Graph> import_once(const onnx::ModelProto& model, const std::strin
   GraphImport nodes(model, wanted, &importer);
   DVNN_TRY(import_graph(proto, wanted, &nodes, &importer));
   if (options.unrounded && importer.unrounded == 0) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "no value between its layers is quantised with known scales: leave "
-                 "--no-rounding out"};
+    return invalid_argument(
+        "no value between its layers is quantised with known scales: leave --no-rounding out");
   }
   nodes.tell();
   DVNN_TRY(set_onnx_outputs(wanted, &importer));
@@ -450,8 +440,7 @@ Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
     DVNN_ASSIGN(const bool settled, settle_onnx_states(graph, &states));
     if (settled) break;
     if (round == kMostRounds) {
-      return Error{ErrorCode::kUnsupported,
-                   "the dimensions of its states grow with each frame: they are no states"};
+      return unsupported("the dimensions of its states grow with each frame: they are no states");
     }
     DVNN_ASSIGN(graph, import_once(model, folder, options, states, &own));
   }

@@ -86,10 +86,10 @@ class Unroller {
 Status Unroller::begin(int64_t count) {
   const int64_t each = std::max(1, body_->node_size());
   if (count > kMostOperations / each) {
-    return Error{ErrorCode::kLimit,
-                 format("repeats %lld operations %lld times, the limit is %lld operations in all",
-                        static_cast<long long>(each), static_cast<long long>(count),
-                        static_cast<long long>(kMostOperations))};
+    return too_large(
+        format("repeats %lld operations %lld times, the limit is %lld operations in all",
+               static_cast<long long>(each), static_cast<long long>(count),
+               static_cast<long long>(kMostOperations)));
   }
   return importer_.read_initializers(*body_);
 }
@@ -115,7 +115,7 @@ Result<std::vector<OnnxEntry>> Unroller::results(int from, int count) {
   for (int i = from; i < from + count; ++i) {
     const std::string& name = body_->output(i).name();
     const OnnxEntry* entry = find(name);
-    if (!entry) return Error{ErrorCode::kMalformed, "its body makes no '" + name + "'"};
+    if (!entry) return malformed("its body makes no '" + name + "'");
     made.push_back(*entry);
   }
   return made;
@@ -147,9 +147,7 @@ Status Unroller::collect(int from, int64_t index) {
     const auto place = static_cast<size_t>(i - from);
     const std::string name = own_name(format("%zu/%lld", place, static_cast<long long>(index)));
     const OnnxEntry* entry = find(body_->output(i).name());
-    if (!entry) {
-      return Error{ErrorCode::kMalformed, "its body makes no '" + body_->output(i).name() + "'"};
-    }
+    if (!entry) return malformed("its body makes no '" + body_->output(i).name() + "'");
     importer_.entries[name] = OnnxEntry(*entry);
     collected_[place].push_back(name);
   }
@@ -160,8 +158,8 @@ Status Unroller::join(int output, int64_t axis, bool backwards, size_t place) {
   if (output >= node_.outputs() || node_.output_name(output).empty()) return {};
   std::vector<std::string>& parts = collected_[place];
   if (parts.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "repeats nothing, so that '" + node_.output_name(output) + "' has no elements"};
+    return unsupported("repeats nothing, so that '" + node_.output_name(output) +
+                       "' has no elements");
   }
   for (std::string& part : parts) {
     DVNN_TRY(unsqueeze(part, part + "/whole", axis));
@@ -176,9 +174,9 @@ Status Unroller::join(int output, int64_t axis, bool backwards, size_t place) {
 Result<int64_t> Unroller::trips() {
   for (int i : {0, 1}) {
     if (!node_.has(i) || node_.is_constant(i)) continue;
-    return Error{ErrorCode::kUnsupported,
-                 "what the input shows decides how often it repeats: only a Loop of known length "
-                 "can be unrolled"};
+    return unsupported(
+        "what the input shows decides how often it repeats: only a Loop of known length can be "
+        "unrolled");
   }
   if (node_.has(1)) {
     DVNN_ASSIGN(const auto condition, node_.constant(1));
@@ -187,8 +185,7 @@ Result<int64_t> Unroller::trips() {
   if (!node_.has(0)) return kMostOperations;  // until the body says that it ends
   DVNN_ASSIGN(const auto count, node_.constant(0));
   if (count->values.size() != 1) {
-    return Error{ErrorCode::kMalformed,
-                 format("its number of repetitions is %zu numbers", count->values.size())};
+    return malformed(format("its number of repetitions is %zu numbers", count->values.size()));
   }
   const double most = count->values[0];
   if (!(most > 0)) return 0;  // not a number, too
@@ -197,11 +194,10 @@ Result<int64_t> Unroller::trips() {
 
 Result<bool> Unroller::goes_on() {
   const OnnxEntry* entry = find(body_->output(0).name());
-  if (!entry) return Error{ErrorCode::kMalformed, "its body makes no condition"};
+  if (!entry) return malformed("its body makes no condition");
   if (!entry->constant || entry->constant->values.size() != 1) {
-    return Error{ErrorCode::kUnsupported,
-                 "what it computes decides when it ends: only a Loop of known length can be "
-                 "unrolled"};
+    return unsupported(
+        "what it computes decides when it ends: only a Loop of known length can be unrolled");
   }
   return entry->constant->values[0] != 0;
 }
@@ -219,7 +215,7 @@ Status Unroller::loop() {
   const bool fits =
       body_ && carried >= 0 && node_.outputs() > 0 && body_->input_size() == carried + kBefore &&
       body_->output_size() >= carried + 1 && node_.outputs() <= body_->output_size() - 1;
-  if (!fits) return Error{ErrorCode::kMalformed, "its body does not fit its inputs and outputs"};
+  if (!fits) return malformed("its body does not fit its inputs and outputs");
   DVNN_ASSIGN(const int64_t most, trips());
   const bool is_counted = node_.has(0);
   DVNN_TRY(begin(is_counted ? most : 0));
@@ -227,7 +223,7 @@ Status Unroller::loop() {
   std::vector<OnnxEntry> states;
   for (int i = 0; i < carried; ++i) {
     const OnnxEntry* entry = find(node_.input_name(i + kBefore));
-    if (!entry) return Error{ErrorCode::kMalformed, "its inputs are not all made"};
+    if (!entry) return malformed("its inputs are not all made");
     states.push_back(*entry);
   }
   const int64_t limit = kMostOperations / std::max(1, body_->node_size());
@@ -274,12 +270,12 @@ Result<std::vector<Unroller::Scanned>> Unroller::read_scanned(int states) {
       dims = plan::dims_of(node_.builder().shape_of(value));
     }
     if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) {
-      return Error{ErrorCode::kMalformed, "scans an axis that its input does not have"};
+      return malformed("scans an axis that its input does not have");
     }
     scanned.push_back({node_.input_name(i), axis, nth(dims, axis),
                        index < directions.size() && directions[index] != 0});
     if (scanned.back().length == scanned.front().length) continue;
-    return Error{ErrorCode::kMalformed, "scans inputs of different lengths"};
+    return malformed("scans inputs of different lengths");
   }
   return scanned;
 }
@@ -301,7 +297,7 @@ Status Unroller::take_elements(const std::vector<Scanned>& scanned, int64_t inde
 Status Unroller::scan() {
   constexpr int64_t kWithoutBatch = 9;
   if (node_.opset() < kWithoutBatch) {
-    return Error{ErrorCode::kUnsupported, "Scan of opset 8, with a batch, is not supported"};
+    return unsupported("Scan of opset 8, with a batch, is not supported");
   }
   body_ = node_.graph("body");
   const int64_t count = node_.integer("num_scan_inputs", 0);
@@ -310,7 +306,7 @@ Status Unroller::scan() {
   const bool fits =
       body_ && counts && node_.outputs() > 0 && body_->input_size() == node_.inputs() &&
       body_->output_size() >= states_before && node_.outputs() <= body_->output_size();
-  if (!fits) return Error{ErrorCode::kMalformed, "its body does not fit its inputs and outputs"};
+  if (!fits) return malformed("its body does not fit its inputs and outputs");
   const int carried = static_cast<int>(states_before);
   DVNN_ASSIGN(const auto scanned, read_scanned(carried));
   DVNN_TRY(begin(scanned[0].length));
@@ -318,7 +314,7 @@ Status Unroller::scan() {
   std::vector<OnnxEntry> states;
   for (int i = 0; i < carried; ++i) {
     const OnnxEntry* entry = find(node_.input_name(i));
-    if (!entry) return Error{ErrorCode::kMalformed, "its inputs are not all made"};
+    if (!entry) return malformed("its inputs are not all made");
     states.push_back(*entry);
   }
   for (int64_t index = 0; index < scanned[0].length; ++index) {

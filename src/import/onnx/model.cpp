@@ -36,8 +36,8 @@ enum DataType {
 template <typename T>
 Status read_raw(const std::string& raw, size_t count, std::vector<double>* values) {
   if (raw.size() != count * sizeof(T)) {
-    return Error{ErrorCode::kMalformed, format("raw_data has %zu bytes, its %zu elements need %zu",
-                                               raw.size(), count, count * sizeof(T))};
+    return malformed(format("raw_data has %zu bytes, its %zu elements need %zu", raw.size(), count,
+                            count * sizeof(T)));
   }
   values->reserve(count);
   for (size_t i = 0; i < count; ++i) {
@@ -51,16 +51,14 @@ Status read_raw(const std::string& raw, size_t count, std::vector<double>* value
 template <typename T, typename List>
 Status read_list(const List& list, size_t count, std::vector<double>* values) {
   if (static_cast<size_t>(list.size()) != count) {
-    return Error{ErrorCode::kMalformed,
-                 format("holds %d numbers, its dimensions say %zu", list.size(), count)};
+    return malformed(format("holds %d numbers, its dimensions say %zu", list.size(), count));
   }
   values->reserve(count);
   for (const auto value : list) {
     // Lists have wider types than some tensors: check the range.
     if constexpr (std::is_integral_v<T>) {
       if (static_cast<T>(value) != value) {
-        return Error{ErrorCode::kMalformed,
-                     "holds " + std::to_string(value) + ", which its type does not have"};
+        return malformed("holds " + std::to_string(value) + ", which its type does not have");
       }
     }
     values->push_back(static_cast<double>(value));
@@ -84,8 +82,8 @@ Status read_nibbles(const onnx::TensorProto& tensor, size_t count, std::vector<d
     for (int32_t number : tensor.int32_data()) bytes += static_cast<char>(number);
   }
   if (bytes.size() != (count + 1) / 2) {
-    return Error{ErrorCode::kMalformed, format("has %zu bytes, its %zu elements of 4 bits need %zu",
-                                               bytes.size(), count, (count + 1) / 2)};
+    return malformed(format("has %zu bytes, its %zu elements of 4 bits need %zu", bytes.size(),
+                            count, (count + 1) / 2));
   }
   const bool negative = tensor.data_type() == kInt4;  // values from 8 on are negative
   values->reserve(count);
@@ -100,7 +98,7 @@ Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
   OnnxConstant constant;
   constant.dims.assign(tensor.dims().begin(), tensor.dims().end());
   const int64_t elements = element_count(constant.dims);
-  if (elements < 0) return Error{ErrorCode::kLimit, "has impossible dimensions"};
+  if (elements < 0) return too_large("has impossible dimensions");
   const size_t count = static_cast<size_t>(elements);
   std::vector<double>* v = &constant.values;
   constant.integral = true;
@@ -151,8 +149,7 @@ Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
       DVNN_TRY(read_nibbles(tensor, count, v));
       break;
     default:
-      return Error{ErrorCode::kUnsupported,
-                   format("data type %d is not supported", tensor.data_type())};
+      return unsupported(format("data type %d is not supported", tensor.data_type()));
   }
   return constant;
 }
@@ -191,8 +188,8 @@ Status take_number(const onnx::StringStringEntryProto& entry, const char* key, i
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, *number);
   if (error == std::errc() && stop == end) return {};
-  return Error{ErrorCode::kMalformed, "its data's " + std::string(key) + " is '" +
-                                          short_text(text, 40) + "', and must be a whole number"};
+  return malformed("its data's " + std::string(key) + " is '" + short_text(text, 40) +
+                   "', and must be a whole number");
 }
 
 // Reads external data as raw data. Its size follows from the dimensions.
@@ -208,8 +205,8 @@ Status read_external(const std::string& folder, onnx::TensorProto* tensor) {
     DVNN_TRY(take_number(entry, "length", &length));
   }
   if (length != -1 && static_cast<uint64_t>(length) != size) {
-    return Error{ErrorCode::kMalformed, format("its data has %lld bytes, its dimensions need %zu",
-                                               static_cast<long long>(length), size)};
+    return malformed(format("its data has %lld bytes, its dimensions need %zu",
+                            static_cast<long long>(length), size));
   }
   DVNN_ASSIGN(auto bytes, read_beside(folder, location, offset, size));
   tensor->set_raw_data(std::move(bytes));
@@ -247,7 +244,7 @@ Result<onnx::ModelProto> read_onnx(const std::string& path) {
   onnx::ModelProto model;
   DVNN_TRY(parse_model_file(path, "an ONNX model", &model));
   if (!model.has_graph() || model.graph().node_size() == 0) {
-    return Error{ErrorCode::kMalformed, "'" + path + "' holds no graph: not an ONNX model?"};
+    return malformed("'" + path + "' holds no graph: not an ONNX model?");
   }
   return model;
 }

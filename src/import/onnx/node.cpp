@@ -72,7 +72,7 @@ bool OnnxNode::all_constant() const {
 }
 
 Result<int> OnnxNode::value(int i) const {
-  if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
+  if (!has(i)) return malformed(format("input %d is missing", i));
   const auto it = importer_->entries.find(proto_.input(i));
   if (it == importer_->entries.end()) {
     return Error{ErrorCode::kNotFound,
@@ -89,10 +89,10 @@ Result<int> OnnxNode::value(int i) const {
 
 Result<std::shared_ptr<const OnnxConstant>> OnnxNode::constant(int i) const {
   if (is_constant(i)) return importer_->entries.at(proto_.input(i)).constant;
-  if (!has(i)) return Error{ErrorCode::kMalformed, format("input %d is missing", i)};
-  return Error{ErrorCode::kUnsupported, "input '" + proto_.input(i) +
-                                            "' is computed from the picture, where numbers that "
-                                            "are known beforehand are needed"};
+  if (!has(i)) return malformed(format("input %d is missing", i));
+  return unsupported(
+      "input '" + proto_.input(i) +
+      "' is computed from the picture, where numbers that are known beforehand are needed");
 }
 
 Result<std::vector<int64_t>> OnnxNode::ints_at(int input, const char* attribute_name) const {
@@ -185,8 +185,8 @@ Result<int64_t> onnx_axis(int64_t axis, size_t rank) {
   const auto count = static_cast<int64_t>(rank);
   const int64_t from_start = axis < 0 ? axis + count : axis;
   if (from_start >= 0 && from_start < count) return from_start;
-  return Error{ErrorCode::kMalformed, format("axis %lld does not exist among %zu dimensions",
-                                             static_cast<long long>(axis), rank)};
+  return malformed(
+      format("axis %lld does not exist among %zu dimensions", static_cast<long long>(axis), rank));
 }
 
 Result<size_t> axis_at(const OnnxNode& node, int64_t fallback, size_t rank) {

@@ -33,9 +33,7 @@ class Sorter {
   }
 
   Status sort() {
-    if (made_twice_) {
-      return Error{ErrorCode::kMalformed, "two nodes make '" + *made_twice_ + "'"};
-    }
+    if (made_twice_) return malformed("two nodes make '" + *made_twice_ + "'");
     for (int i = 0; i < nodes_.size(); ++i) DVNN_TRY(visit(i));
     return {};
   }
@@ -74,9 +72,8 @@ class Sorter {
       if (own) continue;
       if (nth(states_, maker->second) == State::kOpen) {
         const onnx::NodeProto& node = nodes_[maker->second];
-        return Error{ErrorCode::kMalformed, "the nodes form a circle: '" + node.name() + "' (" +
-                                                node.op_type() + ") makes '" + name +
-                                                "', which it needs itself"};
+        return malformed("the nodes form a circle: '" + node.name() + "' (" + node.op_type() +
+                         ") makes '" + name + "', which it needs itself");
       }
       open(maker->second, &way);
     }

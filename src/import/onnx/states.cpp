@@ -92,19 +92,16 @@ class Finder {
                                     [&](const auto* info) { return info->name() == option.input; });
     if (input == open_.end()) {
       const bool given = find_given(options_, option.input) != nullptr;
-      return Error{ErrorCode::kInvalidArgument,
-                   what + (given ? ": --set gives the same input a value"
-                                 : ": the model has no input '" + option.input + "', it has " +
-                                       some_names(names_))};
+      return invalid_argument(what + (given ? ": --set gives the same input a value"
+                                            : ": the model has no input '" + option.input +
+                                                  "', it has " + some_names(names_)));
     }
     ImportOptions one;
     one.outputs = {option.output};
     auto output = wanted_outputs(proto_, one);
-    if (!output.ok()) {
-      return Error{ErrorCode::kInvalidArgument, what + ": the model makes no such result"};
-    }
+    if (!output.ok()) return invalid_argument(what + ": the model makes no such result");
     if (!inputs_.insert(option.input).second) {
-      return Error{ErrorCode::kInvalidArgument, what + ": the input is another state already"};
+      return invalid_argument(what + ": the input is another state already");
     }
     add(**input, output.value()[0], option.dims, false);
     return {};
@@ -171,12 +168,11 @@ Result<bool> settle_onnx_states(const plan::Graph& graph, std::vector<OnnxState>
     const Shape& becomes = graph.shape_of(nth(graph.outputs, input.next));
     if (is == becomes) continue;
     if (!state.is_open || is.rank != becomes.rank) {
-      return Error{ErrorCode::kUnsupported,
-                   "state '" + state.input + "' is " + is.to_string() + ", its next value '" +
-                       state.output + "' is " + becomes.to_string() +
-                       (state.is_found ? ": --state OUT=IN names the right output, and --set " +
-                                             state.input + "=0 makes it no state"
-                                       : ": a state keeps its shape")};
+      return unsupported("state '" + state.input + "' is " + is.to_string() + ", its next value '" +
+                         state.output + "' is " + becomes.to_string() +
+                         (state.is_found ? ": --state OUT=IN names the right output, and --set " +
+                                               state.input + "=0 makes it no state"
+                                         : ": a state keeps its shape"));
     }
     state.dims = plan::dims_of(becomes);
     settled = false;

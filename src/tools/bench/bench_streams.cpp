@@ -177,8 +177,8 @@ Result<Measured> run_application(const PipelineOptions& o, const network::Model&
   gst_init(nullptr, nullptr);
   const Shape& shape = network.tensor(network.input.tensor).desc.shape;
   if (!plan::is_picture(shape)) {
-    return Error{ErrorCode::kUnsupported, "the network's input of " + shape.to_string() +
-                                              " is no picture, which --peer needs"};
+    return unsupported("the network's input of " + shape.to_string() +
+                       " is no picture, which --peer needs");
   }
   DVNN_ASSIGN(auto first, open_onnxruntime(path, network, 0));
   const std::vector<int64_t> dims = first->input_dims();

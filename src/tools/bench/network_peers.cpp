@@ -45,7 +45,7 @@ class OpenCvPeer final : public Peer {
       net_.setInput(blob_);
       net_.forward(outputs_, names_);
     } catch (const cv::Exception& e) {
-      return Error{ErrorCode::kMalformed, "OpenCV cannot run the peer: " + e.err};
+      return malformed("OpenCV cannot run the peer: " + e.err);
     }
     return {};
   }
@@ -72,7 +72,7 @@ Result<cv::dnn::Net> read_net(const std::vector<std::string>& files) {
     return cv::dnn::readNetFromCaffe(described.data(), described.size(), contents[1].data(),
                                      contents[1].size());
   } catch (const cv::Exception& e) {
-    return Error{ErrorCode::kMalformed, "OpenCV cannot read '" + files[0] + "': " + e.err};
+    return malformed("OpenCV cannot read '" + files[0] + "': " + e.err);
   }
 }
 

@@ -33,7 +33,7 @@ Status check(const OrtApi& api, OrtStatus* status) {
   if (!status) return {};
   const std::string why = api.GetErrorMessage(status);
   api.ReleaseStatus(status);
-  return Error{ErrorCode::kUnsupported, "ONNX Runtime: " + why};
+  return unsupported("ONNX Runtime: " + why);
 }
 
 // What all peers on a model have in common.
@@ -139,8 +139,8 @@ class OnnxRuntimePeer final : public SharedPeer {
     api_.ReleaseTypeInfo(type);
     DVNN_TRY(status);
     if (element != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
-      return Error{ErrorCode::kUnsupported, "ONNX Runtime: the input '" + input_names_.back() +
-                                                "' is no tensor of 32-bit floats"};
+      return unsupported("ONNX Runtime: the input '" + input_names_.back() +
+                         "' is no tensor of 32-bit floats");
     }
     const Shape& ours = model_.tensor(model_.input.tensor).desc.shape;
     size_t count = 1;

@@ -125,9 +125,9 @@ Result<import::StateOption> parse_state(const std::string& text) {
   const bool good = !state.output.empty() && !state.input.empty() &&
                     std::all_of(state.dims.begin(), state.dims.end(), [](auto d) { return d > 0; });
   if (good) return state;
-  return Error{ErrorCode::kInvalidArgument, "--state '" + text +
-                                                "' is not OUT=IN, the names of an output and of "
-                                                "the input that it becomes, or OUT=IN:1x2x3"};
+  return invalid_argument(
+      "--state '" + text +
+      "' is not OUT=IN, the names of an output and of the input that it becomes, or OUT=IN:1x2x3");
 }
 
 std::vector<std::string> parts_of(const std::string& list) {

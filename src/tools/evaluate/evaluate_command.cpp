@@ -70,12 +70,11 @@ Status check_task(const DataSet& data, Subject* subject) {
   const decode::Decoder* decoder = subject->session->decoder();
   subject->finds = told_by(data.kind);
   if (decoder && decoder->kind() == subject->finds) return {};
-  return Error{
-      ErrorCode::kUnsupported,
+  return unsupported(
       "network '" + subject->path + "' " +
-          (decoder ? std::string("finds: ") + kind_name(decoder->kind()) : "has no decoder") +
-          "; annotations of the kind '" + annotations_name(data.kind) +
-          "' are for: " + kind_name(subject->finds)};
+      (decoder ? std::string("finds: ") + kind_name(decoder->kind()) : "has no decoder") +
+      "; annotations of the kind '" + annotations_name(data.kind) +
+      "' are for: " + kind_name(subject->finds));
 }
 
 Result<Subject> open_subject(const std::string& path, const Arguments& arguments,
@@ -100,10 +99,9 @@ Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
   bool runs = false;
   for (const std::string& path : arguments.files()) {
     if (ends_with(path, ".json") && data->kind != Annotations::kCoco) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "'" + path +
-                       "' has what was found in COCO's form, by ids that only "
-                       "COCO's annotations have"};
+      return invalid_argument(
+          "'" + path +
+          "' has what was found in COCO's form, by ids that only COCO's annotations have");
     }
     DVNN_ASSIGN(Subject subject, open_subject(path, arguments, options, *data));
     runs = runs || subject.session;
@@ -111,9 +109,8 @@ Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
     subjects.push_back(std::move(subject));
   }
   if (!options.save.empty() && data->kind != Annotations::kCoco) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "--save writes what was found by COCO's ids, which '" + data->source + "' does not have"};
+    return invalid_argument("--save writes what was found by COCO's ids, which '" + data->source +
+                            "' does not have");
   }
   if (runs) DVNN_TRY(locate_pictures(data));
   return subjects;

@@ -125,24 +125,22 @@ Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, cons
 Status check_mask(const evaluate::Picture& picture, const cv::Mat& mask, size_t classes) {
   const std::string what = "mask '" + picture.mask + "'";
   if (mask.cols != picture.width || mask.rows != picture.height) {
-    return Error{ErrorCode::kInvalidArgument,
-                 format("%s has %d x %d pixels, its picture %d x %d", what.c_str(), mask.cols,
-                        mask.rows, picture.width, picture.height)};
+    return invalid_argument(format("%s has %d x %d pixels, its picture %d x %d", what.c_str(),
+                                   mask.cols, mask.rows, picture.width, picture.height));
   }
   for (int y = 0; y < mask.rows; ++y) {
     const uint8_t* line = mask.ptr<uint8_t>(y);
     for (int x = 0; x < mask.cols; ++x) {
       const uint8_t value = line[3 * x];
       if (value >= classes && value != evaluate::kMostPixelClasses) {
-        return Error{
-            ErrorCode::kMalformed,
+        return malformed(
             format("%s has the value %d at %d,%d; there are %zu classes, and 255 does not count",
-                   what.c_str(), value, x, y, classes)};
+                   what.c_str(), value, x, y, classes));
       }
       if (value == line[3 * x + 1] && value == line[3 * x + 2]) continue;
-      return Error{ErrorCode::kMalformed, format("%s has a colour at %d,%d; masks are gray, a "
-                                                 "pixel's value being the index of its class",
-                                                 what.c_str(), x, y)};
+      return malformed(format(
+          "%s has a colour at %d,%d; masks are gray, a pixel's value being the index of its class",
+          what.c_str(), x, y));
     }
   }
   return {};
@@ -170,10 +168,9 @@ Status check_size(const evaluate::Picture& picture, const cv::Mat& pixels) {
   const bool same = picture.width == 0 || picture.height == 0 ||
                     (picture.width == pixels.cols && picture.height == pixels.rows);
   if (same) return {};
-  return Error{
-      ErrorCode::kInvalidArgument,
-      format("'%s' has %d x %d pixels; its annotations are for %d x %d", picture.path.c_str(),
-             pixels.cols, pixels.rows, picture.width, picture.height)};
+  return invalid_argument(format("'%s' has %d x %d pixels; its annotations are for %d x %d",
+                                 picture.path.c_str(), pixels.cols, pixels.rows, picture.width,
+                                 picture.height));
 }
 
 }  // namespace
@@ -201,10 +198,9 @@ Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subj
   }
   if (std::any_of(subject->known.begin(), subject->known.end(), [](bool known) { return known; }))
     return {};
-  return Error{ErrorCode::kInvalidArgument, "none of the labels of '" + subject->path + "' (" +
-                                                some_of(labels) + ") is a class of the data (" +
-                                                some_of(data.classes) +
-                                                "); --by-index matches them by their index"};
+  return invalid_argument("none of the labels of '" + subject->path + "' (" + some_of(labels) +
+                          ") is a class of the data (" + some_of(data.classes) +
+                          "); --by-index matches them by their index");
 }
 
 Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subject>* subjects) {

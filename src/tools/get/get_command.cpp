@@ -108,9 +108,8 @@ Result<std::string> place_under(const std::string& from, const ListedModel& mode
   if (model.files.size() == 1) return from;
   std::string names;
   for (const ModelFile& one : model.files) names += (names.empty() ? "" : ", ") + one.name;
-  return Error{ErrorCode::kInvalidArgument, "--from '" + from + "': model '" + model.name +
-                                                "' is several files (" + names +
-                                                "), so this must be the folder that has them"};
+  return invalid_argument("--from '" + from + "': model '" + model.name + "' is several files (" +
+                          names + "), so this must be the folder that has them");
 }
 
 Result<std::vector<std::string>> files_of(const ListedModel& model, const std::string& from,

@@ -57,10 +57,9 @@ Status for_each_block(const File& file, uint64_t size, Take take) {
 Status check_file(const ModelFile& wanted, const File& file, const std::string& path) {
   const uint64_t size = size_of(file);
   if (size != wanted.bytes) {
-    return Error{ErrorCode::kMalformed,
-                 format("'%s' has %llu bytes, and '%s' has %llu", path.c_str(),
-                        static_cast<unsigned long long>(size), wanted.name.c_str(),
-                        static_cast<unsigned long long>(wanted.bytes))};
+    return malformed(format("'%s' has %llu bytes, and '%s' has %llu", path.c_str(),
+                            static_cast<unsigned long long>(size), wanted.name.c_str(),
+                            static_cast<unsigned long long>(wanted.bytes)));
   }
   const std::unique_ptr<GChecksum, FreeChecksum> sum(g_checksum_new(G_CHECKSUM_SHA256));
   DVNN_TRY(for_each_block(file, size, [&](const uint8_t* bytes, size_t count) -> Status {
@@ -69,8 +68,8 @@ Status check_file(const ModelFile& wanted, const File& file, const std::string& 
   }));
   const std::string hash = g_checksum_get_string(sum.get());
   if (hash == wanted.sha256) return {};
-  return Error{ErrorCode::kMalformed, "'" + path + "' has the SHA-256 " + hash + ", and '" +
-                                          wanted.name + "' has " + wanted.sha256};
+  return malformed("'" + path + "' has the SHA-256 " + hash + ", and '" + wanted.name + "' has " +
+                   wanted.sha256);
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ Result<ListedModel> read_listed_model(const std::string& name, const Json& objec
                                       const std::string& list) {
   const std::string what = list + ": model '" + short_text(name, kLongestName) + "'";
   if (!is_plain_name(name)) {
-    return Error{ErrorCode::kMalformed, what + ": a name has letters, digits, '.', '_' and '-'"};
+    return malformed(what + ": a name has letters, digits, '.', '_' and '-'");
   }
   ListedModel model;
   model.name = name;
@@ -147,9 +147,7 @@ uint64_t ListedModel::bytes() const {
 
 Result<std::vector<ListedModel>> read_model_list(const std::string& text, const std::string& what) {
   DVNN_ASSIGN(const Json list, parse_json(text, what));
-  if (!list.is_object()) {
-    return Error{ErrorCode::kMalformed, what + ": must be an object of models by name"};
-  }
+  if (!list.is_object()) return malformed(what + ": must be an object of models by name");
   std::vector<ListedModel> models;
   for (const auto& [name, value] : list.items()) {
     DVNN_ASSIGN(ListedModel model, read_listed_model(name, value, what));

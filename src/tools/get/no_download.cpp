@@ -5,8 +5,7 @@
 namespace dvnn::tools {
 
 Status download(const std::string& url, uint64_t, int, const File&) {
-  return Error{ErrorCode::kUnsupported,
-               "'" + url + "': this dvnet was built without libcurl, so it cannot download"};
+  return unsupported("'" + url + "': this dvnet was built without libcurl, so it cannot download");
 }
 
 }  // namespace dvnn::tools

@@ -201,9 +201,8 @@ Status import_tflite_split(const TfliteNode& node) {
     int64_t rest = whole;
     for (int64_t size : sizes) {
       if (size < -1 || size > whole) {
-        return Error{ErrorCode::kMalformed,
-                     format("a part has the size %lld, of %lld", static_cast<long long>(size),
-                            static_cast<long long>(whole))};
+        return malformed(format("a part has the size %lld, of %lld", static_cast<long long>(size),
+                                static_cast<long long>(whole)));
       }
       rest -= std::max<int64_t>(size, 0);
     }

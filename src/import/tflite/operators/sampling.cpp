@@ -112,7 +112,7 @@ Result<std::vector<Entry>> entries_of(const TfliteNode& node) {
     Entry entry = {begin[i], end[i], step[i], false, false, false, false, false};
     if (o != kNone) {
       if (o->offset() && __builtin_add_overflow(entry.begin, entry.end, &entry.end)) {
-        return Error{ErrorCode::kMalformed, "ends behind all numbers"};
+        return malformed("ends behind all numbers");
       }
       entry.rest = has_bit(o->ellipsis_mask(), i);
       entry.is_new = !entry.rest && has_bit(o->new_axis_mask(), i);

@@ -28,8 +28,8 @@ struct BoardFacts {
 /// Returns the kilobytes in a line of /proc/meminfo, or -1.
 int64_t kilobytes(const std::string& meminfo, const std::string& name);
 
-/// Reads the facts about this machine; the device's from `sysfs` ("/sys/class/dmp_dv/dv_conv").
-BoardFacts machine_facts(const std::string& sysfs);
+/// Reads the facts about this machine; the device's from the folder in which its driver has them.
+BoardFacts machine_facts(const std::string& sysfs = "/sys/class/dmp_dv/dv_conv");
 /// Adds those of an open device.
 void add_device(const device::Device& device, BoardFacts* facts);
 

@@ -14,7 +14,6 @@ namespace dvnn::tools {
 namespace {
 
 constexpr const char* kFormat = "dvnn-board-report";
-constexpr const char* kSysfs = "/sys/class/dmp_dv/dv_conv";
 constexpr const char* kCpu = "cpu";
 constexpr int kVersion = 1;
 constexpr uint64_t kMostReportBytes = 16 << 20;
@@ -78,7 +77,7 @@ Result<ReportedStep> step_from_json(const Json& json, const std::string& what) {
 Result<BoardReport> measure_board(const std::shared_ptr<network::Network>& network,
                                   const std::string& path) {
   BoardReport report;
-  report.facts = machine_facts(kSysfs);
+  report.facts = machine_facts();
   add_device(network->device(), &report.facts);
   report.network = base_name(path);
   const device::Hardware hardware = plain_hardware(report.facts);

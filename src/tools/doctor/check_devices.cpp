@@ -147,8 +147,7 @@ Finding check_contiguous_memory(const std::string& meminfo, bool board) {
 }
 
 Findings check_devices() {
-  Findings findings = {
-      {Level::kOk, "machine", to_text(machine_facts("/sys/class/dmp_dv/dv_conv")), ""}};
+  Findings findings = {{Level::kOk, "machine", to_text(machine_facts()), ""}};
   for (Finding& finding : check_device_nodes("/dev")) findings.push_back(std::move(finding));
   constexpr uint64_t kMostBytes = 65536;
   const auto meminfo = read_file("/proc/meminfo", kMostBytes);

@@ -4,9 +4,11 @@
 #include "elements/dvconvert/dvconvert.h"
 #include "elements/dvdecode/dvdecode.h"
 #include "elements/dvinfer/dvinfer.h"
+#include "elements/dvmotion/dvmotion.h"
 #include "elements/dvtrack/dvtrack.h"
 #include "kernels/instruction_sets.h"
 #include "log.h"
+#include "meta/movedmeta.h"
 #include "meta/zoneshapesmeta.h"
 #ifdef DVNN_HAVE_READ
 #include "elements/dvread/dvread.h"
@@ -21,9 +23,11 @@ static gboolean plugin_init(GstPlugin* plugin) {
     return FALSE;
   }
   dvnn::gst::connect_log();
+  dvnn::gst::register_moved_areas();
   dvnn::gst::register_zone_shapes();
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
+  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvmotion());
   good &= dvnn::gst::register_element(plugin, dvnn::gst::dvdecode());
   good &= dvnn::gst::register_element(plugin, dvnn::gst::dvtrack());
 #ifdef DVNN_HAVE_READ

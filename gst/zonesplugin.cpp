@@ -4,10 +4,12 @@
 #include "elements/dvzones/dvzones.h"
 #include "elements/dvzones/zonereport.h"
 #include "log.h"
+#include "meta/movedmeta.h"
 #include "meta/zoneshapesmeta.h"
 
 static gboolean plugin_init(GstPlugin* plugin) {
   dvnn::gst::connect_log();
+  dvnn::gst::register_moved_areas();
   dvnn::gst::register_zone_shapes();
   dvnn::gst::register_zones_meta();
   return dvnn::gst::register_element(plugin, dvnn::gst::dvzones());

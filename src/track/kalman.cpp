@@ -122,6 +122,10 @@ void BoxFilter::set_speed(int axis, double speed, double variance) {
   axes_[axis].vv = variance;
 }
 
+void BoxFilter::halt() {
+  for (Axis& axis : axes_) axis.v = axis.xv = 0;
+}
+
 image::Corners BoxFilter::box() const {
   const double half_width = std::max(kLeastSize, axes_[2].x) / 2;
   const double half_height = std::max(kLeastSize, axes_[3].x) / 2;

@@ -59,6 +59,8 @@ class BoxFilter {
   /// Sets the speed along an axis (0: x, 1: y), pixels per second, and its variance, if more is
   /// known than for any new box.
   void set_speed(int axis, double speed, double variance);
+  /// Sets all speeds to 0; how fast it may be soon is as uncertain as before.
+  void halt();
   /// Follows a motion of the camera.
   void move(const motion::Affine& camera);
   /// Returns the box; width and height are at least a pixel.

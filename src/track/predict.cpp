@@ -69,10 +69,35 @@ void Tracker::collect_seen(Time time) {
   }
 }
 
+void Tracker::rest_outside(Span<const image::Corners> areas) {
+  resting_ = true;
+  moving_.assign(areas.begin(), areas.end());
+}
+
+// Whether nothing has changed where a track is. A lost one may be anywhere.
+bool Tracker::rests(const Track& track) const {
+  const image::Corners& box = track.observed;
+  return resting_ && track.state != State::kLost &&
+         std::none_of(moving_.begin(), moving_.end(), [&](const image::Corners& area) {
+           return box.x0 < area.x1 && area.x0 < box.x1 && box.y0 < area.y1 && area.y0 < box.y1;
+         });
+}
+
+// Stops the tracks that rest, as if they were seen where they are at `time`.
+void Tracker::stand(Time time) {
+  for (Track* track : tracks_) {
+    if (!rests(*track)) continue;
+    track->filter.halt();
+    track->seen = std::max(track->seen, time);
+  }
+}
+
 void Tracker::predict(Time time, const image::Size& frame) {
   begin(time);
   assigned_.clear();
   set_frame(frame);
+  stand(time);
+  resting_ = false;
   collect_seen(time);
   for (const Track* track : tracks_) add_prediction(time, *track);
 }

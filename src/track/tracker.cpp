@@ -420,6 +420,11 @@ void Tracker::expire(Time time) {
   size_t kept = 0;
   for (Track* track : tracks_) {
     bool over = false;
+    if (!track->shown && track->id != 0 && rests(*track)) {
+      track->seen = time;
+      tracks_[kept++] = track;
+      continue;
+    }
     track->recent += share * ((track->shown ? 1 : 0) - track->recent);
     if (!track->shown) {
       const bool tentative = track->state == State::kTentative;
@@ -454,7 +459,9 @@ void Tracker::move(const motion::Affine& camera) {
 }
 
 void Tracker::update(Time time, const image::Size& frame, Span<const Detection> detections) {
+  const Time before = last_;
   begin(time);
+  stand(before);
   detections_ = detections;
   assigned_.assign(detections.size(), nullptr);
   sure_.clear();
@@ -491,6 +498,7 @@ void Tracker::update(Time time, const image::Size& frame, Span<const Detection> 
   expire(time);
   looked_ = time;
   show_absent(time);
+  resting_ = false;
 }
 
 }  // namespace dvnn::track

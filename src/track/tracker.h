@@ -59,6 +59,9 @@ class Tracker {
   void configure(const Settings& settings);
   /// Applies a motion of the camera since the last frame to all tracks.
   void move(const motion::Affine& camera);
+  /// Says that in the next frame nothing but what is in `areas`, in pixels, has changed since the
+  /// frame before. Tracks elsewhere stand still, and no look misses them.
+  void rest_outside(Span<const image::Corners> areas);
   /// Takes the detections of an inferred frame. If its size is 0, it is unknown, and objects leave
   /// nowhere.
   void update(Time time, const image::Size& frame, Span<const Detection> detections);
@@ -92,6 +95,8 @@ class Tracker {
 
  private:
   void begin(Time time);
+  bool rests(const Track& track) const;
+  void stand(Time time);
   void set_frame(const image::Size& frame);
   bool jumps(Time time) const;
   void advance(double seconds, int class_id, BoxFilter* filter) const;
@@ -138,6 +143,8 @@ class Tracker {
   CommonMotion common_;
   mutable BoxStep step_{1};  // for the last span of time, which most tracks share
   bool begun_ = false;
+  bool resting_ = false;  // whether tracks outside `moving_` rest in this frame
+  std::vector<image::Corners> moving_;
 
   std::vector<Track*> tracks_, started_, ended_, free_;
   std::vector<std::unique_ptr<Track>> all_;

@@ -73,6 +73,19 @@ Time read_time(JsonReader* in, const char* name) {
   return in->integer(name, 0, kLongest, 0) * kMillisecond;
 }
 
+// Refuses a polygon that crosses itself.
+Status check_simple(const Shape& shape, const std::string& what) {
+  // Scaled alike for every frame: a polygon that is simple in these units is so in any frame.
+  std::vector<Point> places;
+  const double scale = shape.pixels ? 1 : 4096;
+  for (const auto& [x, y] : shape.points) places.push_back(place(x * scale, y * scale));
+  if (!is_simple(places)) {
+    return invalid_argument(what +
+                            ": its edges meet or cross each other elsewhere than at its corners");
+  }
+  return {};
+}
+
 Result<Area> read_area(const Json& json, const std::string& what) {
   Area area;
   JsonReader in(json, what);
@@ -91,14 +104,7 @@ Result<Area> read_area(const Json& json, const std::string& what) {
   DVNN_TRY(check_members(json, what,
                          {"name", "points", "unit", "labels", "anchor", "band", "share", "dwell",
                           "idle", "idle-distance", "crowd", "crowd-time"}));
-  // Scaled alike for every frame: a polygon that is simple in these units is so in any frame.
-  std::vector<Point> places;
-  const double scale = area.pixels ? 1 : 4096;
-  for (const auto& [x, y] : area.points) places.push_back(place(x * scale, y * scale));
-  if (!is_simple(places)) {
-    return invalid_argument(what +
-                            ": its edges meet or cross each other elsewhere than at its corners");
-  }
+  DVNN_TRY(check_simple(area, what));
   return area;
 }
 
@@ -111,6 +117,16 @@ Result<Line> read_line(const Json& json, const std::string& what) {
   DVNN_TRY(in.status());
   DVNN_TRY(check_members(json, what, {"name", "points", "unit", "labels", "anchor", "band"}));
   return line;
+}
+
+Result<Mask> read_mask(const Json& json, const std::string& what) {
+  Mask mask;
+  JsonReader in(json, what);
+  read_shape(&in, 3, &mask);
+  DVNN_TRY(in.status());
+  DVNN_TRY(check_members(json, what, {"name", "points", "unit"}));
+  DVNN_TRY(check_simple(mask, what));
+  return mask;
 }
 
 // Reads a list of shapes. Their names must differ.
@@ -141,11 +157,12 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
   if (text.empty()) return config;
   DVNN_ASSIGN(Json json, parse_json(text, what));
   if (!json.is_object()) {
-    return invalid_argument(what + " must be an object with 'areas' and 'lines'");
+    return invalid_argument(what + " must be an object with 'areas', 'lines' and 'masks'");
   }
-  DVNN_TRY(check_members(json, what, {"areas", "lines"}));
+  DVNN_TRY(check_members(json, what, {"areas", "lines", "masks"}));
   DVNN_TRY(read_list(json, "areas", what, read_area, &config.areas));
   DVNN_TRY(read_list(json, "lines", what, read_line, &config.lines));
+  DVNN_TRY(read_list(json, "masks", what, read_mask, &config.masks));
   return config;
 }
 

@@ -41,9 +41,13 @@ struct Area : Shape {
 
 struct Line : Shape {};
 
+/// An area in which motion does not count (dvmotion); dvzones has no use for it.
+struct Mask : Shape {};
+
 struct Config {
   std::vector<Area> areas;
   std::vector<Line> lines;
+  std::vector<Mask> masks;
 };
 
 /// Reads the configuration from JSON. `what` names the text in errors.

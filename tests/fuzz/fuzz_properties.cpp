@@ -130,8 +130,8 @@ const std::vector<Line*>& lines() {
   static const auto* const made = [] {
     auto* list = new std::vector<Line*>();
     std::string all;
-    for (std::string element : {"dvconvert", "dvinfer", "dvdecode", "dvtrack", "dvzones", "dvread",
-                                "dvoverlay", "dvpublish"}) {
+    for (std::string element : {"dvmotion", "dvconvert", "dvinfer", "dvdecode", "dvtrack",
+                                "dvzones", "dvread", "dvoverlay", "dvpublish"}) {
       GstElementFactory* factory = gst_element_factory_find(element.c_str());
       if (!factory) continue;
       gst_object_unref(factory);

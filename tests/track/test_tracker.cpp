@@ -496,7 +496,37 @@ START_TEST(boxes_that_are_none_are_left_alone) {
 }
 END_TEST
 
-DVNN_SUITE(track_tracker, tracks_are_confirmed_by_evidence_in_time,
+// A walker stops; then nothing moves for longer than a track may be lost, and longer than any jump.
+START_TEST(where_nothing_moves_tracks_rest) {
+  Stream stream(times(200, 1000));
+  for (int i = 0; i <= 20; ++i) stream.see(40 * i, {at(100 + 4 * i, 100), at(400, 100)});
+  const image::Corners stopped = stream.tracker.tracks()[0]->observed;
+  for (int i = 21; i <= 250; ++i) {
+    stream.tracker.rest_outside({});
+    stream.tracker.predict(static_cast<Time>(40 * i) * kMillisecond, {640, 480});
+    ck_assert_uint_eq(stream.tracker.predicted().size(), 2);
+    const image::Corners& box = stream.tracker.predicted()[0].box;
+    ck_assert_double_eq_tol(box.x0, stopped.x0, 2);
+  }
+  // It has stopped: it does not go on from where it was.
+  stream.tracker.predict(static_cast<Time>(40 * 250 + 30) * kMillisecond, {640, 480});
+  ck_assert_double_eq_tol(stream.tracker.predicted()[0].box.x0, stopped.x0, 2);
+  // One is seen to move on, while no look shows the other, where nothing moves.
+  const std::vector<image::Corners> moving = {{100, 50, 300, 250}};
+  for (int i = 251; i <= 300; ++i) {
+    stream.tracker.rest_outside(moving);
+    stream.see(40 * i, {at(180 + 2 * (i - 251), 100)});
+    ck_assert_uint_eq(stream.id(0), 1);
+    ck_assert_uint_eq(stream.tracker.predicted().size(), 1);
+    ck_assert_uint_eq(stream.tracker.predicted()[0].track->id, 2);
+  }
+  // A look at everything misses it.
+  for (int i = 301; i <= 330; ++i) stream.see(40 * i, {at(280, 100)});
+  ck_assert_uint_eq(stream.tracker.tracks().size(), 1);
+}
+END_TEST
+
+DVNN_SUITE(track_tracker, where_nothing_moves_tracks_rest, tracks_are_confirmed_by_evidence_in_time,
            where_most_starts_are_false_new_tracks_are_doubted,
            a_detector_that_is_never_sure_is_believed_where_it_may_begin_tracks,
            a_missed_look_is_evidence_against_a_new_track, no_evidence_asked_for_is_at_once,

@@ -68,6 +68,7 @@
 #include "guard.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
+#include "meta/movedmeta.h"
 #include "meta/viewmeta.h"
 #include "refs.h"
 #include "times.h"
@@ -238,6 +239,10 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   GstDvConvertPrivate& priv = *self->priv;
   FrameView view;
   view.view = gst_dv_convert_view(self);
+  if (dvnn::gst::is_still(frame)) {
+    view.verdict = Verdict::kPass;
+    return view;
+  }
   {
     const ObjectLock lock(self);
     priv.chooser.configure(priv.settings);
@@ -348,6 +353,7 @@ static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer
   }
   if (!priv.job) return GST_FLOW_NOT_NEGOTIATED;
   // A stream has nothing to send for a frame that is not inferred.
+  if (dvnn::gst::is_still(frame)) return GST_BASE_TRANSFORM_FLOW_DROPPED;
   if (priv.request &&
       priv.request->decide(dvnn::gst::running_time(trans->segment, frame)) != Verdict::kInfer) {
     return GST_BASE_TRANSFORM_FLOW_DROPPED;

@@ -9,6 +9,7 @@
 #include "guard.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
+#include "meta/movedmeta.h"
 #include "times.h"
 
 #undef GST_CAT_DEFAULT
@@ -128,6 +129,7 @@ Status SinkSide::choose(InferItem* item, FrameView* view) {
   GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
   item->object.reset(GST_MINI_OBJECT_CAST(frame));
   *view = get_frame_view(frame).value_or(FrameView{});
+  if (is_still(frame)) view->verdict = Verdict::kPass;
   remove_frame_view(frame);
   if (view->regions && item->tensors) {
     return unsupported(

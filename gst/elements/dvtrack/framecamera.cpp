@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvtrack/framecamera.h"
 
-#include "frames/framecheck.h"
-#include "frames/framemap.h"
-#include "frames/videocaps.h"
 #include "gst/dvnn/gstdvcamerameta.h"
 
 namespace dvnn::gst {
-namespace {
-
-// Returns the component that carries most of the brightness: luma, or green.
-guint bright_component(const GstVideoFormatInfo* format) {
-  return GST_VIDEO_FORMAT_INFO_IS_RGB(format) ? 1 : 0;
-}
-
-}  // namespace
-
 void FrameCamera::reset() {
   watch_.reset();
   told_.reset();
@@ -47,34 +35,17 @@ std::optional<motion::Affine> FrameCamera::follow(GstBuffer* frame, GstClockTime
 
 void FrameCamera::set_caps(const GstCaps* caps) {
   reset();
-  readable_ = video_info_from_caps(caps, &info_);
-  if (!readable_) return;
-  // Fields are offset by a line, so the camera would seem to shake.
-  readable_ = lines_per_row(info_) == 1;
-  const GstVideoFormatInfo* format = info_.finfo;
-  const guint bright = bright_component(format);
-  readable_ = readable_ && bright < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(format) &&
-              GST_VIDEO_FORMAT_INFO_DEPTH(format, bright) == 8 &&
-              GST_VIDEO_FORMAT_INFO_SHIFT(format, bright) == 0 &&
-              !GST_VIDEO_FORMAT_INFO_IS_COMPLEX(format) &&
-              !GST_VIDEO_FORMAT_INFO_IS_TILED(format) && GST_VIDEO_FORMAT_INFO_BITS(format) == 8;
+  luma_.set_bytes(caps);
 }
 
 std::optional<motion::Affine> FrameCamera::see(GstBuffer* frame, GstClockTime time) {
   const auto at = static_cast<int64_t>(time);
-  if (!readable_ || !watch_.wants(at)) return {};
-  // Any element may attach a GstVideoMeta, so frames that contradict it are not looked at.
-  if (!check_video_meta(info_, frame).ok()) return {};
-  const VideoFrameMap map(info_, frame, GST_MAP_READ);
-  if (!map.ok() || !check_frame_memory(map.frame()).ok()) return {};
-  const GstVideoFrame& mapped = map.frame();
-  const guint bright = bright_component(info_.finfo);
-  const motion::Luma luma{
-      static_cast<const uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(&mapped, bright)),
-      GST_VIDEO_FRAME_COMP_WIDTH(&mapped, bright), GST_VIDEO_FRAME_COMP_HEIGHT(&mapped, bright),
-      GST_VIDEO_FRAME_COMP_STRIDE(&mapped, bright), GST_VIDEO_FRAME_COMP_PSTRIDE(&mapped, bright)};
+  if (!luma_.is_direct() || !watch_.wants(at)) return {};
   motion::Affine motion;
-  if (!watch_.see(at, luma, &motion)) return {};
+  bool known = false;
+  const Status seen =
+      luma_.look(frame, [&](const motion::Luma& luma) { known = watch_.see(at, luma, &motion); });
+  if (!seen.ok() || !known) return {};
   return motion;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "frames/camerasteps.h"
+#include "frames/frameluma.h"
 #include "motion/camera_watch.h"
 
 namespace dvnn::gst {
@@ -30,8 +31,7 @@ class FrameCamera {
   CameraSteps told_;
   guint64 epoch_ = 0;     // 0: the camera has not moved yet
   motion::Affine since_;  // motion since the epoch's first frame
-  GstVideoInfo info_;
-  bool readable_ = false;  // whether brightness is a byte per pixel
+  FrameLuma luma_;
 };
 
 }  // namespace dvnn::gst

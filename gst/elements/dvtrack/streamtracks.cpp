@@ -137,6 +137,7 @@ bool StreamTracks::follow_pass(GstDvObjectsMeta* meta, gint pass, GstClockTime t
   collect(meta, pass, group);
   const auto at = static_cast<track::Time>(time);
   bool any = false;
+  if (moved_) group->tracker.rest_outside(*moved_);
   if (!state || state->state == GST_DV_PASS_INFERRED || !group->objects.empty()) {
     group->tracker.update(at, size, group->detections);
     any = name_objects(group);
@@ -180,6 +181,7 @@ bool StreamTracks::follow(GstBuffer* frame, GstClockTime time, const image::Size
   GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   if (!meta) return false;
   changed_.clear();
+  moved_ = moved_areas(frame);
   bool any = false;
   const guint passes = gst_dv_objects_meta_get_n_passes(meta);
   for (guint pass = 0; pass < passes; ++pass) {

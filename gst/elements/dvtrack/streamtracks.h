@@ -12,6 +12,7 @@
 #include "elements/dvtrack/tracksettings.h"
 #include "elements/labellist.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "meta/movedmeta.h"
 
 namespace dvnn::gst {
 
@@ -62,6 +63,7 @@ class StreamTracks {
   track::TrackIds ids_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<GstDvObject*> changed_;  // in this frame
+  MovedAreas moved_;                   // of this frame
 };
 
 }  // namespace dvnn::gst

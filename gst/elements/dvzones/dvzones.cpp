@@ -11,7 +11,8 @@
  * point that lands on a line has not crossed it before it leaves it on the other side.
  *
  * Only inferred frames count, and only objects that a network has found in them, unless
- * #GstDvZones:count-predicted is set.
+ * #GstDvZones:count-predicted is set. Where dvmotion says that nothing moves, tracked objects count
+ * as seen.
  *
  * ## Messages
  *
@@ -49,6 +50,7 @@
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "log.h"
+#include "meta/movedmeta.h"
 #include "motion/affine.h"
 #include "refs.h"
 #include "times.h"
@@ -76,8 +78,8 @@ class ZonesElement final : public ElementWithSettings<ZoneSettings> {
   void tell(GValue* list);
   void end();
   void configure(const image::Size& size);
-  bool is_seen(const GstDvObjectsMeta* meta) const;
-  void collect(const GstDvObjectsMeta* meta);
+  bool is_seen(const GstDvObjectsMeta* meta, const MovedAreas& moved) const;
+  void collect(const GstDvObjectsMeta* meta, const MovedAreas& moved);
   void attach(GstBuffer* frame, GValue* events);
   void follow_camera(GstBuffer* frame);
 
@@ -139,9 +141,10 @@ void ZonesElement::configure(const image::Size& size) {
   size_now_ = size;
 }
 
-// Returns whether the frame counts: a network has inferred it, or it has no passes at all.
-bool ZonesElement::is_seen(const GstDvObjectsMeta* meta) const {
-  const bool predicted = current().count_predicted;
+// Returns whether the frame counts: a network has inferred it, or nothing has moved, or it has no
+// passes at all.
+bool ZonesElement::is_seen(const GstDvObjectsMeta* meta, const MovedAreas& moved) const {
+  const bool predicted = current().count_predicted || (moved && moved->empty());
   const guint passes = gst_dv_objects_meta_get_n_passes(meta);
   for (guint i = 0; i < passes; ++i) {
     const GstDvPassState state = gst_dv_objects_meta_get_pass(meta, i)->state;
@@ -150,17 +153,16 @@ bool ZonesElement::is_seen(const GstDvObjectsMeta* meta) const {
   return passes == 0;
 }
 
-void ZonesElement::collect(const GstDvObjectsMeta* meta) {
+// Collects the tracks that are seen. Where nothing moves, they are where they were.
+void ZonesElement::collect(const GstDvObjectsMeta* meta, const MovedAreas& moved) {
   sightings_.clear();
   const motion::Affine to_zones = camera_.inverse();
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
-    if (object->track_id == 0 || !gst_dv_object_has_box(object) ||
-        (object->predicted && !current().count_predicted)) {
-      continue;
-    }
-    sightings_.push_back({object->track_id, object->label,
-                          to_zones.apply({object->x0, object->y0, object->x1, object->y1})});
+    if (object->track_id == 0 || !gst_dv_object_has_box(object)) continue;
+    const image::Corners box = {object->x0, object->y0, object->x1, object->y1};
+    if (object->predicted && !current().count_predicted && !is_at_rest(moved, box)) continue;
+    sightings_.push_back({object->track_id, object->label, to_zones.apply(box)});
   }
 }
 
@@ -193,10 +195,11 @@ GstFlowReturn ZonesElement::frame(GstBuffer* frame) {
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const GstClockTime time = GST_BUFFER_PTS(frame);
   Value events(GST_TYPE_LIST);
-  if (meta && GST_CLOCK_TIME_IS_VALID(time) && time <= G_MAXINT64 / 2 && is_seen(meta)) {
+  const MovedAreas moved = moved_areas(frame);
+  if (meta && GST_CLOCK_TIME_IS_VALID(time) && time <= G_MAXINT64 / 2 && is_seen(meta, moved)) {
     if (GST_CLOCK_TIME_IS_VALID(last_) && time < last_) end();
     last_ = time;
-    collect(meta);
+    collect(meta, moved);
     zones_.update(static_cast<zones::Time>(time), sightings_);
     GST_LOG_OBJECT(transform(), "frame at %" GST_TIME_FORMAT ": %zu tracks, %zu events",
                    GST_TIME_ARGS(time), sightings_.size(), zones_.events().size());

@@ -1,53 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvzones/zonesettings.h"
 
-#include <utility>
-
-#include "base/file.h"
-#include "base/format.h"
-
 namespace dvnn::gst {
-namespace {
-
-constexpr size_t kMostZoneBytes = 1 << 20;
-
-Status take_zones(const std::string& text, const std::string& what, SharedZones* zones) {
-  DVNN_ASSIGN(zones::Config config, zones::parse_config(text, what));
-  *zones = std::make_shared<const zones::Config>(std::move(config));
-  return {};
-}
-
-Status take_text(const std::string& text, ZoneSettings* settings) {
-  if (text.empty()) {
-    settings->of_text.reset();
-    return {};
-  }
-  if (text.size() > kMostZoneBytes) {
-    return too_large(format("zones has more than %zu bytes", kMostZoneBytes));
-  }
-  return take_zones(text, "zones", &settings->of_text);
-}
-
-Status take_file(const std::string& path, ZoneSettings* settings) {
-  if (path.empty()) {
-    settings->of_file.reset();
-    return {};
-  }
-  DVNN_ASSIGN(const std::string text, read_file(path, kMostZoneBytes));
-  if (text.empty()) return malformed("'" + path + "' is empty");
-  return take_zones(text, "'" + path + "'", &settings->of_file);
-}
-
-}  // namespace
 
 Properties<ZoneSettings> zone_properties() {
   Properties<ZoneSettings> table;
-  table.text(
-      &ZoneSettings::zones, When::kPlaying,
-      {"zones", "Zones", "Areas and lines as JSON (docs/zones.md), instead of those of zones-file"},
-      take_text);
-  table.text(&ZoneSettings::zones_file, When::kPlaying,
-             {"zones-file", "Zones file", "File with areas and lines as JSON"}, take_file);
+  add_zone_source("Areas and lines as JSON (docs/zones.md), instead of those of zones-file",
+                  "File with areas and lines as JSON", &table);
   constexpr guint kLongest = 3600 * 1000;
   table.number(&ZoneSettings::leave_after_ms, When::kPlaying, 0, kLongest,
                {"leave-after-ms", "Leave after",

@@ -17,8 +17,8 @@ namespace dvnn::test::settings_tests {
 
 namespace {
 
-const char* const kElements[] = {"dvconvert", "dvinfer",   "dvdecode",  "dvtrack",
-                                 "dvzones",   "dvpublish", "dvoverlay", "dvread"};
+const char* const kElements[] = {"dvconvert", "dvinfer",   "dvdecode", "dvtrack", "dvzones",
+                                 "dvpublish", "dvoverlay", "dvread",   "dvmotion"};
 const char* const kGarbage = "{\"gar:bage\x7f=,,1e999";
 
 GstElement* element_of(const char* factory) {
@@ -213,6 +213,7 @@ START_TEST(an_error_says_what_would_be_right) {
     const char *factory, *property, *value, *says;
   } cases[] = {
       {"dvzones", "zones", "{\"areas\":1}", "culprit: property 'zones' is '{\"areas\":1}': "},
+      {"dvmotion", "zones", "{\"masks\":1}", "culprit: property 'zones' is '{\"masks\":1}': "},
       {"dvzones", "zones-file", "/nowhere.json", "property 'zones-file' is '/nowhere.json': "},
       {"dvdecode", "labels-file", "/nowhere.txt", "property 'labels-file' is '/nowhere.txt': "},
       {"dvpublish", "snapshot-folder", "/nowhere",

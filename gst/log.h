@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Categories of GStreamer's debug log. Each element has one of its name; shared parts have their
 // own: dvqueue (order of a dvinfer's stream, runs), dvslots (taking of slots), dvturns (sharing of
-// a device), dvlate (results that come after their frame), and those of src/base/log.h. "dv*"
-// matches all of them; docs/troubleshooting.md explains how to read them.
+// a device), dvlate (results that come after their frame), dvcollect (frames kept for annotation),
+// and those of src/base/log.h. "dv*" matches all of them; docs/troubleshooting.md explains how to
+// read them.
 //
 // Levels: LOG for each decision of a frame, DEBUG for each change of state (negotiation, a flush,
 // a load), INFO for what happens rarely, WARNING for what is wrong.

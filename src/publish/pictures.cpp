@@ -8,9 +8,15 @@
 #endif
 
 namespace dvnn::publish {
-namespace {
+Status check_pictures() {
+#ifdef DVNN_HAVE_JPEG
+  return {};
+#else
+  return unsupported("gst-dvnn was built without libjpeg: no snapshots");
+#endif
+}
 
-Status encode([[maybe_unused]] Picture* picture) {
+Status encode_picture([[maybe_unused]] Picture* picture) {
 #ifdef DVNN_HAVE_JPEG
   const Pixels& pixels = *picture->pixels;
   DVNN_ASSIGN(std::string jpeg, encode_jpeg(pixels.bytes.data(), picture->width, picture->height,
@@ -24,21 +30,11 @@ Status encode([[maybe_unused]] Picture* picture) {
 #endif
 }
 
-}  // namespace
-
-Status check_pictures() {
-#ifdef DVNN_HAVE_JPEG
-  return {};
-#else
-  return unsupported("gst-dvnn was built without libjpeg: no snapshots");
-#endif
-}
-
 Status encode_pictures(Document* document) {
   Status all;
   const auto encode_one = [&all](std::optional<Picture>* picture) {
     if (!*picture || !(*picture)->pixels) return;
-    const Status status = encode(&**picture);
+    const Status status = encode_picture(&**picture);
     if (status.ok()) return;
     all = status;
     picture->reset();

@@ -61,6 +61,13 @@ void Publisher::publish(Message message) {
   publish(Draft{[message = std::move(message)]() mutable { return std::move(message); }, bytes});
 }
 
+void Publisher::call_soon(std::function<void()> job) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  jobs_.push_back(std::move(job));
+  changed_ = true;
+  changed_cv_.notify_one();
+}
+
 // Drops the oldest messages, as the newest matter most. Called under the mutex.
 void Publisher::trim_queue() {
   for (size_t count = in_memory(); count > 1; --count) {

@@ -64,6 +64,9 @@ class Publisher final : private Listener {
   Status start(const Create& create);
   void publish(Draft draft);
   void publish(Message message);
+  /// Calls `job` soon, and before stop() returns, from the publisher's thread; for what takes time
+  /// and has no message. How many wait is the caller's to bound.
+  void call_soon(std::function<void()> job);
   /// Waits until all is delivered, but no longer than `most`. Returns whether all is.
   bool flush(std::chrono::milliseconds most);
   /// Ends flush() early, a call under way and all later ones.
@@ -102,6 +105,7 @@ class Publisher final : private Listener {
   void handle_loss(const std::string& why);
   void settle(Clock::Time now);
   void put_back_unsent();
+  void run_jobs();
   bool write_drafts(size_t most);
   bool wants_spool(Clock::Time now) const;
   bool spill_sent(std::deque<Sent>* all);
@@ -126,6 +130,7 @@ class Publisher final : private Listener {
   // Members under the mutex.
   std::deque<Message> queue_;
   std::deque<Draft> drafts_;  // newer than the queue
+  std::vector<std::function<void()>> jobs_;
   size_t queue_bytes_ = 0, draft_bytes_ = 0;
   std::vector<Answer> answers_;
   std::optional<std::string> loss_;

@@ -52,6 +52,7 @@ void Publisher::run() {
       DVNN_LOG(kPublisher, kInfo, "connected: %s", came_ready->c_str());
       tell_(Notice::kConnected, *came_ready);
     }
+    run_jobs();
     const Clock::Time now = clock_.now();
     if (stopping) break;
     if (connect_at_ && now >= *connect_at_) {
@@ -74,6 +75,15 @@ void Publisher::run() {
     if (connect_at_) wake = std::min(wake, *connect_at_);
   }
   finish();
+}
+
+void Publisher::run_jobs() {
+  std::vector<std::function<void()>> jobs;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    jobs.swap(jobs_);
+  }
+  for (const auto& job : jobs) job();
 }
 
 // Writes up to `most` drafts as messages; meanwhile they count as queued. Returns whether more

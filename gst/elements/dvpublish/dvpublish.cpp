@@ -14,6 +14,9 @@
  * which a receiver knows what has come twice. What had to be dropped is counted, and told by a
  * warning.
  *
+ * With #GstDvPublish:collect-folder it also keeps frames of which the network is unsure, for
+ * annotation (docs/hard-pictures.md).
+ *
  * ## Messages
  *
  * An element message `dvnn-publish` when a connection is made (`state`, a string: `connected`) or
@@ -39,11 +42,13 @@
 #include <memory>
 
 #include "base/format.h"
+#include "elements/dvpublish/collector.h"
 #include "elements/dvpublish/publishsettings.h"
 #include "elements/dvpublish/streamdocuments.h"
 #include "errors.h"
 #include "log.h"
 #include "publish/pictures.h"
+#include "times.h"
 
 DVNN_LOG_CATEGORY(publish_category, "dvpublish", "Publishing of what was found")
 #undef GST_CAT_DEFAULT
@@ -65,7 +70,7 @@ class PublishElement final : public ElementWithSettings<PublishSettings> {
   void start() override;
   void stop() override;
   void leave_paused() override;
-  bool set_caps(GstCaps* in, GstCaps*) override { return documents_.set_format(in); }
+  bool set_caps(GstCaps* in, GstCaps*) override;
   void event(GstEvent* event) override;
   GstFlowReturn frame(GstBuffer* frame) override;
   StructurePtr counts() override;
@@ -86,6 +91,7 @@ class PublishElement final : public ElementWithSettings<PublishSettings> {
   // Streaming thread only, or while there is none.
   PublishSettings opened_;  // those that the publisher was made of
   StreamDocuments documents_;
+  Collector collector_;
   // The publisher's thread only.
   bool warned_loss_ = false;
   std::atomic<bool> flushing_{false}, flushed_{false}, told_problem_{false};
@@ -157,13 +163,20 @@ void PublishElement::tell_problem(const Error& error) {
 StructurePtr PublishElement::counts() {
   StructurePtr fields(gst_structure_new_empty("dvnn-publish-counts"));
   add_counts(stats(), fields.get());
+  gst_structure_set(fields.get(), "collected", G_TYPE_UINT64, collector_.collected(), nullptr);
   return fields;
 }
 
 // --- stream ------------------------------------------------------------------------------------
 
+bool PublishElement::set_caps(GstCaps* in, GstCaps*) {
+  collector_.set_format(in);
+  return documents_.set_format(in);
+}
+
 GstFlowReturn PublishElement::frame(GstBuffer* frame) {
   documents_.add_frame(frame, segment(), take_settings());
+  collector_.see(frame, running_time(segment(), frame));
   return GST_FLOW_OK;
 }
 
@@ -192,6 +205,7 @@ void PublishElement::event(GstEvent* event) {
       break;
     }
     case GST_EVENT_EOS:
+      collector_.begin_anew();
       add_rest();
       flush(true);
       break;
@@ -199,6 +213,7 @@ void PublishElement::event(GstEvent* event) {
       flushed_ = false;
       [[fallthrough]];
     case GST_EVENT_FLUSH_STOP:
+      collector_.begin_anew();
       add_rest();
       documents_.begin_anew();
       break;
@@ -228,7 +243,15 @@ Status PublishElement::connect(const PublishSettings& settings) {
   how.spool_bounds.most_bytes = guint64{settings.spool_size_mib} << 20;
   auto publisher = std::make_shared<Publisher>(
       how, [this](Notice what, const std::string& why) { notice(what, why); });
-  DVNN_TRY(publisher->start(address, options, identity));
+  DVNN_TRY(collector_.begin(
+      settings, path_name(identity.stream) + "-" + identity.session,
+      [to = publisher.get()](Collector::Job job) { to->call_soon(std::move(job)); },
+      [this](const Error& error) { post_warning(element(), Topic::kFile, error); }));
+  const Status started = publisher->start(address, options, identity);
+  if (!started.ok()) {
+    collector_.end();
+    return started;
+  }
   documents_.begin(
       identity, [to = publisher.get()](publish::Draft draft) { to->publish(std::move(draft)); },
       [this](const Error& error) { tell_problem(error); });
@@ -241,6 +264,7 @@ void PublishElement::close() {
   const auto ended = publisher();
   if (!ended) return;
   documents_.end();
+  collector_.end();
   ended->stop();
   const PublisherStats last = ended->stats();
   const ObjectLock lock(element());
@@ -265,7 +289,8 @@ bool PublishElement::open() {
                                  {"location", opened_.location},
                                  {"options", opened_.options.empty() ? "" : "..."},
                                  {"options-file", opened_.options_file},
-                                 {"spool-folder", opened_.spool_folder}});
+                                 {"spool-folder", opened_.spool_folder},
+                                 {"collect-folder", opened_.collect_folder}});
   post_error(element(), Topic::kSettings, status.error().within(who));
   return false;
 }
@@ -276,6 +301,7 @@ void PublishElement::start() {
 }
 
 void PublishElement::stop() {
+  collector_.begin_anew();
   add_rest();
   flush(false);
   const PublisherStats counts = stats();
@@ -297,8 +323,8 @@ const ElementClass& dvpublish() {
       {"GstDvPublish", "dvpublish", "DV publisher", "Filter/Analyzer/Video",
        "Sends objects, events and tracks to files, pipes, MQTT, Kafka and webhooks",
        "the frame cannot be published", kAnyVideo, kAnyVideo,
-       "Since the last start: published, delivered, dropped, queued and spooled documents, and "
-       "whether somebody is connected",
+       "Since the last start: published, delivered, dropped, queued and spooled documents, "
+       "collected frames, and whether somebody is connected",
        true},
       properties_of<publish_properties>,
       create_element<PublishElement>};

@@ -51,7 +51,7 @@ Status check_url(const std::string& text, PublishSettings*) {
   return {};
 }
 
-Status check_snapshot_folder(const std::string& path, PublishSettings*) {
+Status check_writable_folder(const std::string& path, PublishSettings*) {
   if (!path.empty()) DVNN_TRY(check_folder(path));
   return {};
 }
@@ -112,11 +112,34 @@ void add_documents(Properties<PublishSettings>* table) {
       &PublishSettings::snapshot_folder, When::kPlaying,
       {"snapshot-folder", "Snapshot folder",
        "Folder for pictures, which documents then name; empty to have them in the documents"},
-      check_snapshot_folder);
+      check_writable_folder);
   table->number(&PublishSettings::snapshot_size, When::kPlaying, 16, 2048,
                 {"snapshot-size", "Snapshot size", "Longest side of pictures, in pixels"});
   table->number(&PublishSettings::snapshot_quality, When::kPlaying, 1, 100,
                 {"snapshot-quality", "Snapshot quality", "Quality of the JPEGs"});
+}
+
+void add_collecting(Properties<PublishSettings>* table) {
+  constexpr guint kMostAnHour = 3600, kMostPictures = 1000000, kMostMiB = 1 << 20;
+  table->text(&PublishSettings::collect_folder, When::kReady,
+              {"collect-folder", "Collect folder",
+               "Folder for frames of which the network is unsure, with what it has found, for "
+               "annotation; empty: none"},
+              check_writable_folder);
+  table->number(&PublishSettings::collect_from, When::kReady, 0, 1,
+                {"collect-from", "Collect from",
+                 "Confidence above which an object is unsure; less sure ones are left out"});
+  table->number(&PublishSettings::collect_to, When::kReady, 0, 1,
+                {"collect-to", "Collect to", "Confidence below which an object is unsure"});
+  table->number(&PublishSettings::collect_per_hour, When::kReady, 1, kMostAnHour,
+                {"collect-per-hour", "Collected an hour",
+                 "Frames to collect in an hour, at most: the least sure one of each part of it"});
+  table->number(&PublishSettings::collect_pictures, When::kReady, 1, kMostPictures,
+                {"collect-pictures", "Collected pictures",
+                 "Pictures in the folder, beyond which no frames are collected"});
+  table->number(&PublishSettings::collect_size_mib, When::kReady, 1, kMostMiB,
+                {"collect-size-mib", "Collected size",
+                 "MiB in the folder, beyond which no frames are collected"});
 }
 
 }  // namespace
@@ -125,6 +148,7 @@ Properties<PublishSettings> publish_properties() {
   Properties<PublishSettings> table;
   add_target(&table);
   add_documents(&table);
+  add_collecting(&table);
   constexpr guint kMostMiB = 1 << 20, kMostMessages = 1000000, kLongestFlush = 600000;
   table.text(&PublishSettings::spool_folder, When::kReady,
              {"spool-folder", "Spool folder",
@@ -153,7 +177,8 @@ Properties<PublishSettings> publish_properties() {
 bool PublishSettings::has_place_of(const PublishSettings& other) const {
   const auto place = [](const PublishSettings& s) {
     return std::tie(s.url, s.location, s.topic, s.stream, s.options, s.options_file, s.spool_folder,
-                    s.spool_size_mib, s.max_queued);
+                    s.spool_size_mib, s.max_queued, s.collect_folder, s.collect_from, s.collect_to,
+                    s.collect_per_hour, s.collect_pictures, s.collect_size_mib);
   };
   return place(*this) == place(other);
 }
@@ -179,16 +204,19 @@ Result<publish::Options> chosen_options(const PublishSettings& settings) {
   return all;
 }
 
-std::string spool_path(const PublishSettings& settings, const std::string& stream) {
-  if (settings.spool_folder.empty()) return {};
-  // The name is a part of a path, so what could lead elsewhere is written as its number.
+std::string path_name(const std::string& stream) {
   std::string name;
   for (const char c : stream) {
     const bool plain = g_ascii_isalnum(c) || c == '-' || c == '_';
     name += plain ? std::string(1, c)
                   : format("%%%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
   }
-  return settings.spool_folder + "/" + name;
+  return name;
+}
+
+std::string spool_path(const PublishSettings& settings, const std::string& stream) {
+  if (settings.spool_folder.empty()) return {};
+  return settings.spool_folder + "/" + path_name(stream);
 }
 
 }  // namespace dvnn::gst

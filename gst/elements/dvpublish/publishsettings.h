@@ -13,7 +13,14 @@ namespace dvnn::gst {
 enum Mode : guint { kFrames = 1 << 0, kEvents = 1 << 1, kTracks = 1 << 2 };
 enum class Snapshot { kNone, kObject, kFrame };
 
-struct PublishSettings {
+/// Which frames are collected for annotation (collector.h).
+struct CollectSettings {
+  std::string collect_folder;
+  gdouble collect_from = 0.3, collect_to = 0.6;  // confidences
+  guint collect_per_hour = 60, collect_pictures = 1000, collect_size_mib = 1024;
+};
+
+struct PublishSettings : CollectSettings {
   std::string url, location, topic, stream, options, options_file;
   guint mode = kFrames;
   guint details = objects::kPoints | objects::kOutlines | objects::kTexts | objects::kNumbers;
@@ -30,7 +37,8 @@ struct PublishSettings {
   guint flush_timeout_ms = 2000;
   bool post_messages = true;
 
-  /// Returns whether documents go to the same place in the same way: what may change in READY only.
+  /// Returns whether documents and collected frames go to the same place in the same way: what may
+  /// change in READY only.
   bool has_place_of(const PublishSettings& other) const;
 };
 
@@ -40,6 +48,8 @@ Properties<PublishSettings> publish_properties();
 Result<publish::Address> chosen_address(const PublishSettings& settings);
 /// Returns the options of the file, then those of the property.
 Result<publish::Options> chosen_options(const PublishSettings& settings);
+/// The stream's name as a part of a path: what could lead elsewhere is written as its number.
+std::string path_name(const std::string& stream);
 /// The folder of a stream's spool; empty: none.
 std::string spool_path(const PublishSettings& settings, const std::string& stream);
 

@@ -6,25 +6,6 @@ namespace dvnn::test::publish_tests {
 
 namespace {
 
-// The brightness of a JPEG's middle, by GStreamer's own decoder; -1 where there is none.
-int middle_of(const std::string& jpeg) {
-  GstElementFactory* factory = gst_element_factory_find("jpegdec");
-  if (!factory) return -1;
-  gst_object_unref(factory);
-  GstHarness* decoder =
-      gst_harness_new_parse("jpegdec ! videoconvert ! capsfilter caps=video/x-raw,format=GRAY8");
-  gst_harness_set_src_caps_str(decoder, "image/jpeg");
-  gst_harness_push(decoder, gst_buffer_new_memdup(jpeg.data(), jpeg.size()));
-  gst_harness_push_event(decoder, gst_event_new_eos());
-  GstBuffer* frame = gst_harness_pull(decoder);
-  ck_assert_ptr_nonnull(frame);
-  guint8 middle = 0;
-  gst_buffer_extract(frame, gst_buffer_get_size(frame) / 2, &middle, 1);
-  gst_buffer_unref(frame);
-  gst_harness_teardown(decoder);
-  return middle;
-}
-
 void expect_picture_of(int number, const std::string& jpeg) {
   const int middle = middle_of(jpeg);
   const int wanted = PublishHarness::brightness(number);
@@ -38,11 +19,6 @@ std::string bytes_of(const json& picture) {
   std::string result(reinterpret_cast<const char*>(bytes), size);
   g_free(bytes);
   return result;
-}
-
-std::string bytes_of_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace

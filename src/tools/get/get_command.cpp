@@ -29,13 +29,15 @@ constexpr double kMegabyte = 1e6;
 struct ModelFilter {
   std::string finds, licence;  // parts of the texts, whatever their case
   double megabytes = 0;        // 0: any size
+  double milliseconds = 0;     // 0: any time, also an unknown one
 
   bool wants(const ListedModel& model) const {
     const auto has = [](const std::string& text, const std::string& part) {
       return lower_case(text).find(lower_case(part)) != std::string::npos;
     };
     return has(model.finds, finds) && has(model.licence, licence) &&
-           (megabytes == 0 || static_cast<double>(model.bytes()) <= megabytes * kMegabyte);
+           (megabytes == 0 || static_cast<double>(model.bytes()) <= megabytes * kMegabyte) &&
+           (milliseconds == 0 || (model.board_ms > 0 && model.board_ms <= milliseconds));
   }
 };
 
@@ -46,28 +48,35 @@ OrderedJson listed_json(const ListedModel& model) {
         {{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}, {"urls", file.urls}});
   }
   for (const auto& [option, value] : model.convert) convert[option] = value;
-  return {{"name", model.name},     {"finds", model.finds},   {"licence", model.licence},
-          {"source", model.source}, {"metric", model.metric}, {"convert", convert},
+  return {{"name", model.name},
+          {"finds", model.finds},
+          {"licence", model.licence},
+          {"source", model.source},
+          {"metric", model.metric},
+          {"board_ms", model.board_ms > 0 ? OrderedJson(model.board_ms) : OrderedJson()},
+          {"convert", convert},
           {"files", files}};
 }
 
 void print_listed(const ListedModels& models) {
-  std::vector<std::array<std::string, 5>> rows = {
-      {"model", "finds", "licence", "MB", "by its authors"}};
+  std::vector<std::array<std::string, 6>> rows = {
+      {"model", "finds", "licence", "MB", "board ms", "by its authors"}};
   for (const ListedModel& model : models) {
     rows.push_back({model.name, model.finds, model.licence,
                     format("%.1f", static_cast<double>(model.bytes()) / kMegabyte),
+                    model.board_ms > 0 ? format("%.1f", model.board_ms) : "-",
                     model.metric.empty() ? "-" : model.metric});
   }
-  std::array<int, 5> width = {};
+  std::array<int, 6> width = {};
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) {
       width[i] = std::max(width[i], static_cast<int>(row[i].size()));
     }
   }
   for (const auto& row : rows) {
-    std::printf("%-*s  %-*s  %-*s  %*s  %s\n", width[0], row[0].c_str(), width[1], row[1].c_str(),
-                width[2], row[2].c_str(), width[3], row[3].c_str(), row[4].c_str());
+    std::printf("%-*s  %-*s  %-*s  %*s  %*s  %s\n", width[0], row[0].c_str(), width[1],
+                row[1].c_str(), width[2], row[2].c_str(), width[3], row[3].c_str(), width[4],
+                row[4].c_str(), row[5].c_str());
   }
 }
 
@@ -187,11 +196,14 @@ std::string mistake_of_get(const Arguments& arguments) {
     const std::string other = one_of({"output", "from", "try"});
     if (!other.empty()) return other + " is for one model, which --list does not get";
     if (!arguments.files().empty())
-      return "--list takes no name; --finds, --licence, --size choose";
-    const double size = arguments.given("size") ? arguments.fraction("size") : 1;
-    return size > 0 && std::isfinite(size) ? "" : format("--size %g is not above 0", size);
+      return "--list takes no name; --finds, --licence, --size, --time choose";
+    for (const char* option : {"size", "time"}) {
+      const double most = arguments.given(option) ? arguments.fraction(option) : 1;
+      if (!(most > 0 && std::isfinite(most))) return format("--%s %g is not above 0", option, most);
+    }
+    return "";
   }
-  const std::string other = one_of({"finds", "licence", "size", "json"});
+  const std::string other = one_of({"finds", "licence", "size", "time", "json"});
   if (!other.empty()) return other + " is for --list";
   if (arguments.files().size() != 1) return "needs the name of one model, or --list";
 #ifndef DVNN_HAVE_OPENCV
@@ -207,7 +219,9 @@ int get_model(const Arguments& arguments) {
   if (!models.ok()) return fail(models.error());
   if (!arguments.given("list")) return get_one(models.value(), arguments);
   const double size = arguments.given("size") ? arguments.fraction("size") : 0;
-  return list_models(models.value(), {arguments.text("finds"), arguments.text("licence"), size},
+  const double time = arguments.given("time") ? arguments.fraction("time") : 0;
+  return list_models(models.value(),
+                     {arguments.text("finds"), arguments.text("licence"), size, time},
                      arguments.given("json"));
 }
 
@@ -223,6 +237,9 @@ constexpr Option kGetOptions[] = {
     {"finds", 0, Takes::kText, "WORD", "With --list: those that find this: face, COCO, map"},
     {"licence", 0, Takes::kText, "WORD", "With --list: those of this licence: MIT"},
     {"size", 0, Takes::kFraction, "MB", "With --list: those of at most so many megabytes"},
+    {"time", 0, Takes::kFraction, "MS",
+     "With --list: those that take at most as many milliseconds on a board, by the estimate of "
+     "dvnet inspect"},
     {"json", 0, Takes::kNothing, nullptr, "With --list: print one JSON array"}};
 
 }  // namespace

@@ -17,6 +17,8 @@ constexpr int64_t kMostBytes = int64_t{1} << 32;  // of a file; more than any de
 constexpr size_t kMostFiles = 8, kMostUrls = 8;
 constexpr size_t kLongestName = 100, kLongestText = 400, kLongestUrl = 2000;
 
+constexpr double kMostMilliseconds = 1e7;
+
 // Options of convert that neither read nor write a file.
 constexpr const char* kListedOptions[] = {"preset",  "from",    "size",   "order",
                                           "mean",    "scale",   "resize", "pad-value",
@@ -115,13 +117,17 @@ Result<ListedModel> read_listed_model(const std::string& name, const Json& objec
   }
   ListedModel model;
   model.name = name;
-  DVNN_TRY(
-      check_members(object, what, {"finds", "licence", "source", "metric", "convert", "files"}));
+  DVNN_TRY(check_members(object, what,
+                         {"finds", "licence", "source", "metric", "board_ms", "convert", "files"}));
   JsonReader in(object, what);
   model.finds = short_line(&in, "finds", true);
   model.licence = short_line(&in, "licence", true);
   model.source = short_line(&in, "source", true);
   model.metric = short_line(&in, "metric", false);
+  model.board_ms = in.number("board_ms", 0);
+  if (!(model.board_ms >= 0 && model.board_ms <= kMostMilliseconds)) {
+    in.fail("board_ms", format("must be 0..%g milliseconds", kMostMilliseconds));
+  }
   DVNN_TRY(in.status());
   DVNN_TRY(read_convert(&in, &model));
   const Json* files = in.member("files");

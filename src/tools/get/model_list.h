@@ -23,6 +23,8 @@ struct ListedModel {
   std::string name, finds, licence;
   std::string source;  // a page about the model
   std::string metric;  // what its authors have measured; may be empty
+  // Milliseconds for a picture, device and CPU, by `dvnet inspect --estimate`; 0: unknown.
+  double board_ms = 0;
   std::vector<ModelFile> files;
   std::vector<std::pair<std::string, std::string>> convert;  // options of dvnet convert and values
 

@@ -325,6 +325,7 @@ class Get(unittest.TestCase):
         for args, why in ((["--list", "codes"], "--list takes no name"), ([], "needs the name of one model"),
                           (["--list", "--size", "0"], "--size 0 is not above 0"),
                           (["--list", "--size", "nan"], "--size nan is not above 0"),
+                          (["--list", "--time", "0"], "--time 0 is not above 0"),
                           (["--list", "--from", "x"], "--from is for one model")):
             done = self.run_get(*args)
             self.assertEqual(done.returncode, 2, args)
@@ -342,6 +343,7 @@ class Get(unittest.TestCase):
         self.assertGreater(len(every), 10)
         for args, wants in ((["--finds", "FACE"], lambda row: "face" in row["finds"]),
                             (["--licence", "mit"], lambda row: row["licence"] == "MIT"),
+                            (["--time", "5"], lambda row: row["board_ms"] is not None and row["board_ms"] <= 5),
                             (["--size", "1"], lambda row: sum(file["bytes"] for file in row["files"]) <= 1e6),
                             (["--finds", "face", "--size", "0.5"],
                              lambda row: "face" in row["finds"] and sum(file["bytes"] for file in row["files"]) <= 5e5)):
@@ -370,6 +372,12 @@ class Get(unittest.TestCase):
                 picture, wanted = FOUND[row["name"]]
                 done = self.run_get(row["name"], "--from", folder, "--try", os.path.join(DATA, picture), models=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
+                told = json.loads(subprocess.check_output([DVNET, "inspect", row["name"] + ".dvn", "--estimate", "--json"],
+                                                          cwd=self.place.name))["device_share"]
+                estimate = told["device_ms"] + told["cpu_ms"]
+                print("%s: %.1f ms" % (row["name"], estimate))
+                # The list has tenths of a millisecond.
+                self.assertLessEqual(abs(row["board_ms"] - estimate), 0.051, "board_ms is %.1f" % estimate)
                 found = done.stdout.split(os.path.basename(picture) + "\n")[1]
                 self.assertIn(wanted, found, done.stdout)
                 print("%s: %s" % (row["name"], next(line for line in found.splitlines() if wanted in line).strip()))

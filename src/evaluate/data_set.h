@@ -37,11 +37,12 @@ struct Picture {
   bool in_fractions = false;  // boxes, areas and points are fractions of the picture's sides
   int class_id = -1;          // class of the whole picture; -1: unknown
   std::string mask;           // path of a picture with each pixel's class; empty: none
+  std::string text;           // what is written on it, UTF-8
   std::vector<Truth> truths;
 };
 
 /// Forms of annotations. kFind: guess by the files that are there.
-enum class Annotations : uint8_t { kFind, kCoco, kYolo, kVoc, kFolders, kMasks };
+enum class Annotations : uint8_t { kFind, kCoco, kYolo, kVoc, kFolders, kMasks, kTexts };
 
 struct DataSet {
   Annotations kind = Annotations::kFind;

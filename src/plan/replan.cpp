@@ -129,6 +129,19 @@ Result<network::Model> replan(const network::Model& model, int width, int height
   return replan_reporting(model, width, height, cancellation, nullptr);
 }
 
+Result<Graph> restored_graph(const network::Model& model) {
+  if (model.saved.graph.is_null()) {
+    return unsupported("the network does not hold the graph that it was made of");
+  }
+  const Shape& input = model.tensor(model.input.tensor).desc.shape;
+  return guarded("restoring its graph", [&]() -> Result<Graph> {
+    DVNN_ASSIGN(Graph graph, load_graph(model.saved.graph));
+    DVNN_TRY(infer_shapes(&graph, input.c(), input.h(), input.w()));
+    DVNN_TRY(load_weights(model, options_of(model), &graph));
+    return graph;
+  });
+}
+
 Result<std::vector<StepNote>> explain(const network::Model& model) {
   const Shape& input = model.tensor(model.input.tensor).desc.shape;
   const bool pictured = is_picture(input);

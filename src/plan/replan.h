@@ -27,6 +27,10 @@ Result<network::Model> replan(const network::Model& model, int width, int height
 Result<network::Model> plan_sized(Graph graph, const PlanOptions& options, InputSpec picture,
                                   network::SavedGraph saved, PlanReport* report);
 
+/// Returns the graph that a network was planned from, with its weights as the network has them:
+/// rounded to 16 bits, or to 8. Error: kUnsupported if the network does not hold it.
+Result<Graph> restored_graph(const network::Model& model);
+
 /// Returns where each step of a network runs, and why, by planning the network again as it is.
 /// Errors are those of replan().
 Result<std::vector<StepNote>> explain(const network::Model& model);

@@ -151,13 +151,18 @@ Result<objects::Objects> Session::decode(float threshold) {
   for (size_t i = 0; i < model().outputs.size(); ++i) outputs.push_back(slot_->output(i));
   objects::Objects found;
   DVNN_TRY(decoder_->decode(outputs, threshold, &found));
-  objects::set_labels(model().labels, &found);
-  const Shape& in = network_->input_desc().shape;
-  objects::FrameMap map;
-  map.transform = converter_->transform();
-  map.input = {double(in.w()), double(in.h())};
-  objects::map_to_frame(map, &found);
+  place_in_picture(model(), *converter_, &found);
   return found;
+}
+
+void place_in_picture(const network::Model& model, const image::Converter& converter,
+                      objects::Objects* found) {
+  objects::set_labels(model.labels, found);
+  const Shape& in = model.tensor(model.input.tensor).desc.shape;
+  objects::FrameMap map;
+  map.transform = converter.transform();
+  map.input = {double(in.w()), double(in.h())};
+  objects::map_to_frame(map, found);
 }
 
 }  // namespace dvnn::tools

@@ -64,6 +64,11 @@ Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
                                                            const InputSpec& picture);
 image::FrameView view_of(const cv::Mat& bgr);
 
+/// Sets labels of what a network has found, and maps it from the input to the pixels of the picture
+/// that the converter has converted.
+void place_in_picture(const network::Model& model, const image::Converter& converter,
+                      objects::Objects* found);
+
 /// unfold() undoes, in row-major values of an input tensor, the affine layers that planning moved
 /// into the input's mean and scale; fold() applies them.
 void unfold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);

@@ -386,6 +386,34 @@ START_TEST(folders_are_classes) {
 }
 END_TEST
 
+START_TEST(texts_are_lines_of_a_file) {
+  const Folder folder;
+  folder.with("words/a.png")
+      .with("words/b.png")
+      .with("rec_gt.txt",
+            "words/a.png\tGr\xc3\xbc\xc3\x9f e\r\n\n"
+            "words/b.png\t");
+  DataSet data = read(folder.path());
+  ck_assert(data.kind == Annotations::kTexts && data.pictures.size() == 2);
+  ck_assert(data.pictures[0].path == folder.at("words/a.png"));
+  dvnn_assert_text(data.pictures[0].text, "Gr\xc3\xbc\xc3\x9f e");
+  dvnn_assert_text(data.pictures[1].text, "");
+  const Folder icdar;
+  icdar.with("w_1.png").with("w_2.png").with(
+      "gt.txt", "\xef\xbb\xbfw_1.png, \"7, \\\"A\\\"\"\nw_2.png, \"\"\n");
+  data = read(icdar.at("gt.txt"));
+  dvnn_assert_text(data.pictures.at(0).text, "7, \"A\"");
+  dvnn_assert_text(data.pictures.at(1).text, "");
+  expect_refused(icdar.with("gt.txt", "w_1.png, \"A\"\nw_2.png, A\n"), "",
+                 "'FOLDER/gt.txt', line 2: 'w_2.png, A' is not the name of a picture, a tab and "
+                 "its text");
+  expect_refused(icdar.with("gt.txt", "w_3.png\tA\n"), "",
+                 "'FOLDER/gt.txt', line 1: picture 'FOLDER/w_3.png' is missing");
+  expect_refused(icdar.with("gt.txt", "w_1.png\t\x01\n"), "",
+                 "'FOLDER/gt.txt', line 1: the text is not a line of at most 4096 bytes of UTF-8");
+}
+END_TEST
+
 START_TEST(masks_lie_beside_pictures) {
   const Folder folder;
   folder.with("images/sub/a.jpg").with("masks/sub/a.png");
@@ -415,7 +443,8 @@ START_TEST(broken_annotations_are_read_or_refused) {
        Annotations::kYolo},
       {"Annotations/a.xml",
        "<annotation><filename>a.jpg</filename>" + voc_object("dog", "1") + "</annotation>",
-       Annotations::kVoc}};
+       Annotations::kVoc},
+      {"gt.txt", "images/a.jpg\tabc\nimages/a.jpg, \"a\\\"b\"\n", Annotations::kTexts}};
   constexpr char kOthers[] = "0123456789-.e[]{}<>\"',:/\n \0\xff";
   std::mt19937 random(dvnn_seed(11));
   const Folder folder;
@@ -456,7 +485,8 @@ START_TEST(what_has_no_annotations_is_refused) {
       folder.with("a.jpg"), "",
       "'FOLDER' has no annotations that are known: no JSON file (COCO), no labels/*.txt or "
       "data.yaml (YOLO), no "
-      "Annotations/*.xml (Pascal VOC), no masks, and no folders of pictures (a folder for each "
+      "Annotations/*.xml (Pascal VOC), no masks, no gt.txt (texts), and no folders of pictures (a "
+      "folder for each "
       "class)");
   expect_refused(folder, "nowhere", "'FOLDER/nowhere' is no folder and no file");
   expect_refused(folder.with("x/y.txt"), "x", "'FOLDER/x' has no pictures", Annotations::kYolo);
@@ -474,7 +504,7 @@ DVNN_SUITE(annotations, coco_tells_boxes_crowds_areas_and_points_by_ids,
            yolo_folders_are_found_in_each_order, faulty_yolo_lines_are_refused_with_file_and_line,
            data_yaml_is_read_as_exporters_write_it, yolo_poses_have_points,
            voc_counts_pixels_from_one, faulty_voc_is_refused_with_file_and_line,
-           folders_are_classes, masks_lie_beside_pictures, broken_annotations_are_read_or_refused,
-           what_has_no_annotations_is_refused)
+           folders_are_classes, masks_lie_beside_pictures, texts_are_lines_of_a_file,
+           broken_annotations_are_read_or_refused, what_has_no_annotations_is_refused)
 
 }  // namespace dvnn::test::annotations_tests

@@ -10,7 +10,9 @@
 #include "evaluate/bootstrap.h"
 #include "evaluate/classification.h"
 #include "evaluate/confusion.h"
+#include "evaluate/embeddings.h"
 #include "evaluate/pixels.h"
+#include "evaluate/reading.h"
 #include "evaluate/thresholds.h"
 
 namespace dvnn::test::evaluate_numbers_tests {
@@ -194,7 +196,83 @@ START_TEST(pixels_overlap_by_class) {
 }
 END_TEST
 
-DVNN_SUITE(evaluate_numbers, the_best_threshold_has_the_largest_f1,
+// Examples that textbooks give: of Levenshtein's distance, and of an inserted and a lost word.
+START_TEST(texts_are_compared_by_edits) {
+  const struct {
+    const char *truth, *read;
+    uint64_t characters, edits, words, word_edits;
+  } cases[] = {{"sitting", "kitten", 7, 3, 1, 1},
+               {"Saturday", "Sunday", 8, 3, 1, 1},
+               {"", "abc", 0, 3, 0, 1},
+               {"abc", "", 3, 3, 1, 1},
+               {"the cat sat", "the  cat on", 11, 4, 3, 1},
+               {"a b c d", "b c d e", 7, 4, 4, 2},
+               // Two code points of two bytes each.
+               {"\xc3\xbc\xc3\x9f", "u\xc3\x9f", 2, 1, 1, 1}};
+  ReadingCount all;
+  for (const auto& c : cases) {
+    const ReadingCount count = count_reading(c.truth, c.read);
+    ck_assert_msg(count.characters == c.characters && count.character_edits == c.edits,
+                  "'%s', '%s': %d of %d", c.truth, c.read, int(count.character_edits),
+                  int(count.characters));
+    ck_assert(count.words == c.words && count.word_edits == c.word_edits && count.exact == 0);
+    all.add(count, 2);
+  }
+  all.add(count_reading("ab", "ab"));
+  ck_assert_double_eq(all.character_error(), 42.0 / 78);
+  ck_assert_double_eq(all.word_error(), 16.0 / 23);
+  ck_assert_double_eq(all.exact_share(), 1.0 / 15);
+  ck_assert_double_eq(ReadingCount().character_error(), -1);
+  ck_assert_double_eq(count_reading("", "ab").character_error(), -1);
+}
+END_TEST
+
+// Directions in a plane, as degrees: 0, 10 and 40 of identity 1, 15 and 50 of 2, 90 of 3.
+START_TEST(identities_are_ranked_by_cosine) {
+  const double degrees[] = {0, 10, 40, 15, 50, 90};
+  std::vector<std::vector<float>> embeddings;
+  for (const double angle : degrees) {
+    const double radians = angle * 3.14159265358979 / 180;
+    const double length = 1 + angle;  // does not count
+    embeddings.push_back({static_cast<float>(length * std::cos(radians)),
+                          static_cast<float>(length * std::sin(radians))});
+  }
+  const EmbeddingFigures figures = compare_embeddings(embeddings, {1, 1, 1, 2, 2, 3});
+  // 0: 10, 15, 40, ... right at places 1 and 3. 10: 15, 0, 40: at 2 and 3. 40: 50, 15, 10, 0: 3, 4.
+  // 15: 10, 0, 40, 50: at 4. 50: 40, 15: at 2.
+  const double precisions[] = {(1.0 + 2.0 / 3) / 2, (1.0 / 2 + 2.0 / 3) / 2,
+                               (1.0 / 3 + 2.0 / 4) / 2, 1.0 / 4, 1.0 / 2};
+  const uint64_t places[] = {0, 1, 2, 3, 1};
+  ck_assert_uint_eq(figures.queries.size(), 5);
+  double sum = 0;
+  for (size_t i = 0; i < 5; ++i) {
+    ck_assert_uint_eq(figures.queries[i].place, places[i]);
+    ck_assert_double_eq_tol(figures.queries[i].precision, precisions[i], 1e-12);
+    sum += precisions[i];
+  }
+  ck_assert_double_eq_tol(figures.mean_precision(), sum / 5, 1e-12);
+  ck_assert_double_eq(figures.rank(1), 1.0 / 5);
+  ck_assert_double_eq(figures.rank(2), 3.0 / 5);
+  // 11 pairs of two identities: one may be accepted at 0.1, that of 5 degrees; the next are of 10.
+  ck_assert(figures.same_pairs == 4 && figures.other_pairs == 11 && figures.rates.size() == 1);
+  ck_assert_double_eq_tol(figures.rates[0].threshold, std::cos(10 * 3.14159265358979 / 180), 1e-6);
+  ck_assert_double_eq(EmbeddingFigures().rank(1), -1);
+}
+END_TEST
+
+// Equal embeddings tell nothing: the wrong ones come first, and no pair is accepted.
+START_TEST(equal_embeddings_are_no_success) {
+  const std::vector<std::vector<float>> embeddings(8, {0.3F, 0.4F});
+  const EmbeddingFigures figures = compare_embeddings(embeddings, {1, 1, 2, 2, 3, 3, 4, 4});
+  ck_assert_double_eq(figures.rank(1), 0);
+  ck_assert_double_eq_tol(figures.mean_precision(), 1.0 / 7, 1e-12);
+  ck_assert_uint_eq(figures.rates.size(), 1);
+  ck_assert_double_eq(figures.rates[0].true_accepts, 0);
+}
+END_TEST
+
+DVNN_SUITE(evaluate_numbers, texts_are_compared_by_edits, identities_are_ranked_by_cosine,
+           equal_embeddings_are_no_success, the_best_threshold_has_the_largest_f1,
            a_threshold_parts_scores_however_close, a_wanted_precision_is_reached_with_a_margin,
            what_is_taken_for_what, of_equal_boxes_the_one_of_the_same_class_is_taken,
            pixels_overlap_by_class, top_five_are_the_five_most_confident_ones,

@@ -26,6 +26,8 @@ Result<DataSet> read_as(const std::string& path, Annotations kind) {
       return read_class_folders(path);
     case Annotations::kMasks:
       return read_masks(path);
+    case Annotations::kTexts:
+      return read_texts(path);
     case Annotations::kFind:
       break;
   }
@@ -66,12 +68,14 @@ Annotations kind_of(const std::string& path) {
   if (is_file(path)) {
     if (ends_with(path, ".json")) return Annotations::kCoco;
     if (ends_with(path, ".yaml") || ends_with(path, ".yml")) return Annotations::kYolo;
+    if (ends_with(path, ".txt")) return Annotations::kTexts;
     return Annotations::kFind;
   }
   if (only_json(path).ok() || !files_in(path + "/annotations", ".json").empty()) {
     return Annotations::kCoco;
   }
   if (is_folder(path + "/masks")) return Annotations::kMasks;
+  if (!texts_file_in(path).empty()) return Annotations::kTexts;
   if (is_folder(path + "/labels") || has_yaml(path)) return Annotations::kYolo;
   if (is_folder(path + "/Annotations") || !files_in(path, ".xml").empty()) return Annotations::kVoc;
   if (!files_in(path, ".txt").empty()) return Annotations::kYolo;
@@ -80,7 +84,8 @@ Annotations kind_of(const std::string& path) {
 
 }  // namespace
 
-const char* const kAnnotationNames[6] = {"auto", "coco", "yolo", "voc", "folders", "masks"};
+const char* const kAnnotationNames[7] = {"auto",    "coco",  "yolo", "voc",
+                                         "folders", "masks", "texts"};
 
 const char* annotations_name(Annotations kind) {
   return kAnnotationNames[static_cast<size_t>(kind)];
@@ -92,12 +97,12 @@ Result<DataSet> read_data_set(const std::string& path, Annotations kind) {
   }
   if (kind == Annotations::kFind) kind = kind_of(path);
   if (kind == Annotations::kFind) {
-    return Error{
-        ErrorCode::kNotFound,
-        "'" + path +
-            "' has no annotations that are known: no JSON file (COCO), no labels/*.txt or "
-            "data.yaml (YOLO), no Annotations/*.xml (Pascal VOC), no masks, and no folders of "
-            "pictures (a folder for each class)"};
+    return Error{ErrorCode::kNotFound,
+                 "'" + path +
+                     "' has no annotations that are known: no JSON file (COCO), no labels/*.txt or "
+                     "data.yaml (YOLO), no Annotations/*.xml (Pascal VOC), no masks, no gt.txt "
+                     "(texts), and no folders of "
+                     "pictures (a folder for each class)"};
   }
   std::string file = path;
   if (kind == Annotations::kCoco && is_folder(path)) {

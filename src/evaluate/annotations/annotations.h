@@ -19,8 +19,8 @@ Result<DataSet> read_data_set(const std::string& path, Annotations kind);
 /// are known. Results of other programs can be evaluated without pictures.
 Status locate_pictures(DataSet* data);
 
-/// Names of the forms: "coco", "yolo", "voc", "folders", "masks"; kFind is "auto".
-extern const char* const kAnnotationNames[6];
+/// Names of the forms: "coco", "yolo", "voc", "folders", "masks", "texts"; kFind is "auto".
+extern const char* const kAnnotationNames[7];
 const char* annotations_name(Annotations kind);
 
 // --- the readers of each form -------------------------------------------------------------------
@@ -53,6 +53,13 @@ Result<DataSet> read_class_folders(const std::string& path);
 /// Reads a gray picture for each picture, in `masks` beside `images`: a pixel's value is the index
 /// of its class; 255: it does not count. Classes may be named in classes.txt.
 Result<DataSet> read_masks(const std::string& path);
+
+/// Reads a file with a line for each picture: its path below the file's folder, and what is written
+/// on it. Between them is a tab (PaddleOCR), or a comma and a blank with the text in quotation
+/// marks (the ICDAR challenges).
+Result<DataSet> read_texts(const std::string& path);
+/// Returns a folder's file of that form: rec_gt.txt, gt.txt or texts.txt; empty: there is none.
+std::string texts_file_in(const std::string& folder);
 
 // --- helpers of the readers ----------------------------------------------------------------------
 

@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "evaluate/annotations/annotations.h"
+#include "network/dvn_file.h"
+#include "plan/replan.h"
 #include "tools/commands.h"
 #include "tools/evaluate/evaluate_report.h"
 #include "tools/evaluate/keep.h"
@@ -24,6 +26,7 @@ struct EvaluateOptions {
   std::string data, html, save;
   Annotations kind = Annotations::kFind;
   bool json = false, by_index = false, keep = false;
+  bool on_device = true, in_fp32 = false;
   double threshold = 0;
   MeasureOptions measure;
 };
@@ -37,6 +40,9 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   options->keep = arguments.given("keep");
   options->by_index = arguments.given("by-index");
   options->threshold = arguments.fraction("threshold");
+  const std::string as = arguments.text("as");
+  options->on_device = as != "fp32";
+  options->in_fp32 = as != "device";
   options->measure.rounds = arguments.number("samples");
   options->measure.seed = static_cast<uint64_t>(arguments.number("seed"));
   if (arguments.files().empty()) return "needs a network file, or a JSON file of what was found";
@@ -53,14 +59,24 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
                                             evaluate::kAnnotationNames, "kind of annotations");
   if (!kind.ok()) return "--annotations: " + kind.error().message;
   options->kind = kind.value();
+  if (as != "device" && as != "fp32" && as != "both") {
+    return "--as '" + short_text(as, 40) + "' is none of device, fp32 and both";
+  }
+  if (as != "device" && options->keep) return "--keep is of what a device finds, not of --as " + as;
+  if (as == "both" && !options->save.empty())
+    return "--save is of one network, and so not of --as both";
   const double precision = arguments.fraction("precision");
   if (precision != 0) options->measure.precision = precision;
   if (!(precision >= 0 && precision < 1)) return format("--precision %g is not in 0..1", precision);
   return "";
 }
 
-// Returns what annotations of a form describe.
-objects::Kind told_by(Annotations kind) {
+// Returns what annotations of a form describe. Folders may be of classes or, for a network that
+// gives attributes, of identities that embeddings tell apart.
+objects::Kind told_by(Annotations kind, const decode::Decoder* decoder) {
+  const bool attributes = decoder && decoder->kind() == objects::Kind::kAttributes;
+  if (kind == Annotations::kTexts || (kind == Annotations::kFolders && attributes))
+    return objects::Kind::kAttributes;
   if (kind == Annotations::kFolders) return objects::Kind::kClassification;
   return kind == Annotations::kMasks ? objects::Kind::kSegmentation : objects::Kind::kDetection;
 }
@@ -68,7 +84,12 @@ objects::Kind told_by(Annotations kind) {
 // Checks that the network finds what the annotations describe.
 Status check_task(const DataSet& data, Subject* subject) {
   const decode::Decoder* decoder = subject->session->decoder();
-  subject->finds = told_by(data.kind);
+  subject->finds = told_by(data.kind, decoder);
+  if (subject->finds == objects::Kind::kAttributes &&
+      data.pictures.size() > evaluate::kMostEmbeddings && data.kind == Annotations::kFolders) {
+    return too_large(format("'%s' has %zu pictures; embeddings of at most %zu are compared",
+                            data.source.c_str(), data.pictures.size(), evaluate::kMostEmbeddings));
+  }
   if (decoder && decoder->kind() == subject->finds) return {};
   return unsupported(
       "network '" + subject->path + "' " +
@@ -77,8 +98,28 @@ Status check_task(const DataSet& data, Subject* subject) {
       "' are for: " + kind_name(subject->finds));
 }
 
+// Makes the subject run in FP32. A network that is loaded has left its weights with the device, so
+// the file is read again.
+Status run_in_fp32(const Arguments& arguments, Subject* subject) {
+  const std::string what = "network '" + subject->path + "' in FP32";
+  DVNN_ASSIGN(network::Model model, network::read_dvn(subject->path));
+  if (arguments.given("size")) {
+    DVNN_ASSIGN(const plan::PixelSize size, plan::parse_size(arguments.text("size")));
+    DVNN_ASSIGN(model, plan::replan(model, size.width, size.height));
+  }
+  std::shared_ptr<const decode::CustomDecoders> decoders;
+  if (arguments.given("decoder-library")) {
+    DVNN_ASSIGN(decoders, decode::CustomDecoders::open(arguments.text("decoder-library")));
+  }
+  auto run = create_float_run(std::move(model), arguments.text("custom-layers"), decoders.get());
+  if (!run.ok()) return run.error().within(what);
+  subject->in_fp32 = std::move(run.value());
+  subject->path += " in FP32";
+  return {};
+}
+
 Result<Subject> open_subject(const std::string& path, const Arguments& arguments,
-                             const EvaluateOptions& options, const DataSet& data) {
+                             const EvaluateOptions& options, const DataSet& data, bool in_fp32) {
   Subject subject;
   subject.path = path;
   if (ends_with(path, ".json")) {
@@ -90,6 +131,7 @@ Result<Subject> open_subject(const std::string& path, const Arguments& arguments
   DVNN_ASSIGN(subject.session, open_session(path, arguments));
   DVNN_TRY(check_task(data, &subject));
   DVNN_TRY(match_classes(data, options.by_index, &subject));
+  if (in_fp32) DVNN_TRY(run_in_fp32(arguments, &subject));
   return subject;
 }
 
@@ -103,10 +145,17 @@ Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
           "'" + path +
           "' has what was found in COCO's form, by ids that only COCO's annotations have");
     }
-    DVNN_ASSIGN(Subject subject, open_subject(path, arguments, options, *data));
-    runs = runs || subject.session;
-    if (options.keep) DVNN_TRY(check_keeps(subject));
-    subjects.push_back(std::move(subject));
+    for (const bool in_fp32 : {true, false}) {
+      // What was found elsewhere is as it is.
+      const bool wanted = ends_with(path, ".json") ? !in_fp32
+                          : in_fp32                ? options.in_fp32
+                                                   : options.on_device;
+      if (!wanted) continue;
+      DVNN_ASSIGN(Subject subject, open_subject(path, arguments, options, *data, in_fp32));
+      runs = runs || subject.session;
+      if (options.keep) DVNN_TRY(check_keeps(subject));
+      subjects.push_back(std::move(subject));
+    }
   }
   if (!options.save.empty() && data->kind != Annotations::kCoco) {
     return invalid_argument("--save writes what was found by COCO's ids, which '" + data->source +
@@ -152,6 +201,7 @@ int evaluate_networks(const Arguments& arguments) {
   return done.ok() ? 0 : fail(done.error());
 }
 
+constexpr const char* kForms[] = {"device", "fp32", "both"};
 constexpr Option kEvaluateOptions[] = {
     {"data", 0, Takes::kFile, "FOLDER",
      "The pictures and their annotations, or the file of annotations"},
@@ -170,6 +220,10 @@ constexpr Option kEvaluateOptions[] = {
     {"samples", 0, Takes::kNumber, "N",
      "Samples of pictures that the 95 % intervals are taken of; 0: no intervals", "200"},
     {"seed", 0, Takes::kNumber, "N", "Which samples", "1"},
+    {"as", 0, Takes::kText, "FORM",
+     "What to run: device; fp32: the network's operations and weights, no result rounded to 16 "
+     "bits, on the CPU; both, side by side",
+     "device", kForms},
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
     {"html", 0, Takes::kFile, "FILE",
      "Write a page with the numbers, curves of precision and recall, and the pictures with most "
@@ -192,7 +246,8 @@ const Command kEvaluateCommand = {
     "measure how well networks find what annotated pictures show",
     "NETWORK.dvn|NETWORK.so|FOUND.json... --data FOLDER",
     "Runs networks on annotated pictures and prints average precision by COCO's rules, or top-1 "
-    "and top-5, or mIoU; and the best thresholds. FOUND.json has what other programs have found, "
+    "and top-5, mIoU, how well texts are read or identities told apart; and the best thresholds. "
+    "FOUND.json has what other programs have found, "
     "as COCO's own read it.",
     kEvaluateOptions,
     evaluate_networks};

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "evaluate/annotations/annotations.h"
+#include "tools/evaluate/whole_report.h"
 
 namespace dvnn::tools {
 namespace {
@@ -86,8 +87,10 @@ std::string list_text(const std::vector<std::string>& names) {
 
 // --- the data ------------------------------------------------------------------------------------
 
-// Returns whether to list classes. Masks without names have all classes that a byte can hold.
+// Returns whether to list classes. Texts have none; masks without names have all classes that a
+// byte can hold.
 bool shows_classes(const DataSet& data) {
+  if (data.kind == evaluate::Annotations::kTexts) return false;
   return data.named || data.kind != evaluate::Annotations::kMasks;
 }
 
@@ -217,6 +220,10 @@ void print_overview(const std::vector<Measured>& measured) {
     for (const Measured& m : measured) {
       if (m.detector) print_figures(base_name(m.path), m.detector->figures, kColumns);
     }
+  } else if (measured[0].reading) {
+    print_readings(measured);
+  } else if (measured[0].embeddings) {
+    print_embeddings(measured);
   } else if (measured[0].pixels) {
     std::printf("%s %6s %8s\n", name_text("").c_str(), "mIoU", "accuracy");
     for (const Measured& m : measured) {
@@ -337,7 +344,7 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
   print_data(data);
   print_overview(measured);
   for (const Measured& m : measured) {
-    if (m.detector || m.pixels || !m.missing.empty() || !m.foreign.empty()) {
+    if (m.detector || m.pixels || m.reading || !m.missing.empty() || !m.foreign.empty()) {
       std::printf("\n%s\n", printable(m.path).c_str());
     }
     if (!m.missing.empty()) {
@@ -357,6 +364,7 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
     }
     if (m.detector) print_detector(data, m, options);
     if (m.pixels) print_pixels(m);
+    if (m.reading) print_misread(data, *m.reading);
   }
 }
 
@@ -379,6 +387,8 @@ OrderedJson measured_json(const DataSet& data, const std::vector<Measured>& meas
     const bool intervals = options.rounds > 0;
     if (m.detector) of["detection"] = detector_json(data, *m.detector, intervals);
     if (m.pixels) of["segmentation"] = pixels_json(*m.pixels);
+    if (m.reading) of["reading"] = reading_json(data, *m.reading);
+    if (m.embeddings) of["embeddings"] = embeddings_json(*m.embeddings);
     if (m.classifier) of["classification"] = classifier_json(data, m, intervals);
     json["networks"].push_back(of);
   }

@@ -170,6 +170,34 @@ MeasuredPixels measure_pixels(const DataSet& data, const Subject& subject) {
   return measured;
 }
 
+MeasuredReading measure_reading(const DataSet& data, const Subject& subject,
+                                const MeasureOptions& options) {
+  MeasuredReading measured;
+  measured.texts = subject.texts;
+  std::vector<evaluate::ReadingCount> counts;
+  for (size_t p = 0; p < data.pictures.size(); ++p) {
+    counts.push_back(evaluate::count_reading(data.pictures[p].text, subject.texts[p]));
+    measured.count.add(counts.back());
+    if (counts.back().exact == 0) measured.misread.push_back(p);
+  }
+  if (options.rounds == 0) return measured;
+  const auto shares = [&](const std::vector<uint32_t>& weights) -> std::vector<double> {
+    evaluate::ReadingCount all;
+    for (size_t p = 0; p < counts.size(); ++p) all.add(counts[p], weights[p]);
+    return {all.exact_share(), all.character_error()};
+  };
+  const auto intervals = evaluate::bootstrap(counts.size(), options.rounds, options.seed, shares);
+  measured.exact = intervals[0];
+  measured.character_error = intervals[1];
+  return measured;
+}
+
+MeasuredEmbeddings measure_embeddings(const DataSet& data, const Subject& subject) {
+  std::vector<int> identities;
+  for (const evaluate::Picture& picture : data.pictures) identities.push_back(picture.class_id);
+  return {evaluate::compare_embeddings(subject.embeddings, identities)};
+}
+
 }  // namespace
 
 // Returns the decoder's own threshold, which a decoder of a library may have, too.
@@ -200,6 +228,12 @@ Measured measure(const DataSet& data, const Subject& subject, const MeasureOptio
   }
   if (subject.finds == objects::Kind::kClassification) {
     measure_classifier(data, subject, options, &measured);
+  } else if (subject.finds == objects::Kind::kAttributes) {
+    if (data.kind == evaluate::Annotations::kTexts) {
+      measured.reading = measure_reading(data, subject, options);
+    } else {
+      measured.embeddings = measure_embeddings(data, subject);
+    }
   } else if (subject.finds == objects::Kind::kSegmentation) {
     measured.pixels = measure_pixels(data, subject);
   } else {

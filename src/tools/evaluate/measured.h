@@ -10,6 +10,8 @@
 #include "evaluate/bootstrap.h"
 #include "evaluate/classification.h"
 #include "evaluate/confusion.h"
+#include "evaluate/embeddings.h"
+#include "evaluate/reading.h"
 #include "evaluate/thresholds.h"
 #include "tools/evaluate/subject.h"
 
@@ -48,6 +50,18 @@ struct MeasuredPixels {
   std::vector<Class> classes;  // classes that occur or were found
 };
 
+/// Figures of texts.
+struct MeasuredReading {
+  evaluate::ReadingCount count;
+  evaluate::Interval exact, character_error;  // -1 where no samples were drawn
+  std::vector<std::string> texts;             // what was read, by picture
+  std::vector<size_t> misread;                // pictures
+};
+
+struct MeasuredEmbeddings {
+  evaluate::EmbeddingFigures figures;
+};
+
 struct Measured {
   std::string path;
   std::vector<std::string> foreign, missing;  // labels of the network alone, and of the data alone
@@ -55,6 +69,8 @@ struct Measured {
   std::optional<MeasuredDetector> detector;
   std::optional<evaluate::Accuracy> classifier;
   std::optional<MeasuredPixels> pixels;
+  std::optional<MeasuredReading> reading;
+  std::optional<MeasuredEmbeddings> embeddings;
   evaluate::Interval first, among_five;  // top-1 and top-5 accuracy of a classifier
 };
 

@@ -98,18 +98,53 @@ void count_pixels(const objects::Mask& map, const cv::Mat& truth, Subject* subje
   }
 }
 
-// Runs the network on a picture. `truth`: its mask, if it has one.
-Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, const cv::Mat& truth,
-                   float threshold, Subject* subject, std::vector<evaluate::Found>* to) {
-  const bool detects = subject->finds == objects::Kind::kDetection;
+// Keeps the text, or the embedding, of a whole picture. A text may be empty.
+Status take_whole(const objects::Objects& objects, const evaluate::Picture& picture, bool reads,
+                  Subject* subject) {
+  std::string text;
+  std::vector<float> embedding;
+  for (const objects::Object& object : objects) {
+    if (text.empty()) text = object.text;
+    if (embedding.empty()) embedding = object.embedding;
+  }
+  if (reads) {
+    subject->texts.push_back(std::move(text));
+    return {};
+  }
+  const auto is_number = [](float value) { return std::isfinite(value); };
+  const auto is_zero = [](float value) { return value == 0; };
+  if (std::all_of(embedding.begin(), embedding.end(), is_number) &&
+      !std::all_of(embedding.begin(), embedding.end(), is_zero)) {
+    subject->embeddings.push_back(std::move(embedding));
+    return {};
+  }
+  return unsupported("network '" + subject->path + "' gives no embedding of '" + picture.path +
+                     "', or one whose length is 0 or no number");
+}
+
+Result<objects::Objects> found_on(const evaluate::Picture& picture, const cv::Mat& pixels,
+                                  float threshold, Subject* subject) {
+  if (subject->in_fp32) return subject->in_fp32->run(pixels, threshold);
   DVNN_TRY(subject->session->load(pixels));
   DVNN_TRY(subject->session->run(picture.path));
-  DVNN_ASSIGN(objects::Objects objects, subject->session->decode(detects ? threshold : 0.0F));
+  return subject->session->decode(threshold);
+}
+
+// Runs the network on a picture. `truth`: its mask, if it has one. `reads`: its text is wanted.
+Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, const cv::Mat& truth,
+                   bool reads, float threshold, Subject* subject,
+                   std::vector<evaluate::Found>* to) {
+  const bool detects = subject->finds == objects::Kind::kDetection;
+  DVNN_ASSIGN(objects::Objects objects,
+              found_on(picture, pixels, detects ? threshold : 0.0F, subject));
   if (subject->finds == objects::Kind::kSegmentation) {
     for (const objects::Object& object : objects) {
       if (object.mask.there()) count_pixels(object.mask, truth, subject);
     }
     return {};
+  }
+  if (subject->finds == objects::Kind::kAttributes) {
+    return take_whole(objects, picture, reads, subject);
   }
   // As dvdecode does it.
   const image::Corners frame = {0, 0, double(pixels.cols), double(pixels.rows)};
@@ -176,6 +211,12 @@ Status check_size(const evaluate::Picture& picture, const cv::Mat& pixels) {
 }  // namespace
 
 Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subject) {
+  if (subject->finds == objects::Kind::kAttributes) {
+    // The network need not know identities, and texts have no classes.
+    subject->labels = data.classes;
+    subject->known.assign(data.classes.size(), true);
+    return {};
+  }
   const network::Model& model = subject->session->model();
   const std::vector<std::string>& labels = model.labels;
   const auto count = static_cast<size_t>(std::max(0, subject->session->decoder()->class_count()));
@@ -228,7 +269,8 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
       DVNN_TRY(check_mask(*picture, truth, data->classes.size()));
     }
     for (Subject* subject : running) {
-      DVNN_TRY(run_picture(*picture, pixels, truth, threshold, subject, &subject->found[i]));
+      DVNN_TRY(run_picture(*picture, pixels, truth, data->kind == evaluate::Annotations::kTexts,
+                           threshold, subject, &subject->found[i]));
     }
     progress.advance();
   }

@@ -8,13 +8,15 @@
 
 #include "evaluate/data_set.h"
 #include "evaluate/pixels.h"
+#include "tools/evaluate/float_run.h"
 #include "tools/session.h"
 
 namespace dvnn::tools {
 
 struct Subject {
   std::string path;
-  std::unique_ptr<Session> session;  // null: `found` was read from the file
+  std::unique_ptr<Session> session;   // null: `found` was read from the file
+  std::unique_ptr<FloatRun> in_fp32;  // runs instead of the session; may be null
   objects::Kind finds = objects::Kind::kDetection;
   std::vector<int> classes;          // the data set's class of each of the network's; -1: none
   std::vector<std::string> labels;   // by the data set's class: the network's label
@@ -22,11 +24,14 @@ struct Subject {
   std::vector<bool> known;           // by the data set's class: whether the network has it
   evaluate::FoundByPicture found;
   evaluate::PixelCount pixels;  // of maps of classes
+  // By picture, of networks that read or embed.
+  std::vector<std::string> texts;
+  std::vector<std::vector<float>> embeddings;
 };
 
 /// Matches each class of the network with the data set's class of that name, ignoring case; by
-/// index with `by_index`, or if one of the two has no names. Error: kInvalidArgument if no class
-/// matches.
+/// index with `by_index`, or if one of the two has no names. Networks that read or embed have no
+/// classes, and know all. Error: kInvalidArgument if no class matches.
 Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subject);
 
 /// Runs the networks on all pictures, which other threads decode once, a few ahead. Converts boxes

@@ -32,6 +32,13 @@ function showNetworks() {
   } else if (networks[0].segmentation) {
     fillTable(byId('networks'), ['network', 'mIoU', 'accuracy'], networks.map(({network: path, segmentation: of}) =>
       [baseName(path), figureText(of.miou), figureText(of.accuracy)]), show);
+  } else if (networks[0].reading) {
+    fillTable(byId('networks'), ['network', 'texts', 'exact', 'CER', 'WER'], networks.map(({network: path, reading: of}) =>
+      [baseName(path), String(of.texts), [figureText(of.exact), interval(of, 'exact')], [figureText(of.cer), interval(of, 'cer')],
+        figureText(of.wer)]), show);
+  } else if (networks[0].embeddings) {
+    fillTable(byId('networks'), ['network', 'queries', 'rank 1', 'rank 5', 'mAP'], networks.map(({network: path, embeddings: of}) =>
+      [baseName(path), String(of.queries), figureText(of.rank1), figureText(of.rank5), figureText(of.map)]), show);
   } else {
     fillTable(byId('networks'), ['network', 'pictures', 'top-1', 'top-5'], networks.map(({network: path, classification: of}) =>
       [baseName(path), String(of.pictures), [figureText(of.top1), interval(of, 'top1')],
@@ -138,7 +145,7 @@ function showWorst(of) {
 }
 
 function show(number) {
-  const {network: path, detection, classification, segmentation, missing, foreign} = networks[number];
+  const {network: path, detection, classification, segmentation, reading, embeddings, missing, foreign} = networks[number];
   byId('chosen').textContent = path;
   [...byId('choices').children].forEach((button, i) => button.setAttribute('aria-pressed', i === number));
   byId('warnings').replaceChildren();
@@ -154,6 +161,13 @@ function show(number) {
     byId('classes').replaceChildren();
     fillTable(byId('classes'), ['class', 'pixels', 'IoU'],
       segmentation.classes.map(c => [c.label, String(c.pixels), figureText(c.iou)]));
+  } else if (reading) {
+    byId('classes').replaceChildren();
+    fillTable(byId('classes'), ['misread picture', 'is', 'read'], reading.misread.map(of => [baseName(of.picture), of.is, of.read]));
+  } else if (embeddings) {
+    byId('classes').replaceChildren();
+    fillTable(byId('classes'), ['false accepts, at most', 'true accepts', 'from a cosine of'],
+      embeddings.rates.map(of => [String(of.false_accepts), figureText(of.true_accepts), figureText(of.threshold)]));
   } else {
     byId('classes').replaceChildren();
     fillTable(byId('classes'), ['class', 'pictures', 'top-1', 'top-5'],
@@ -166,6 +180,8 @@ byId('source').textContent = `${data.source} (${data.annotations}): ${data.pictu
   (data.objects ? `, ${data.objects} objects` : '') + (data.classes ? ` of ${data.classes.length} classes` : '');
 byId('about').textContent = networks[0].segmentation ? 'Mean over classes of intersection over union, and share of right pixels.' :
   networks[0].detection ? 'Average precision and recall by COCO\'s rules; small: 95 % of samples of the pictures.' :
+  networks[0].reading ? 'Shares of exact texts and of wrong characters and words; small: 95 % of samples of the pictures.' :
+  networks[0].embeddings ? 'Each picture is looked for among all others; and all pairs of pictures are compared.' :
   'Shares of pictures whose class is the most confident one, or among five; small: 95 % of samples of the pictures.';
 showNetworks();
 byId('which').hidden = networks.length < 2;

@@ -183,6 +183,8 @@ byId('about').textContent = networks[0].segmentation ? 'Mean over classes of int
   networks[0].reading ? 'Shares of exact texts and of wrong characters and words; small: 95 % of samples of the pictures.' :
   networks[0].embeddings ? 'Each picture is looked for among all others; and all pairs of pictures are compared.' :
   'Shares of pictures whose class is the most confident one, or among five; small: 95 % of samples of the pictures.';
+if (networks[0].reading) byId('rows').textContent = 'Misread';
+if (networks[0].embeddings) byId('rows').textContent = 'Accepted pairs';
 showNetworks();
 byId('which').hidden = networks.length < 2;
 networks.forEach(({network: path}, i) => {

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/written_json.h"
 
 namespace dvnn::import {
 namespace {
@@ -243,12 +244,8 @@ static void check_members(const Json& declared, JsonReader* in) {
 }
 
 Result<CustomLayers> parse_custom_layers(const std::string& text) {
-  const auto parsed = parse_json(text, "the text");
-  if (!parsed.ok() && parsed.error().code != ErrorCode::kMalformed) return parsed.error();
-  if (!parsed.ok() || !parsed.value().is_object()) {
-    return malformed("is no JSON object of layer types");
-  }
-  const Json& object = parsed.value();
+  DVNN_ASSIGN(const Json object, parse_written_json(text, "the text"));
+  if (!object.is_object()) return malformed("is no JSON object of layer types");
   CustomLayers layers;
   for (const auto& [type, declared] : object.items()) {
     DVNN_TRY(check_printable("layer type", type));

@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/written_json.h"
 #include "publish/line_writer.h"
 
 namespace dvnn::publish {
@@ -297,7 +298,7 @@ std::string status_document(const Identity& identity, bool online) {
 
 Result<std::string> parse_fields(const std::string& text) {
   if (text.empty()) return text;
-  DVNN_ASSIGN(const Json fields, parse_json(text, "fields"));
+  DVNN_ASSIGN(const Json fields, parse_written_json(text, "fields"));
   if (!fields.is_object()) {
     return malformed("fields is " + shown(fields) +
                      ", and must be an object: {\"site\":\"Kyoto\"}");

@@ -7,11 +7,13 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/written_json.h"
 
 namespace dvnn::regions {
 namespace {
 
 constexpr size_t kMostAreas = 256, kMostPoints = 256;
+constexpr size_t kMostShownBytes = 67;  // of a user's text in messages
 
 bool is_list_of(const Json& json, size_t least, size_t most) {
   return json.is_array() && json.size() >= least && json.size() <= most;
@@ -62,7 +64,8 @@ Status read_shape(const Json& json, const std::string& what, Area* area) {
                : read_points(*points, what + ": points", &area->box));
   area->pixels = unit == "pixels";
   if (!area->pixels && unit != "fractions") {
-    return invalid_argument(what + ": unit is '" + unit + "', must be fractions or pixels");
+    return invalid_argument(what + ": unit is '" + short_text(unit, kMostShownBytes) +
+                            "', must be fractions or pixels");
   }
   return {};
 }
@@ -94,7 +97,7 @@ Result<Area> read_area(const Json& json, size_t index, const std::string& what) 
 }  // namespace
 
 Result<std::vector<Area>> parse_areas(const std::string& text, const std::string& what) {
-  DVNN_ASSIGN(Json json, parse_json(text, what));
+  DVNN_ASSIGN(Json json, parse_written_json(text, what));
   if (!is_list_of(json, 1, kMostAreas)) {
     return invalid_argument(
         what +
@@ -107,7 +110,8 @@ Result<std::vector<Area>> parse_areas(const std::string& text, const std::string
     const std::string place = what + format(": [%zu]", i);
     DVNN_ASSIGN(Area area, read_area(json[i], i, place));
     if (!names.insert(area.name).second) {
-      return invalid_argument(place + " is called '" + area.name + "' like another one");
+      return invalid_argument(place + " is called '" + short_text(area.name, kMostShownBytes) +
+                              "' like another one");
     }
     areas.push_back(std::move(area));
   }

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/written_json.h"
 
 namespace dvnn::zones {
 namespace {
@@ -155,7 +156,7 @@ Status read_list(const Json& json, const char* name, const std::string& what, Re
 Result<Config> parse_config(const std::string& text, const std::string& what) {
   Config config;
   if (text.empty()) return config;
-  DVNN_ASSIGN(Json json, parse_json(text, what));
+  DVNN_ASSIGN(Json json, parse_written_json(text, what));
   if (!json.is_object()) {
     return invalid_argument(what + " must be an object with 'areas', 'lines' and 'masks'");
   }

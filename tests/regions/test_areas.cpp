@@ -94,6 +94,11 @@ START_TEST(mistakes_are_named) {
       {R"([{"box": [0, 0, 1, 1], "unit": "miles"}])", "unit is 'miles'"},
       {R"([{"box": [0, 0, 1, 1], "colour": 1}])", "there is no field 'colour'"},
       {R"([{"name": "", "box": [0, 0, 1, 1]}])", "empty name"},
+      {R"([{"box": [0, 0, 1, 1], "unit": "mi\nles"}])", "unit is 'mi?les'"},
+      {R"([{"name": "a\n", "box": [0, 0, 1, 1]}, {"name": "a\n", "box": [0, 0, 1, 1]}])",
+       "[1] is called 'a?' like"},
+      {"[{\"name\": \"a\",\n\"box\": [0, 0, 1, 1],\n\"box\": [0, 0, 2, 2]}]",
+       "list, line 3, column 5: 'box' stands twice"},
       {R"([[0, 0, 1, 1], {"name": "0", "box": [0, 0, 1, 1]}])", "like another one"},
   };
   for (const auto& c : cases) {

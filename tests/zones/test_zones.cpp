@@ -222,6 +222,9 @@ START_TEST(mistakes_are_named) {
       {R"({"areas":[{"name":"a","dwell":-1,"points":[[0,0],[1,0],[1,1]]}]})", "dwell"},
       {R"({"areas":[{"name":"a","share":0,"points":[[0,0],[1,0],[1,1]]}]})",
        "above 0 and at most 1"},
+      // Of two lists, one would not count.
+      {"{\"areas\":[],\n\"areas\":[{\"name\":\"a\",\"points\":[[0,0],[1,0],[1,1]]}]}",
+       "zones, line 2, column 7: 'areas' stands twice"},
       // Messages are lines, whatever is quoted.
       {R"({"areas":[{"name":"a","anchor":"he\nad","points":[[0,0],[1,0],[1,1]]}]})", "is 'he"},
       {R"({"lines":[{"name":"a\n","points":[[0,0],[1,0]]},{"name":"a\n","points":[[0,0],[1,0]]}]})",

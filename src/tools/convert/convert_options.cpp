@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/written_json.h"
 #include "convert/presets.h"
 #include "decode/decoder_table.h"
 #include "objects/label_file.h"
@@ -233,7 +234,7 @@ Status fill_options(const Arguments& arguments, convert::ConvertOptions* options
           "--decoder-params are those of a decoder: name it by --decoder, or by --preset");
     }
     DVNN_ASSIGN(const std::string json, json_argument(arguments.text("decoder-params")));
-    DVNN_ASSIGN(Json params, parse_json(json, "--decoder-params"));
+    DVNN_ASSIGN(Json params, parse_written_json(json, "--decoder-params"));
     // Options of the command line override single parameters of a preset.
     options->decoder_params.merge_patch(params);
   }

@@ -6,11 +6,14 @@ the folder above."""
 import json
 import math
 import os
+import re
 import stat
 import unicodedata
 
 # Categories of characters that end lines, move the cursor, or turn the direction of writing.
 UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}:,]|[^\s"\][{}:,]+')  # of JSON
+MOST_DIGITS = 40  # of a whole number: Python itself refuses thousands, in words of its own
 
 
 def printable(text, most=200):
@@ -67,23 +70,122 @@ def parse_json(text):
         raise ValueError("it is nested too deeply") from error
 
 
+class Wrong(ValueError):
+    """What is wrong at a place in JSON: names of fields and indices in lists."""
+
+    def __init__(self, text, place):
+        super().__init__(text)
+        self.place = place
+
+
 def check_texts(value):
     """Raises ValueError if a string in a JSON value is not valid outside of Python."""
-    left = [value]
+    left = [((), value)]
     while left:
-        one = left.pop()
+        place, one = left.pop()
         if isinstance(one, str):
-            one.encode()  # fails for half of a pair of surrogates
             if "\0" in one:
-                raise ValueError("a text has the character 0")
+                raise Wrong("a text has the character 0", place)
+            if any("\ud800" <= c <= "\udfff" for c in one):
+                raise Wrong("a text has half of a pair of surrogates", place)
         elif isinstance(one, list):
-            left += one
+            left += [((*place, i), item) for i, item in enumerate(one)]
         elif isinstance(one, dict):
-            left += [*one, *one.values()]
+            left += [((*place, name), name) for name in one] + [((*place, name), item) for name, item in one.items()]
+
+
+def places(text):
+    """Yields the place and the line of each value in JSON, in their order. A name that stands twice has two."""
+    place, named, line, at = [], False, 1, 0
+    for match in TOKENS.finditer(text):
+        token = match.group()
+        line += text.count("\n", at, match.start())
+        at = match.start()
+        if token in "]}":
+            place.pop()
+            named = False
+        elif token == ",":
+            named = isinstance(place[-1], str)
+            if not named:
+                place[-1] += 1
+        elif named:
+            place[-1] = json.loads(token)
+            named = False
+            yield tuple(place), line
+        elif token != ":":
+            if not place or isinstance(place[-1], int):
+                yield tuple(place), line
+            if token in "[{":
+                place.append(0 if token == "[" else "")
+                named = token == "{"
+
+
+def line_of(text, place):
+    """Returns the line of the last value at a place that there is of these names and indices."""
+    found = dict(places(text))
+    while place and place not in found:
+        place = place[:-1]
+    return found[place]
+
+
+def refuse_what_stands_twice(text):
+    seen = set()
+    for place, line in places(text):
+        if place in seen:
+            raise ValueError("line %d: '%s' stands twice in one object" % (line, printable(place[-1])))
+        seen.add(place)
+
+
+def whole(text):
+    if len(text) > MOST_DIGITS:
+        raise ValueError("a number has %d digits" % len(text))
+    return int(text)
+
+
+def parse_settings(text):
+    """Parses JSON that people write. A ValueError says at which line it is. A name that stands twice in an object is one:
+    one of its values would not count."""
+    twice = []
+
+    def once(pairs):
+        value = dict(pairs)
+        twice.extend([True] * (len(value) < len(pairs)))
+        return value
+
+    def literal(read):
+        def read_it(number):
+            try:
+                return read(number)
+            except ValueError as error:
+                at = next((m.start() for m in TOKENS.finditer(text) if m.group().startswith(number)), 0)
+                raise ValueError("line %d: %s" % (text.count("\n", 0, at) + 1, error)) from error
+        return read_it
+
+    try:
+        value = json.loads(text, parse_constant=literal(refuse), parse_float=literal(finite), parse_int=literal(whole),
+                           object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise ValueError("line %d: it is not JSON: %s, at column %d" % (error.lineno, error.msg, error.colno)) from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if twice:
+        refuse_what_stands_twice(text)
+    try:
+        check_texts(value)
+    except Wrong as wrong:
+        raise ValueError("line %d: %s" % (line_of(text, wrong.place), wrong)) from wrong
+    return value
+
+
+def read_settings(path, most):
+    """Returns the text of a regular file of at most `most` bytes, and its JSON, as parse_settings() does."""
+    try:
+        text = read_text(path, most)
+    except UnicodeDecodeError as error:
+        raise ValueError("line %d: it is no UTF-8 text" % (error.object.count(b"\n", 0, error.start) + 1)) from error
+    return text, parse_settings(text)
 
 
 def read_json(path, most):
-    """Parses a regular file of at most `most` bytes as JSON. Raises OSError or ValueError."""
-    value = parse_json(read_text(path, most))
-    check_texts(value)
-    return value
+    """Parses a regular file of at most `most` bytes as parse_settings() does. Raises OSError or ValueError."""
+    return read_settings(path, most)[1]

@@ -47,17 +47,24 @@ def serve_rtsp(port):
     GLib.MainLoop().run()
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
+class OwnPort:
+    """A port that is nobody else's while this lives, for a server that allows its address to be used again, as all do.
+    tests/publish/server_process.h says why."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        # Not before it is bound: two that allow it could have the same one.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.number = str(self.socket.getsockname()[1])
 
 
 class Server:
     """A camera in a process, which can be killed and restarted at the same port."""
 
     def __init__(self):
-        self.port = free_port()
+        self.own_port = OwnPort()
+        self.port = self.own_port.number
         self.process = None
         probe = subprocess.run([sys.executable, "-c", "import gi; gi.require_version('GstRtspServer', '1.0')\n"
                                 "from gi.repository import GstRtspServer"], stderr=subprocess.DEVNULL)
@@ -92,7 +99,8 @@ class Server:
 class Service:
     """dvcamera, as systemd runs it, and its messages to systemd."""
 
-    def __init__(self, folder, config, watchdog=0.4):
+    def __init__(self, folder, config, watchdog=0.4, full=False):
+        """`full`: nothing can be told to systemd any more."""
         self.folder = folder
         path = os.path.join(folder, "camera.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -101,9 +109,21 @@ class Service:
         address = os.path.join(folder, "notify-%d" % id(self))
         self.socket.bind(address)
         self.told = []
+        if full:
+            self.fill(address)
         self.log = open(os.path.join(folder, "log"), "w+", encoding="utf-8")
         environment = dict(os.environ, NOTIFY_SOCKET=address, WATCHDOG_USEC=str(int(watchdog * 1e6)))
         self.process = subprocess.Popen([DVCAMERA, path], env=environment, stdout=self.log, stderr=self.log)
+
+    @staticmethod
+    def fill(address):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to:
+            to.setblocking(False)
+            while True:
+                try:
+                    to.sendto(b"FULL=1", address)
+                except BlockingIOError:
+                    return
 
     def read(self, seconds):
         """Returns the next message, or None."""
@@ -244,7 +264,8 @@ def check_that_a_silent_camera_is_called_again(folder):
 
 
 def check_that_attempts_become_rarer(folder):
-    service = Service(folder, {"source": "rtsp://127.0.0.1:%s/none" % free_port(), "retry": 100,
+    nobodys = OwnPort()
+    service = Service(folder, {"source": "rtsp://127.0.0.1:%s/none" % nobodys.number, "retry": 100,
                                "retry-most": 800, "elements": LINE})
     service.wait_for_line("next attempt is in 0.8 s", 2)
     waits = [float(text) for text in re.findall(r"next attempt is in ([\d.]+) s", service.text())]
@@ -266,6 +287,12 @@ def check_that_an_error_of_an_element_ends_it(folder):
     service = Service(folder, {"source": "test", "elements": LINE + ["identity error-after=5"]})
     assert service.end(None) == 1
     assert "error: identity" in service.text(), service.text()
+
+
+def check_that_it_goes_on_where_systemd_does_not_listen(folder):
+    service = Service(folder, {"source": CLIP, "elements": LINE + [{"element": "fakesink", "sync": False}]}, full=True)
+    assert service.end(None) == 0
+    assert "systemd cannot be told" in service.text() and "the file has ended" in service.text(), service.text()
 
 
 def check_that_files_end_or_repeat(folder):
@@ -317,26 +344,35 @@ def check_that_what_a_camera_says_is_shown_as_one_harmless_line(folder):
 
 def check_that_mistakes_are_named(folder):
     cases = [({}, "must have either 'source' or 'source-line'"),
-             ({"source": "test", "sorce": 1}, "there is no field 'sorce'"),
-             ({"source": 3}, "'source' is 3, must be a text"),
-             ({"source": ""}, "'source' is \"\", must be a text that is not empty"),
-             ({"source": "\ud800"}, "surrogates not allowed"),
-             ({"source": "test", "elements": [{"element": "identity", "name": "a\0b"}]}, "the character 0"),
-             ({"source": "test", "silence": -1}, "'silence' is -1, must be a number of 0 to 86400000"),
-             ({"source": "test", "retry": 10 ** 10}, "'retry' is 10000000000, must be a number of 0 to 86400000"),
-             ({"source": "test", "retry": 0}, "'retry' is 0, must be in 10..30000 ('retry-most')"),
-             ({"source": "test", "retry": 500, "retry-most": 100}, "'retry' is 500, must be in 10..100"),
-             ({"source": "test", "print": ["a", 5]}, "'print' has something that is no text"),
-             ({"source": "test", "elements": ["identity"] * 201}, "'elements' has 201 entries, at most 200"),
+             ({"source": "test", "sorce": 1}, "wrong.json', line 3: sorce: there is no such field"),
+             ({"source": 3}, "line 2: source is 3, must be a text"),
+             ({"source": ""}, "source is \"\", must be a text that is not empty"),
+             ({"source": "\ud800"}, "line 2: a text has half of a pair of surrogates"),
+             ({"source": "test", "elements": [{"element": "identity", "name": "a\0b"}]}, "line 6: a text has the character 0"),
+             ({"source": "test", "silence": -1}, "silence is -1, must be a number of 0 to 86400000"),
+             ({"source": "test", "retry": 10 ** 10}, "retry is 10000000000, must be a number of 0 to 86400000"),
+             ({"source": "test", "retry": 0}, "line 3: retry: retry is 0, must be in 10..30000 (retry-most)"),
+             ({"source": "test", "retry": 500, "retry-most": 100}, "retry is 500, must be in 10..100"),
+             ({"source": "test", "print": ["a", 5]}, "line 5: print[1] is 5, must be a text"),
+             ({"source": "test", "elements": ["identity"] * 201}, "elements has 201 entries, at most 200"),
              ({"source": "test", "elements": ["video/x-raw,format=(string"]}, "'video/x-raw,format=(string' are no caps"),
              ({"source": "test", "elements": [{"element": "identity", "name": None}]}, "property 'name' has no value"),
              ({"source": "test", "elements": [{"element": "identity", "sleep-time": -1}]},
               "property 'sleep-time' cannot be '-1', it would become 4294967295"),
              ({"source": "test", "elements": [{"element": "identity", "drop-probability": 2}]},
               "property 'drop-probability' cannot be '2', it would become "),
+             ({"source": "test", "elements": [{"element": "identity", "sleep-time": " "}]},
+              "line 6: elements[0]: identity: property 'sleep-time' cannot be empty"),
              ({"source-line": "videotestsrc name=dvcamera-source", "elements": [7]}, "elements has 7"),
-             ({"source": "test", "transport": "pigeon"}, "'transport' is 'pigeon', must be one of any, tcp, udp"),
-             ({"source": "test", "elements": ["nothing"]}, "no element \"nothing\""),
+             ({"source": "test", "transport": "pigeon"}, "line 3: transport is 'pigeon', must be one of any, tcp, udp"),
+             ({"source": "test", "elements": ["nothing"]}, "line 4: elements[0]: there is no element 'nothing'"),
+             ({"source": "test", "elements": ["identity ! nothing"]}, "line 4: elements[0]: 'identity ! nothing': no element"),
+             ({"source": "test", "elements": []}, "line 3: elements is empty"),
+             ({"source-line": "videotestsrc ! nothing", "silence": 0}, "line 2: source-line: no element"),
+             ({"source": "test", "elements": ["identity", "identity sleep-time=-1"]},
+              "line 5: elements[1]: identity: property 'sleep-time' cannot be '-1'"),
+             ({"source": "test", "elements": ["dvdecode threshold=2"]},
+              "line 4: elements[0]: dvdecode: property 'threshold' keeps its value: it must be in 0..1"),
              ({"source": "test", "elements": [{"element": "identity", "speed": 1}]},
               "identity has no property 'speed' that can be set"),
              ({"source": "test", "elements": [{"element": "dvinfer", "active-device": "soft"}]},
@@ -360,7 +396,9 @@ def check_that_mistakes_are_named(folder):
     for path, message in ((pipe, "is not a regular file"), (folder, "is not a regular file")):
         done = subprocess.run([DVCAMERA, path, "--check"], stderr=subprocess.PIPE, text=True, timeout=60)
         assert done.returncode == 2 and message in done.stderr, done.stderr
-    for text, message in (('{"source":"test","\\u0065lements":[7]}', "elements[0]: elements has 7"), ("[" * 200000, "nested too deeply"), ('{"latency":NaN}', "no number of JSON"),
+    for text, message in (('{"source":"test","\\u0065lements":[7]}', "elements[0]: elements has 7"),
+                          ('{"source":"test",\n"retry":50,\n"retry":60}', "line 3: 'retry' stands twice in one object"),
+                          ('{"source":"test",\n"retry":50', "line 2: it is not JSON: "), ("[" * 200000, "nested too deeply"), ('{"latency":NaN}', "wrong.json', line 1: 'NaN' is no number of JSON"),
                           (" " * (2 << 20), "more than 1048576 bytes")):
         with open(os.path.join(folder, "wrong.json"), "w", encoding="utf-8") as file:
             file.write(text)

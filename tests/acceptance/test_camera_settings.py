@@ -1,0 +1,209 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Any camera.json is taken as it is, or refused in a line that names the file, the line and the field.
+
+    test_camera_settings.py DVCAMERA
+
+Mutants of configurations, without playing them. Exits with 77 if Python's bindings of GStreamer are not installed.
+DVNN_TEST_ROUNDS and DVNN_TEST_SEED are as in share.py."""
+import copy
+import importlib.machinery
+import importlib.util
+import json
+import math
+import os
+import random
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from share import share_of  # noqa: E402
+
+try:
+    import gi
+    gi.require_version("Gst", "1.0")
+    from gi.repository import GLib, Gst
+except (ImportError, AttributeError, ValueError) as missing:
+    print("skipped: %s" % missing)
+    sys.exit(77)
+
+VALUES = 1000  # mutants of values
+BYTES = 1000   # of bytes
+CONFIGS = (
+    {"source": "test", "elements": [
+        "videoconvert", "video/x-raw,format=RGB", "queue max-size-buffers=2 ! identity",
+        {"element": "dvdecode", "threshold": 0.1, "labels": "person,car", "post-messages": True},
+        {"element": "dvtrack", "max-lost-ms": 500, "min-evidence": 3.5},
+        {"element": "dvzones", "zones": {"areas": [{"name": "a", "points": [[0, 0], [1, 0], [1, 1]], "dwell": 100}],
+                                         "lines": [{"name": "l", "points": [[0.5, 1.0], [0.5, 0.0]]}]}}],
+     "print": ["dvnn-zone-event", "dvnn-objects"]},
+    {"name": "door", "source-line": "videotestsrc ! identity", "latency": 100, "transport": "tcp", "repeat": True, "silence": 1,
+     "retry": 20, "retry-most": 30, "hang": 5, "elements": [
+         "dvconvert", {"element": "identity", "error-after": 5, "drop-probability": 0.5},
+         {"element": "dvconvert", "regions": "list", "region-list": [[0, 0, 0.5, 1], {"name": "b", "box": [0.5, 0, 0.5, 1]}]},
+         {"element": "dvinfer", "when-busy": "pass", "max-held": 3}, "dvdecode threshold=0.1", "dvtrack"]},
+)
+ODD = (None, True, False, 0, -1, 1, 7, 300, 2 ** 31, -2 ** 31 - 1, 2 ** 64, 10 ** 50, 0.5, -0.25, 1e300, 1e-300, "", "a", "nan",
+       "0x10", "1e9", "-1", "person", "pass", "list", "true", "\0", "\ud800", "\u202e", "\x1b[2J", "two\nlines", "'\"\\", "x" * 3000,
+       [], [[]], {}, [0], {"a": 1}, {"element": "identity"}, {"element": "nothing"}, {"element": 5}, "identity", "nothing",
+       "identity !", "! identity", "identity ! nothing", "(identity", "video/x-raw", "video/x-raw,", "tee name=t", "fakesink",
+       "dvtrack max-lost-ms=-1", "dvtrack labels=", "dvtrack labels=a min-evidence=x", "dvtrack nothing=1", "identity name=a")
+
+
+def load(path):
+    loader = importlib.machinery.SourceFileLoader("dvcamera", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("dvcamera", loader))
+    loader.exec_module(module)
+    return module
+
+
+def verdict(path):
+    """Returns the configuration, or None and the message."""
+    try:
+        config = dvcamera.Config(path)
+        dvcamera.Source(config)
+        dvcamera.Camera(config)
+        return config, ""
+    except (dvcamera.Mistake, GLib.Error) as mistake:
+        return None, str(getattr(mistake, "message", mistake))
+
+
+def check_refusal(path, text, message):
+    place = re.match(r"'(.*)', line (\d+): (.)", message, re.DOTALL)
+    if place:
+        assert place[1] == path and 1 <= int(place[2]) <= text.count("\n") + 1, message
+        return int(place[2])
+    # What is missing, too long or too deep has no line.
+    assert re.match(r"'%s'( must|: it )" % re.escape(path), message), message
+    return None
+
+
+def is_same(wanted, taken):
+    if isinstance(taken, str):
+        return taken == wanted or json.loads(taken) == wanted
+    if isinstance(wanted, bool) or isinstance(taken, bool):
+        return str(wanted).lower() in {True: ("true", "1", "yes", "t"), False: ("false", "0", "no", "f")}[bool(taken)]
+    if isinstance(taken, (int, float)) and not hasattr(taken, "value_nick"):
+        return math.isclose(float(int(wanted, 0) if re.match("0x", str(wanted)) else wanted), taken, rel_tol=1e-6, abs_tol=1e-12)
+    if hasattr(taken, "value_nick"):
+        return str(wanted) in (taken.value_nick, taken.value_name, str(int(taken)))
+    return taken == wanted
+
+
+def check_taken(text, config):
+    """Each field and property has the value that it was given; none of two was dropped."""
+    def once(pairs):
+        assert len(dict(pairs)) == len(pairs), "one of two is dropped"
+        return dict(pairs)
+    given = json.loads(text, object_pairs_hook=once)
+    for name, value in given.items():
+        assert config[name] == value, name
+    for entry in given.get("elements", []):
+        if not isinstance(entry, dict):
+            continue
+        element = dvcamera.make_element(entry)
+        for name, value in entry.items():
+            if name != "element":
+                taken = element.get_property(name)
+                assert is_same(value, taken), "%s is %r, not %r" % (name, taken, value)
+
+
+def try_text(text, folder):
+    """Returns the line of the mistake, None if there is none, and the message."""
+    path = os.path.join(folder, "camera.json")
+    with open(path, "wb") as file:
+        file.write(text)
+    try:
+        config, message = verdict(path)
+        if config:
+            check_taken(text.decode("utf-8-sig"), config)
+            return None, ""
+        return check_refusal(path, text.decode(errors="replace"), message), message
+    except BaseException:
+        print(text.decode(errors="replace"))
+        raise
+
+
+def places_of(value, place=()):
+    """Yields all places in a configuration at which a value can be another one."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, item in items:
+        yield (*place, name)
+        yield from places_of(item, (*place, name))
+
+
+def with_value(config, place, value, rename=None):
+    made = copy.deepcopy(config)
+    at = made
+    for name in place[:-1]:
+        at = at[name]
+    if rename is not None and isinstance(at, dict):
+        at[rename] = at.pop(place[-1])
+    else:
+        at[place[-1]] = value
+    return made
+
+
+def lines_of(config, place):
+    """Returns the lines of the field, of its entry, of this entry's property, and of the place in them."""
+    mark = "the mark"
+    texts = (json.dumps(with_value(config, place[:depth], mark), indent=1) for depth in (1, 2, 3, len(place)))
+    return [text[:text.index(mark)].count("\n") + 1 for text in texts]
+
+
+def check_values(rng, folder):
+    found = {"taken": 0, "refused": 0}
+    for _ in share_of(range(VALUES)):
+        config = rng.choice(CONFIGS)
+        place, value = rng.choice(list(places_of(config))), rng.choice(ODD)
+        rename = rng.choice((None, None, None, "nothing", "element", "name", "sou\nrce"))
+        text = json.dumps(with_value(config, place, value, rename), indent=1)
+        line, message = try_text(text.encode(), folder)
+        found["refused" if message else "taken"] += 1
+        # A mistake stands where it was made, or is one of the whole: a field too few, elements that do not go together.
+        if line and rename is None and not re.search(r"must be in|cannot be linked|takes no frames|has no property|half of|character 0", message):
+            lines = lines_of(config, place)
+            within = range(lines[-1], lines[-1] + 1 + json.dumps(value, indent=1).count("\n"))
+            assert line in lines or line in within, (line, lines, message, text)
+    return found
+
+
+def check_bytes(rng, folder):
+    found = {"taken": 0, "refused": 0}
+    pieces = (b'"', b",", b"{", b"}", b"[", b"]", b":", b"\n", b"\\", b"\xff", b"\0", b"NaN", b"1e999", b"-", b"null",
+              b'"retry": 5,', b'"source": "test",', b'"element": "identity",', b"\xef\xbb\xbf", b"\\ud800", b"9" * 50)
+    for _ in share_of(range(BYTES)):
+        text = bytearray(json.dumps(rng.choice(CONFIGS), indent=rng.choice((None, 1))).encode())
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(text) + 1)
+            kind = rng.randrange(4)
+            if kind == 0:
+                text[at:at] = rng.choice(pieces)
+            elif kind == 1:
+                del text[at:at + rng.randint(1, 20)]
+            elif kind == 2 and at < len(text):
+                text[at] ^= 1 << rng.randrange(8)
+            else:
+                other = rng.randrange(len(text) + 1)
+                text[at:at] = text[other:other + rng.randint(1, 60)]
+        found["refused" if try_text(bytes(text), folder)[1] else "taken"] += 1
+    return found
+
+
+def main():
+    rng = random.Random(1000 + int(os.environ.get("DVNN_TEST_SEED", "0")))
+    with tempfile.TemporaryDirectory() as folder:
+        for config in CONFIGS:
+            line, message = try_text(json.dumps(config).encode(), folder)
+            assert not message, message
+        for check in (check_values, check_bytes):
+            found = check(rng, folder)
+            print("%s: %s" % (check.__name__, found))
+            assert min(found.values()) > 0, found
+
+
+if __name__ == "__main__":
+    Gst.init(None)
+    dvcamera = load(sys.argv[1])
+    main()

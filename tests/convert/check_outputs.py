@@ -124,20 +124,44 @@ def check_order(dvnet, folder):
         assert done.returncode == 1 and "has one channel, whose order is gray" in done.stdout, (option, done.stdout)
 
 
+def draw_code(path):
+    """A picture of a QR code's three squares and modules in between, from 100, 60 to 200, 160."""
+    modules, size, (left, top) = 25, 4, (100, 60)
+    dark = [[(x * 7 + y * 13 + x * y) % 11 < 5 for x in range(modules)] for y in range(modules)]
+    for y0, x0 in ((0, 0), (0, modules - 7), (modules - 7, 0)):
+        for y in range(max(0, y0 - 1), min(modules, y0 + 8)):
+            for x in range(max(0, x0 - 1), min(modules, x0 + 8)):
+                dark[y][x] = max(abs(y - y0 - 3), abs(x - x0 - 3)) in (0, 1, 3)
+    pixels = bytearray()
+    for y in range(240):
+        for x in range(320):
+            u, v = (x - left) // size, (y - top) // size
+            gray = 100 + (x + y) % 40
+            if -3 <= u < modules + 3 and -3 <= v < modules + 3:
+                gray = 0 if 0 <= u < modules and 0 <= v < modules and dark[v][u] else 255
+            pixels += bytes([gray] * 3)
+    with open(path, "wb") as file:
+        file.write(b"P6 320 240 255\n" + pixels)
+
+
 def check_accuracy(dvnet, model, folder):
     """Rows of boxes are reported as boxes: their numbers alone do not compare."""
-    picture = os.path.join(folder, "pictures", "one.ppm")
-    os.mkdir(os.path.dirname(picture))
-    with open(picture, "wb") as file:
+    pictures, report = os.path.join(folder, "pictures"), os.path.join(folder, "check.json")
+    os.mkdir(pictures)
+    draw_code(os.path.join(pictures, "code.ppm"))
+    with open(os.path.join(pictures, "none.ppm"), "wb") as file:
         file.write(b"P6 64 48 255\n" + bytes(i * 7919 % 251 for i in range(64 * 48 * 3)))
-    report = os.path.join(folder, "check.json")
-    done = convert(dvnet, *model, "-o", os.path.join(folder, "checked.dvn"), "--check", os.path.dirname(picture),
-                   "--report", report)
+    done = convert(dvnet, *model, "-o", os.path.join(folder, "checked.dvn"), "--mean", "127.5", "--scale", "0.0078125",
+                   "--order", "bgr", "--resize", "stretch", "--check", pictures, "--report", report)
     assert done.returncode == 0, done.stdout
     with open(report) as file:
         accuracy = json.load(file)["accuracy"]
-    assert accuracy["pictures"] == 1, accuracy
+    assert accuracy["pictures"] == 2, accuracy
     assert accuracy["outputs"] == [{"name": "detections", "compared_as": "boxes"}], accuracy
+    # The code is found at the same place with numbers of 11 bits as without rounding.
+    boxes = accuracy["agreement"]
+    assert boxes["of"] == "boxes" and boxes["agreeing"] == boxes["out_of"] >= 1, boxes
+    assert 0.9 <= boxes["least_iou"] <= 1 and boxes["worst_confidence"] < 0.1, boxes
 
 
 def main():

@@ -315,9 +315,138 @@ START_TEST(groups_are_reduced_in_either_order) {
 }
 END_TEST
 
-DVNN_SUITE(import_tflite_operators, averages_leave_out_pads, functions_of_single_elements,
-           operands_of_any_shape_repeat, parts_of_tensors_are_as_their_masks_say,
-           splits_give_each_part, pictures_are_resized_by_the_three_rules,
-           shapes_that_are_computed_are_known, groups_are_reduced_in_either_order)
+namespace {
+
+// Which of the numbers along an axis of (1, 4, 5, 3) is the largest, or the least.
+Array place_of(const Array& in, int axis, bool largest) {
+  std::vector<int> dims = in.dims;
+  dims.erase(dims.begin() + axis);
+  Array places(dims), best(dims);
+  for (int k = 0; k < static_cast<int>(in.v.size()); ++k) {
+    const int place[] = {0, k / 15, k / 3 % 5, k % 3};
+    std::vector<int> at(place, place + 4);
+    at.erase(at.begin() + axis);
+    const double v = in.v[static_cast<size_t>(k)];
+    double& so_far = best({at[0], at[1], at[2]});
+    if (place[axis] > 0 && (largest ? v <= so_far : v >= so_far)) continue;
+    so_far = v;
+    places({at[0], at[1], at[2]}) = place[axis];
+  }
+  return places;
+}
+
+}  // namespace
+
+START_TEST(places_of_the_largest_and_the_least) {
+  Dice dice(19);
+  const Array in = dice.numbers({1, 4, 5, 3});
+  for (const int axis : {1, 2, 3, -1, -3}) {
+    for (const bool largest : {true, false}) {
+      const Array want = place_of(in, axis < 0 ? axis + 4 : axis, largest);
+      TfliteModel m(dims32(in));
+      const int y = m.tensor("y", dims32(want), TensorType::INT32);
+      m.op(largest ? "ARG_MAX" : "ARG_MIN", {0, m.ints("axis", {}, {axis})}, {y}).output(y);
+      expect(largest ? "largest" : "least", m, in, want);
+    }
+  }
+}
+END_TEST
+
+START_TEST(places_become_hot) {
+  Dice dice(20);
+  const Array in = dice.numbers({1, 4, 5, 3});
+  constexpr int kDepth = 4;
+  const Array places = place_of(in, 3, true);  // (1, 4, 5)
+  for (const int axis : {-1, 3, 1, 0}) {
+    std::vector<int> dims = places.dims;
+    dims.insert(dims.begin() + (axis < 0 ? 3 : axis), kDepth);
+    Array want(dims);
+    for (int y = 0; y < 4; ++y) {
+      for (int x = 0; x < 5; ++x) {
+        for (int d = 0; d < kDepth; ++d) {
+          std::vector<int> at = {0, y, x};
+          at.insert(at.begin() + (axis < 0 ? 3 : axis), d);
+          want({at[0], at[1], at[2], at[3]}) = places({0, y, x}) == d ? 2 : -0.5;
+        }
+      }
+    }
+    TfliteModel m(dims32(in));
+    const int p = m.tensor("p", dims32(places), TensorType::INT32);
+    const int y = m.tensor("y", dims32(want));
+    m.op("ARG_MAX", {0, m.ints("axis", {}, {3})}, {p});
+    m.op("ONE_HOT",
+         {p, m.ints("depth", {}, {kDepth}), m.floats("on", {}, {2}), m.floats("off", {}, {-0.5f})},
+         {y}, Options::OneHotOptions, tfl::CreateOneHotOptions(m.b, axis));
+    m.output(y);
+    expect("hot", m, in, want);
+  }
+}
+END_TEST
+
+START_TEST(tensors_are_repeated_to_a_shape) {
+  const struct {
+    std::vector<int> from, to;
+  } kShapes[] = {{{1, 4, 1, 3}, {1, 4, 5, 3}},
+                 {{1, 1, 1, 3}, {1, 4, 5, 3}},
+                 {{4, 1}, {4, 5}},
+                 {{1, 3}, {2, 4, 3}}};
+  for (const auto& shapes : kShapes) {
+    Dice dice(21);
+    const Array in = dice.numbers(shapes.from);
+    Array want(shapes.to);
+    for (size_t k = 0; k < want.v.size(); ++k) {
+      // From the last dimension to the first.
+      size_t rest = k, offset = 0, step = 1;
+      for (size_t i = 0; i < shapes.to.size(); ++i) {
+        const auto size = static_cast<size_t>(shapes.to[shapes.to.size() - 1 - i]);
+        const size_t at = rest % size;
+        rest /= size;
+        if (i >= shapes.from.size()) continue;
+        const auto own = static_cast<size_t>(shapes.from[shapes.from.size() - 1 - i]);
+        offset += (own == 1 ? 0 : at) * step;
+        step *= own;
+      }
+      want.v[k] = in.v[offset];
+    }
+    TfliteModel m(dims32(in));
+    const int y = m.tensor("y", dims32(want));
+    m.op("BROADCAST_TO", {0, m.list("shape", dims32(want))}, {y}).output(y);
+    expect("repeated", m, in, want);
+  }
+}
+END_TEST
+
+START_TEST(what_was_largest_goes_back_to_its_place) {
+  Dice dice(22);
+  const Array in = dice.numbers({1, 4, 6, 3}, 0.25f, 1);
+  // Padding, strides and window as they lie in memory: width first. Half as high, a third as wide.
+  constexpr int kHigh = 2, kWide = 3;
+  const std::vector<int32_t> options = {1, kWide, kHigh, kWide, kHigh, 0};
+  Array want = in;
+  for (int y = 0; y < 4; ++y) {
+    for (int x = 0; x < 6; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        for (int k = 0; k < kHigh * kWide; ++k) {
+          const int v = y / kHigh * kHigh + k / kWide, u = x / kWide * kWide + k % kWide;
+          if (in({0, v, u, c}) > in({0, y, x, c})) want({0, y, x, c}) = 0;
+        }
+      }
+    }
+  }
+  TfliteModel m(dims32(in));
+  const int most = m.tensor("most", {1, 2, 2, 3}), places = m.tensor("places", {1, 2, 2, 3});
+  const int y = m.tensor("y", dims32(in));
+  m.custom("MaxPoolingWithArgmax2D", {0}, {most, places}, options);
+  m.custom("MaxUnpooling2D", {most, places}, {y}, options).output(y);
+  expect("back", m, in, want);
+}
+END_TEST
+
+DVNN_SUITE(import_tflite_operators, places_of_the_largest_and_the_least, places_become_hot,
+           tensors_are_repeated_to_a_shape, what_was_largest_goes_back_to_its_place,
+           averages_leave_out_pads, functions_of_single_elements, operands_of_any_shape_repeat,
+           parts_of_tensors_are_as_their_masks_say, splits_give_each_part,
+           pictures_are_resized_by_the_three_rules, shapes_that_are_computed_are_known,
+           groups_are_reduced_in_either_order)
 
 }  // namespace dvnn::test::tflite_operators_tests

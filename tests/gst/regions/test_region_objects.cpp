@@ -217,12 +217,9 @@ END_TEST
 
 namespace {
 
-// dvdecode on the outputs of a network that was shown an object's region: an embedding.
-GstBuffer* with_embedding(GstHarness* h, GstBuffer* frame, guint64 id) {
-  static const gchar* const labels[] = {nullptr};
-  static GstDvNetworkInfo* const network =
-      gst_dv_network_info_new("faces", "embedding", "{}", labels);
-  const float values[] = {3, 4};
+// dvdecode on the output of a network that was shown an object's region.
+GstBuffer* with_output(GstHarness* h, GstBuffer* frame, guint64 id, GstDvNetworkInfo* network,
+                       const std::vector<float>& values) {
   GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, 1);
   meta->network = gst_dv_network_info_ref(network);
   meta->input_width = meta->input_height = 10;
@@ -230,8 +227,25 @@ GstBuffer* with_embedding(GstHarness* h, GstBuffer* frame, guint64 id) {
   meta->object = id;
   meta->transform = {0.5, -5, 1, -10, FALSE, 0, 0};
   meta->x0 = 10, meta->y0 = 10, meta->x1 = 30, meta->y1 = 20;
-  set_floats(&meta->tensors[0], "out", {1, 2}, values);
+  set_floats(&meta->tensors[0], "out", {1, values.size()}, values.data());
   return gst_harness_push_and_pull(h, frame);
+}
+
+GstBuffer* with_embedding(GstHarness* h, GstBuffer* frame, guint64 id) {
+  static const gchar* const labels[] = {nullptr};
+  static GstDvNetworkInfo* const network =
+      gst_dv_network_info_new("faces", "embedding", "{}", labels);
+  return with_output(h, frame, id, network, {3, 4});
+}
+
+GstBuffer* with_number(GstHarness* h, GstBuffer* frame, guint64 id, const std::string& name,
+                       float value) {
+  static const gchar* const labels[] = {nullptr};
+  GstDvNetworkInfo* network = gst_dv_network_info_new(
+      "numbers", "number", ("{\"names\": [\"" + name + "\"]}").c_str(), labels);
+  GstBuffer* out = with_output(h, frame, id, network, {value});
+  gst_dv_network_info_unref(network);
+  return out;
 }
 
 GstDvObject* object_at(GstBuffer* frame, guint index) {
@@ -265,6 +279,27 @@ START_TEST(what_is_known_of_an_object_becomes_its_own) {
   // An object that was removed meanwhile has no parts.
   out = with_embedding(h, gst_buffer_make_writable(out), 1u << 30);
   ck_assert_uint_eq(object_at(out, before + 1)->parent, 0);
+  gst_buffer_unref(out);
+  gst_harness_teardown(h);
+}
+END_TEST
+
+START_TEST(a_number_that_an_object_has_already_stays) {
+  GstHarness* h = chain("dvdecode", caps());
+  GstBuffer* frame = frame_with_objects();
+  const guint before = count_objects(frame);
+  const guint64 id = object_at(frame, 0)->id;
+  GstBuffer* out = with_number(h, frame, id, "age", 34);
+  out = with_number(h, gst_buffer_make_writable(out), id, "height", 180);
+  ck_assert_uint_eq(count_objects(out), before);
+  out = with_number(h, gst_buffer_make_writable(out), id, "age", 35);
+  ck_assert_uint_eq(count_objects(out), before + 1);
+  const GstDvObject *whole = object_at(out, 0), *part = object_at(out, before);
+  gdouble value = 0;
+  ck_assert(gst_dv_object_find_number(whole, "age", &value) && value == 34);
+  ck_assert(gst_dv_object_find_number(whole, "height", &value) && value == 180);
+  ck_assert_uint_eq(part->parent, id);
+  ck_assert(gst_dv_object_find_number(part, "age", &value) && value == 35);
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
@@ -434,6 +469,7 @@ DVNN_WATCHED_SUITE(gst_region_objects, an_objects_parts_are_what_is_found_on_its
                    what_the_first_network_has_not_seen_the_second_does_not_see,
                    regions_of_interest_say_whose_parts_they_are,
                    what_is_known_of_an_object_becomes_its_own,
+                   a_number_that_an_object_has_already_stays,
                    a_track_keeps_its_result_until_it_is_looked_at_again,
                    a_track_that_grows_is_looked_at_and_its_result_with_it,
                    some_of_a_frames_objects_are_looked_at_in_turn, the_rate_of_looks_is_limited,

@@ -40,16 +40,20 @@ class Device:
         said = self.errors.read().decode(errors='replace').strip().split('\n')[-1]
         return {'crashed': 'does not end' if answer is None else 'ends with %d: %s' % (status, said)}
 
-    def run(self, files, array, options='none'):
-        """Returns run_models' answer, with the outputs as arrays. `files` are a model's files, as bytes by name."""
+    def run(self, files, given, options='none'):
+        """Returns run_models' answer, with the outputs as arrays. `files` are a model's files, as bytes by name;
+        `given` is the input, or inputs by their names."""
         paths = []
         for name, data in files.items():
             paths.append(os.path.join(self.folder.name, name))
             with open(paths[-1], 'wb') as file:
                 file.write(data)
-        given, prefix = os.path.join(self.folder.name, 'in.npy'), os.path.join(self.folder.name, 'out')
-        np.save(given, array)
-        answer = self.ask(' '.join([','.join(paths), given, prefix, options]))
+        inputs, prefix = [], os.path.join(self.folder.name, 'out')
+        for k, (name, array) in enumerate(given.items() if isinstance(given, dict) else [('', given)]):
+            path = os.path.join(self.folder.name, 'in%d.npy' % k)
+            np.save(path, array)
+            inputs.append(name + '=' + path if name else path)
+        answer = self.ask(' '.join([','.join(paths), ','.join(inputs), prefix, options]))
         if 'outputs' in answer:
             answer['arrays'] = [np.load('%s.%d.npy' % (prefix, k)) for k in range(len(answer['outputs']))]
         return answer

@@ -95,6 +95,10 @@ class Graph:
         self.input = 'x'
         self.values['x'] = array
 
+    def feeds(self):
+        """Returns the values of all inputs."""
+        return {self.input: self.values[self.input]}
+
     def array(self, name):
         return self.values[name] if name in self.values else self.constants[name]
 
@@ -278,7 +282,6 @@ class Graph:
         if self.nodes_hold_constants:
             held = [helper.make_node('Constant', [], [n], value=numpy_helper.from_array(np.asarray(a), n))
                     for n, a in self.constants.items() if n in read]
-            return make_model(held + self.nodes, {self.input: self.values[self.input]}, {n: self.values[n] for n in outputs},
-                              {}, self.opset)
-        return make_model(self.nodes, {self.input: self.values[self.input]}, {n: self.values[n] for n in outputs},
+            return make_model(held + self.nodes, self.feeds(), {n: self.values[n] for n in outputs}, {}, self.opset)
+        return make_model(self.nodes, self.feeds(), {n: self.values[n] for n in outputs},
                           {n: a for n, a in self.constants.items() if n in read}, self.opset)

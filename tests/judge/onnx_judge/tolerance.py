@@ -236,7 +236,7 @@ class Noise:
                 nodes.append(helper.make_node('QuantizeLinear', [copy.input[0], *node.output[1:]], [node.output[0]]))
         if rounds:
             nodes = [made for node in nodes for made in self.rounding(node)]
-        inputs = {g.input: g.values[g.input]}
+        inputs = g.feeds()
         inputs.update({name + '_n': array for name, array in self.factors.items()})
         inputs.update({name + '_n': np.zeros(shape, np.float32) for name, (shape, _) in self.quanta.items()})
         used = {n for node in nodes for n in node.input}
@@ -255,7 +255,10 @@ class Noise:
                 helper.make_node('Cast', [result + '_h'], [result], to=1)]
 
     def draw(self, rng, strength):
-        feeds = {self.g.input: self.g.values[self.g.input]}
+        return self.session.run(self.outputs, self.feeds(rng, strength))
+
+    def feeds(self, rng, strength):
+        feeds = self.g.feeds()
         for name, array in self.factors.items():
             with np.errstate(divide='ignore'):
                 size = np.maximum(ROUNDING, np.minimum(LEAST_ROUNDING / np.abs(array), 1.0)) * strength
@@ -263,7 +266,7 @@ class Noise:
             feeds[name + '_n'] = np.asarray(1 + spread * size, np.float32)
         for name, (shape, quantum) in self.quanta.items():
             feeds[name + '_n'] = np.asarray(rng.uniform(-0.9, 0.9, shape) * quantum, np.float32)
-        return self.session.run(self.outputs, feeds)
+        return feeds
 
 
 def in_steps(g):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames/tensorinput.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/format.h"
@@ -59,33 +60,73 @@ GstCaps* tensor_input_caps(const TensorDesc& input, const InputSpec& picture,
   return caps.release();
 }
 
+// Returns the forms of an input that is no picture: floats, in any order of a picture's axes.
+static std::vector<TensorForm> live_forms(const TensorDesc& input) {
+  std::vector<TensorForm> forms;
+  for (TensorForm& form : tensor_forms(input, {})) {
+    if (!form.pixels) forms.push_back(std::move(form));
+  }
+  for (ElementType type : {ElementType::kFloat32, ElementType::kFloat16}) {
+    if (input.shape.rank != 4) forms.push_back({{type, Layout::kNchw, input.shape}});
+  }
+  return forms;
+}
+
 Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,
                                                          const TensorDesc& input,
                                                          const InputSpec& picture) {
+  return create(caps, input, picture, {});
+}
+
+Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,
+                                                         const network::Model& model) {
+  std::vector<Live> live;
+  for (size_t i = 0; i < model.extra_inputs.size(); ++i) {
+    const network::ExtraInput& extra = model.extra_inputs[i];
+    if (extra.is_state()) continue;
+    live.push_back({i, extra.name, live_forms(model.tensor(extra.tensor).desc)});
+  }
+  return create(caps, model.tensor(model.input.tensor).desc, model.input.picture, std::move(live));
+}
+
+Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,
+                                                         const TensorDesc& input,
+                                                         const InputSpec& picture,
+                                                         std::vector<Live> live) {
   auto self = std::make_unique<TensorInput>();
   DVNN_ASSIGN(self->stream_, parse_stream_caps(gst_caps_get_structure(caps, 0)));
   self->input_ = input;
   self->picture_ = picture;
   self->forms_ = tensor_forms(input, picture);
+  self->live_ = std::move(live);
   if (!self->stream_.flexible) {
     DVNN_ASSIGN(self->index_, self->find(self->stream_.tensors, &self->form_));
   }
   return self;
 }
 
+// Returns whether the stream's tensors are all inputs of a network that has several.
+bool TensorInput::brings_live(const std::vector<StreamTensor>& tensors) const {
+  return !live_.empty() && tensors.size() == 1 + live_.size();
+}
+
+bool TensorInput::fits(const TensorForm& form, const StreamTensor& tensor) const {
+  const bool said = stream_.layout.empty() || !form.layout || stream_.layout == form.layout;
+  return said && form.tensor() == tensor;
+}
+
 // Finds the one tensor that has a form of the input.
 Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_t* form) const {
   std::string seen;
   size_t fitting = 0, index = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
+  const size_t candidates = brings_live(tensors) ? 1 : tensors.size();
+  for (size_t i = 0; i < candidates; ++i) {
     constexpr size_t kMostTold = 4;
     if (i < kMostTold) seen += (i == 0 ? "" : ", ") + describe(tensors[i]);
     if (i == kMostTold) seen += ", ...";
     for (size_t f = forms_.size();
          f-- > 0;) {  // from the least likely form to the likeliest, which wins
-      const bool said =
-          stream_.layout.empty() || !forms_[f].layout || stream_.layout == forms_[f].layout;
-      if (!said || !(forms_[f].tensor() == tensors[i])) continue;
+      if (!fits(forms_[f], tensors[i])) continue;
       fitting += index == i && fitting > 0 ? 0 : 1;
       index = i;
       *form = f;
@@ -106,11 +147,12 @@ Result<size_t> TensorInput::find(const std::vector<StreamTensor>& tensors, size_
                           seen.c_str(), wanted.c_str()));
 }
 
-// Finds the input in a flexible buffer. Each tensor follows its header, in one memory or several.
-Result<TensorInput::Place> TensorInput::find_flexible(GstBuffer* buffer) const {
+// Reads what a flexible buffer says of itself. Each tensor follows its header, in one memory or
+// several.
+Result<TensorInput::Tensors> TensorInput::read_headers(GstBuffer* buffer) const {
   const size_t size = gst_buffer_get_size(buffer);
-  std::vector<StreamTensor> tensors;
-  std::vector<size_t> offsets;
+  Tensors read;
+  auto& [tensors, offsets] = read;
   size_t at = 0;
   while (at < size) {
     std::array<uint8_t, kStreamHeaderBytes> header;
@@ -133,10 +175,45 @@ Result<TensorInput::Place> TensorInput::find_flexible(GstBuffer* buffer) const {
     at += bytes;
   }
   if (tensors.empty()) return malformed("a buffer without tensors came");
+  return read;
+}
+
+Result<TensorInput::Place> TensorInput::find_flexible(GstBuffer* buffer) const {
+  DVNN_ASSIGN(const Tensors read, read_headers(buffer));
   Place place;
-  DVNN_ASSIGN(const size_t index, find(tensors, &place.form));
-  place.offset = offsets[index];
+  DVNN_ASSIGN(const size_t index, find(read.tensors, &place.form));
+  place.offset = read.offsets[index];
   return place;
+}
+
+Status TensorInput::read_live(GstBuffer* buffer, network::LiveInputs* inputs) {
+  Tensors read = {stream_.tensors, {}};
+  if (stream_.flexible) {
+    DVNN_ASSIGN(read, read_headers(buffer));
+  }
+  if (!brings_live(read.tensors)) return {};
+  for (size_t i = 0; i < live_.size(); ++i) {
+    const StreamTensor& tensor = read.tensors[1 + i];
+    const auto& forms = live_[i].forms;
+    const auto form = std::find_if(forms.begin(), forms.end(),
+                                   [&](const TensorForm& one) { return fits(one, tensor); });
+    if (form == forms.end()) {
+      return malformed(format(
+          "tensor %zu of the stream, %s, is not the live input '%s', which is %s", 1 + i,
+          describe(tensor).c_str(), live_[i].name.c_str(), describe(forms[0].tensor()).c_str()));
+    }
+    if (!stream_.flexible) {
+      DVNN_ASSIGN(const size_t offset, stream_offset(buffer, read.tensors, 1 + i));
+      read.offsets.resize(2 + i, offset);
+    }
+    bytes_.resize(form->desc.bytes());
+    if (gst_buffer_extract(buffer, read.offsets[1 + i], bytes_.data(), bytes_.size()) !=
+        bytes_.size()) {
+      return malformed("the tensor's memory cannot be read");
+    }
+    inputs->set(live_[i].index, ConstTensorView{form->desc, bytes_.data()});
+  }
+  return {};
 }
 
 Status TensorInput::read(GstBuffer* buffer, uint8_t* to) {

@@ -5,6 +5,8 @@
 //   C:W:H:1  rows of pixels, as tensor_converter makes them: floats in the network's own numbers,
 //            or the 8-bit pixels of an RGB or gray picture, which are normalised here.
 //   W:H:C:1  planes of floats.
+// A network with live inputs takes a stream of as many tensors as it has inputs, in their order; of
+// other streams, it takes the first input.
 // It also takes the device's own layout, which dvconvert makes and names in the caps field
 // `layout`.
 #pragma once
@@ -13,6 +15,7 @@
 
 #include "frames/tensorcaps.h"
 #include "image/converter.h"
+#include "network/live_inputs.h"
 #include "tensor/input_spec.h"
 
 namespace dvnn::gst {
@@ -40,6 +43,9 @@ class TensorInput {
   /// do.
   static Result<std::unique_ptr<TensorInput>> create(const GstCaps* caps, const TensorDesc& input,
                                                      const InputSpec& picture);
+  /// Creates the reader of all inputs that each frame brings.
+  static Result<std::unique_ptr<TensorInput>> create(const GstCaps* caps,
+                                                     const network::Model& model);
   /// Returns the form of a static stream's tensor. Null for flexible streams: each buffer has its
   /// own.
   const TensorForm* form() const { return stream_.flexible ? nullptr : &forms_[form_]; }
@@ -47,12 +53,31 @@ class TensorInput {
   bool is_own() const { return form() && form()->desc == input_; }
   /// Writes a buffer's tensor to `to`, the network's input.
   Status read(GstBuffer* buffer, uint8_t* to);
+  /// Sets the live inputs that the buffer's other tensors are: none, or all.
+  Status read_live(GstBuffer* buffer, network::LiveInputs* inputs);
 
  private:
   struct Place {
     size_t form = 0, offset = 0;
   };
+  // An input that each frame brings beside the first.
+  struct Live {
+    size_t index;  // among the model's extra inputs
+    std::string name;
+    std::vector<TensorForm> forms;
+  };
+  // The tensors of a buffer, and where they begin.
+  struct Tensors {
+    std::vector<StreamTensor> tensors;
+    std::vector<size_t> offsets;
+  };
+  static Result<std::unique_ptr<TensorInput>> create(const GstCaps* caps, const TensorDesc& input,
+                                                     const InputSpec& picture,
+                                                     std::vector<Live> live);
+  bool brings_live(const std::vector<StreamTensor>& tensors) const;
+  bool fits(const TensorForm& form, const StreamTensor& tensor) const;
   Result<size_t> find(const std::vector<StreamTensor>& tensors, size_t* form) const;
+  Result<Tensors> read_headers(GstBuffer* buffer) const;
   Result<Place> find_flexible(GstBuffer* buffer) const;
   Status convert(const TensorForm& form, uint8_t* to);
   Status convert_pixels(const TensorForm& form, uint8_t* to);
@@ -61,6 +86,7 @@ class TensorInput {
   InputSpec picture_;
   StreamCaps stream_;
   std::vector<TensorForm> forms_;
+  std::vector<Live> live_;
   size_t form_ = 0, index_ = 0;  // of a static stream
   // Reused from buffer to buffer.
   std::vector<uint8_t> bytes_;

@@ -41,11 +41,6 @@ static Result<LoadedPtr> load(const NetworkSettings& settings, const Cancellatio
   auto loaded = std::make_shared<LoadedNetwork>();
   loaded->settings = settings;
   DVNN_ASSIGN(loaded->network, network::Network::load(source, settings.device));
-  const network::Model& model = loaded->network->model();
-  if (const std::string live = network::live_inputs_text(model); !live.empty()) {
-    return unsupported("network '" + model.name + "' has live inputs beside the first, " + live +
-                       ": dvinfer has one for each frame; dvnet run takes several");
-  }
   loaded->memory = std::make_unique<network::StreamMemory>(loaded->network);
   loaded->info = describe_network(loaded->network->model());
   return loaded;

@@ -38,14 +38,21 @@ bool FiniteWatch::end(bool kept, bool is_finite) {
   return true;
 }
 
-Status FiniteWatch::run(Slot* slot, StreamMemory* memory, RunTimes* times, std::string* warning) {
+void FiniteWatch::Inputs::fill(Slot* slot) const {
+  memory.fill(slot);
+  if (live) live->fill(slot);
+}
+
+Status FiniteWatch::run(Slot* slot, StreamMemory* memory, RunTimes* times, std::string* warning,
+                        const LiveInputs* live) {
   const uint64_t turn = memory->begin_run(slot);
-  DVNN_TRY(run_watched(slot, *memory, times, warning));
+  if (live) live->fill(slot);
+  DVNN_TRY(run_watched(slot, {*memory, live}, times, warning));
   memory->end_run(*slot, turn);
   return {};
 }
 
-Status FiniteWatch::run_watched(Slot* slot, const StreamMemory& memory, RunTimes* times,
+Status FiniteWatch::run_watched(Slot* slot, const Inputs& inputs, RunTimes* times,
                                 std::string* warning) {
   if (has_told_) return slot->run(times);
   const Span<uint8_t> input = slot->input();
@@ -58,9 +65,9 @@ Status FiniteWatch::run_watched(Slot* slot, const StreamMemory& memory, RunTimes
   std::string layer;
   if (keeps && !is_finite) {
     std::copy(kept.begin(), kept.end(), input.begin());
-    memory.fill(slot);
+    inputs.fill(slot);
     DVNN_ASSIGN(layer, slot->first_not_finite());
-    memory.fill(slot);
+    inputs.fill(slot);
     DVNN_TRY(slot->run());
   }
   *warning = describe(layer);

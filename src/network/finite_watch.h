@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "network/live_inputs.h"
 #include "network/network.h"
 #include "network/stream_memory.h"
 
@@ -22,11 +23,18 @@ class FiniteWatch {
   /// Runs the slot. When results are not finite for the first time, sets `warning`, which names the
   /// layer where that begins if it is known. While a run with a kept input is under way, others
   /// leave the report to it, because only it can name the layer.
-  /// `memory` has the extra inputs of the slot's stream, and takes the states after the run.
-  Status run(Slot* slot, StreamMemory* memory, RunTimes* times, std::string* warning);
+  /// `memory` has the states of the slot's stream, and takes them after the run. `live` may be null
+  /// for a network without live inputs.
+  Status run(Slot* slot, StreamMemory* memory, RunTimes* times, std::string* warning,
+             const LiveInputs* live = nullptr);
 
  private:
-  Status run_watched(Slot* slot, const StreamMemory& memory, RunTimes* times, std::string* warning);
+  struct Inputs {
+    const StreamMemory& memory;
+    const LiveInputs* live;
+    void fill(Slot* slot) const;
+  };
+  Status run_watched(Slot* slot, const Inputs& inputs, RunTimes* times, std::string* warning);
   bool begin();
   bool end(bool kept, bool is_finite);
 

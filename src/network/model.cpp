@@ -2,6 +2,8 @@
 #include "network/model.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/budget.h"
@@ -290,7 +292,8 @@ Status validate_names(const Model& model) {
   return {};
 }
 
-// The caller writes all inputs before the first step, so none may lie in another one's memory.
+// The caller names live inputs, and writes all inputs before the first step, so that none may have
+// another one's name, or lie in its memory.
 Status validate_extra_inputs(const Model& model) {
   if (model.extra_inputs.size() > kMaxExtraInputs) {
     return over_limit("the number of extra inputs", static_cast<int64_t>(model.extra_inputs.size()),
@@ -300,10 +303,12 @@ Status validate_extra_inputs(const Model& model) {
     return has_nth(model.tensors, index) && model.tensor(index).storage == Storage::kIo;
   };
   std::vector<Range> written = {range_of(model.tensor(model.input.tensor))};
+  std::set<std::string> names = {model.tensor(model.input.tensor).name};
   for (const ExtraInput& input : model.extra_inputs) {
     const std::string what = "extra input '" + input.name + "'";
     if (!in_io(input.tensor)) return malformed(what + " is not a per-frame tensor");
     const Range range = range_of(model.tensor(input.tensor));
+    if (!names.insert(input.name).second) return malformed(what + " has another input's name");
     for (const Range& other : written) {
       if (range.meets(other)) return malformed(what + " lies in another input's memory");
     }

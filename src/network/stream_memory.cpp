@@ -10,14 +10,12 @@ namespace dvnn::network {
 
 StreamMemory::StreamMemory(std::shared_ptr<Network> network) : network_(std::move(network)) {
   for (const ExtraInput& input : model().extra_inputs) {
-    values_.emplace_back(model().tensor(input.tensor).desc.bytes());
+    values_.emplace_back(input.is_state() ? model().tensor(input.tensor).desc.bytes() : 0);
   }
 }
 
 void StreamMemory::clear_states() {
-  for (size_t i = 0; i < values_.size(); ++i) {
-    if (model().extra_inputs[i].is_state()) std::fill(values_[i].begin(), values_[i].end(), 0);
-  }
+  for (std::vector<uint8_t>& state : values_) std::fill(state.begin(), state.end(), 0);
 }
 
 void StreamMemory::begin_anew() {
@@ -26,13 +24,9 @@ void StreamMemory::begin_anew() {
   clear_states();
 }
 
-void StreamMemory::set(size_t i, const float* values) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  write_nchw(values, {model().tensor(model().extra_inputs[i].tensor).desc, values_[i].data()});
-}
-
 void StreamMemory::copy_to(Slot* slot) const {
   for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].empty()) continue;
     std::copy(values_[i].begin(), values_[i].end(), slot->extra_input(i).data);
   }
 }
@@ -71,9 +65,7 @@ void StreamMemory::end_run(const Slot& slot, uint64_t run) {
 
 size_t StreamMemory::state_bytes() const {
   size_t bytes = 0;
-  for (size_t i = 0; i < values_.size(); ++i) {
-    bytes += model().extra_inputs[i].is_state() ? values_[i].size() : 0;
-  }
+  for (const std::vector<uint8_t>& state : values_) bytes += state.size();
   return bytes;
 }
 

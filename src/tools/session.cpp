@@ -29,6 +29,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Networ
   session->network_ = std::move(network);
   DVNN_ASSIGN(session->slot_, session->network_->create_slot());
   session->memory_ = std::make_unique<network::StreamMemory>(session->network_);
+  session->live_ = std::make_unique<network::LiveInputs>(session->model());
   DVNN_ASSIGN(session->decoder_, network::create_decoder(session->model(), decoders));
   return session;
 }
@@ -94,7 +95,7 @@ Status Session::load(const std::string& path, const std::string& input, NpyArray
     if (extra[i].name != input) continue;
     const Shape& shape = model().tensor(extra[i].tensor).desc.shape;
     DVNN_TRY(check_count(path, *array, "'" + input + "' ", shape));
-    memory_->set(i, array->values.data());
+    live_->set(i, array->values.data());
     return {};
   }
   return invalid_argument("'" + path + "': the network has no input '" + input + "': it has '" +
@@ -115,11 +116,19 @@ Status Session::load(const std::string& path, NpyArray* array) {
 Status Session::run(const std::string& path) {
   std::string warning;
   if (!follows_) memory_->begin_anew();
-  DVNN_TRY(watch_.run(slot_.get(), memory_.get(), nullptr, &warning));
+  DVNN_TRY(watch_.run(slot_.get(), memory_.get(), nullptr, &warning, live_.get()));
   if (!warning.empty()) {
     std::fprintf(stderr, "dvnet: '%s': the result is %s\n", printable(path).c_str(),
                  warning.c_str());
   }
+  return {};
+}
+
+Status Session::run_next(network::RunTimes* times) {
+  const uint64_t turn = memory_->begin_run(slot_.get());
+  live_->fill(slot_.get());
+  DVNN_TRY(slot_->run(times));
+  memory_->end_run(*slot_, turn);
   return {};
 }
 

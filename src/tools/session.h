@@ -43,6 +43,9 @@ class Session {
   /// Runs on the loaded input. If a result is not finite, warns on stderr, once per session, where
   /// that begins; `path` names the picture.
   Status run(const std::string& path);
+  /// Runs on the loaded input as one more frame of a stream, without a look at the results: what is
+  /// to be timed.
+  Status run_next(network::RunTimes* times);
   /// Decodes the last run. Boxes are in pixels of the loaded picture, not clipped.
   Result<objects::Objects> decode(float threshold);
 
@@ -52,6 +55,7 @@ class Session {
   std::unique_ptr<decode::Decoder> decoder_;
   std::unique_ptr<image::Converter> converter_;
   std::unique_ptr<network::StreamMemory> memory_;
+  std::unique_ptr<network::LiveInputs> live_;
   bool follows_ = false;  // inputs are frames of one stream
   cv::Size size_;         // size of the pictures that converter_ was created for
   network::FiniteWatch watch_{network::FiniteWatch::Keeps::kEvery};

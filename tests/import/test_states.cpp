@@ -40,21 +40,24 @@ class Stream {
     network_ = made.value();
     slot_ = std::move(network_->create_slot().value());
     memory_ = std::make_unique<network::StreamMemory>(network_);
+    live_ = std::make_unique<network::LiveInputs>(network_->model());
   }
   std::vector<float> run(const std::vector<float>& frame) {
     write_nchw(frame.data(), {network_->input_desc(), slot_->input().data()});
     std::string warning;
-    ck_assert(watch_.run(slot_.get(), memory_.get(), nullptr, &warning).ok());
+    ck_assert(watch_.run(slot_.get(), memory_.get(), nullptr, &warning, live_.get()).ok());
     std::vector<float> values(slot_->output(0).desc.shape.count());
     read_nchw(slot_->output(0), values.data());
     return values;
   }
   network::StreamMemory& memory() { return *memory_; }
+  network::LiveInputs& live() { return *live_; }
 
  private:
   std::shared_ptr<network::Network> network_;
   std::unique_ptr<network::Slot> slot_;
   std::unique_ptr<network::StreamMemory> memory_;
+  std::unique_ptr<network::LiveInputs> live_;
   network::FiniteWatch watch_;
 };
 
@@ -254,7 +257,7 @@ START_TEST(live_inputs_are_read_in_each_frame) {
   const auto x = random_values(kChannels * kSide * kSide, &random);
   std::vector<float> h(x.size(), 0.0f);
   for (int frame = 0; frame < 3; ++frame) {
-    stream.memory().set(0, h.data());
+    stream.live().set(0, h.data());
     h = wanted.run(x);  // 2 h
     ck_assert(worst(stream.run(x), h) < std::ldexp(1, -8));
     for (float& v : h) v /= 2;

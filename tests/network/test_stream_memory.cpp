@@ -107,8 +107,21 @@ START_TEST(states_that_do_not_fit_are_refused_in_a_sentence) {
       {"is not a per-frame tensor", [](Model* m) { m->extra_inputs[0].tensor = 7; }},
       {"lies in another input's memory", [](Model* m) { m->extra_inputs[0].tensor = 0; }},
       {"lies in another input's memory", [](Model* m) { m->tensors[1].offset = 380; }},
-      {"lies in another input's memory",
+      {"extra input 'before' has another input's name",
        [](Model* m) { m->extra_inputs.push_back(m->extra_inputs[0]); }},
+      {"extra input 'again' lies in another input's memory",
+       [](Model* m) {
+         m->extra_inputs.push_back(m->extra_inputs[0]);
+         m->extra_inputs[1].name = "again";
+       }},
+      {"extra input 'frame' has another input's name",
+       [](Model* m) { m->extra_inputs[0].name = "frame"; }},
+      {"state of shape 1x3x8x8, its next value has shape 1x3x8x7",
+       [](Model* m) {
+         m->tensors.push_back(m->tensors[2]);
+         m->tensors.back().desc.shape[3] = 7;
+         m->extra_inputs[0].next = 3;
+       }},
       {"its next value is not a per-frame tensor", [](Model* m) { m->extra_inputs[0].next = 3; }},
       {"state of shape 1x3x8x8, its next value has shape 1x3x64",
        [](Model* m) {

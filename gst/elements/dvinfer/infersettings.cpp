@@ -72,6 +72,15 @@ InferProperties infer_properties() {
       {"input-size", "Input size",
        "Size of the network's input in pixels, WIDTHxHEIGHT, for which the network is planned "
        "again; empty for the file's own"});
+  rows.text(
+      &S::live_inputs, When::kPlaying,
+      {"live-inputs", "Live inputs",
+       "Values of inputs beside the frame, NAME=NUMBER,NAME=NUMBER; a frame's own tensors of these "
+       "names come first"},
+      [](const std::string& text, S* settings) -> Status {
+        DVNN_ASSIGN(settings->live_numbers, parse_live_numbers(text));
+        return {};
+      });
   rows.text(&S::custom_layers, When::kReady,
             {"custom-layers", "Custom layers",
              "A library of the network's own CPU layers (see dvnn_layer.h)"});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "infer/admission.h"
+#include "infer/liveinputs.h"
 #include "infer/networkloader.h"
 #include "properties.h"
 #ifdef DVNN_HAVE_TENSORS
@@ -50,6 +51,8 @@ struct InferSettings : InferRules {
   // The network; the first three may change while playing.
   std::string network, weights_file, input_size;
   std::string custom_layers, device;
+  std::string live_inputs;
+  LiveNumbers live_numbers;  // what it says
 
   NetworkSettings network_settings() const {
     return {network, weights_file, input_size, custom_layers, device};

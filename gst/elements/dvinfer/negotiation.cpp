@@ -41,8 +41,7 @@ CapsPtr append_caps(CapsPtr a, CapsPtr b) {
 
 Result<std::unique_ptr<TensorInput>> create_tensor_input(const LoadedNetwork& loaded,
                                                          const GstCaps* caps) {
-  return TensorInput::create(caps, loaded.network->input_desc(),
-                             loaded.network->model().input.picture);
+  return TensorInput::create(caps, loaded.network->model());
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ void fail_to_load(const InferContext& context, Topic topic, const Error& error) 
                                                              {"weights-file", s.weights_file},
                                                              {"input-size", s.input_size},
                                                              {"custom-layers", s.custom_layers},
-                                                             {"device", s.device}});
+                                                             {"device", s.device},
+                                                             {"live-inputs", s.live_inputs}});
   context.post_error(topic, error.within(who));
 }
 
@@ -165,7 +166,8 @@ bool Networks::open() {
   const auto cancellation = std::make_shared<Cancellation>();
   const InferSettings settings = context_.settings();
   set_opening(cancellation);
-  const bool good = open_network(settings, cancellation) && open_pool(settings, cancellation);
+  const bool good = open_network(settings, cancellation) && has_live_inputs(settings) &&
+                    open_pool(settings, cancellation);
   set_opening(nullptr);
   return good;
 }
@@ -193,6 +195,13 @@ bool Networks::open_network(const InferSettings& settings, const CancellationPtr
   tell_of_device(context_, network.device());
   if (replaced) let_go_of(context_, std::move(replaced));
   return true;
+}
+
+// Returns whether the network has the live inputs that the settings name; if not, posts the error.
+bool Networks::has_live_inputs(const InferSettings& settings) const {
+  const Status status = check_live_numbers(settings.live_numbers, loaded()->network->model());
+  if (!status.ok()) fail_to_load(context_, Topic::kSettings, status.error());
+  return status.ok();
 }
 
 void Networks::set_pool(const LoadedPtr& of, PoolPtr pool) {

@@ -57,6 +57,7 @@ class Networks {
   struct AsyncLoad;
 
   bool open_network(const InferSettings& settings, const CancellationPtr& cancellation);
+  bool has_live_inputs(const InferSettings& settings) const;
   bool open_pool(const InferSettings& settings, const CancellationPtr& cancellation);
   void set_opening(CancellationPtr now);
   void set_pool(const LoadedPtr& of, PoolPtr pool);

@@ -47,8 +47,10 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   if (!item->tensors && stands_aside()) return pass(item.get());
   item->upstream_us = latency_.upstream_wait(time);
   FrameView view;
-  item->status = guarded("the frame cannot be converted", [&] {
-    return negotiation_.tensor_input() ? choose_of_tensors(item.get()) : choose(item.get(), &view);
+  item->status = guarded("the frame cannot be converted", [&]() -> Status {
+    DVNN_TRY(negotiation_.tensor_input() ? choose_of_tensors(item.get())
+                                         : choose(item.get(), &view));
+    return item->regions.empty() ? Status() : take_live_inputs(item.get());
   });
   GstBuffer* frame = GST_BUFFER_CAST(item->object.get());
   if (item->status.ok() && !item->regions.empty()) {
@@ -82,6 +84,20 @@ void SinkSide::continue_stream(InferItem* item) {
   if (item->has_memory && item->begins_anew) {
     GST_DEBUG_OBJECT(context_.element(), "the stream begins anew: the network's states are zeros");
   }
+}
+
+// Reads what the frame brings for the network's live inputs.
+Status SinkSide::take_live_inputs(InferItem* item) {
+  const network::Model& model = item->network->network->model();
+  if (network::live_inputs_text(model).empty()) return {};
+  GstBuffer* frame = GST_BUFFER_CAST(item->object.get());
+  auto inputs = std::make_shared<network::LiveInputs>(model);
+  if (TensorInput* tensors = negotiation_.tensor_input()) {
+    DVNN_TRY(tensors->read_live(frame, inputs.get()));
+  }
+  DVNN_TRY(read_live_inputs(frame, context_.settings().live_numbers, model, inputs.get()));
+  item->live = std::move(inputs);
+  return {};
 }
 
 // Returns whether frames and events pass in the thread that brings them: the element is not active,

@@ -36,6 +36,7 @@ class SinkSide {
   bool stands_aside() const;
   GstFlowReturn pass(InferItem* item);
   void continue_stream(InferItem* item);
+  Status take_live_inputs(InferItem* item);
   Status choose(InferItem* item, FrameView* view);
   Status choose_of_tensors(InferItem* item);
   Verdict decide(GstBuffer* frame, const FrameView& view, const SlotPool& pool) const;

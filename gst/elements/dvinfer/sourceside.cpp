@@ -93,8 +93,8 @@ Status SourceSide::run(InferItem* item, size_t index) const {
   stats.run_begins();
   std::string warning;
   if (item->begins_anew) loaded.memory->begin_anew();
-  const Status status =
-      loaded.watch.run(region.slot->slot.get(), loaded.memory.get(), &times, &warning);
+  const Status status = loaded.watch.run(region.slot->slot.get(), loaded.memory.get(), &times,
+                                         &warning, item->live.get());
   stats.run_ends(times.queued_us);
   turn.took(std::chrono::microseconds(times.device_us + times.cpu_us));
   stats.time(InferStats::Time::kWaiting, waited + times.queued_us);

@@ -18,6 +18,7 @@
 #include "infer/latency.h"
 #include "infer/regiontag.h"
 #include "infer/slotpool.h"
+#include "network/live_inputs.h"
 #include "refs.h"
 
 namespace dvnn::gst {
@@ -63,7 +64,9 @@ struct InferItem {
   bool nothing_to_see = false;  // it has no regions because there is nothing to look at
   std::shared_ptr<LoadedNetwork> network;
   std::shared_ptr<const TensorOutput>
-      tensors;               // how outputs leave as a buffer of a stream, or null
+      tensors;  // how outputs leave as a buffer of a stream, or null
+  std::shared_ptr<const network::LiveInputs>
+      live;  // what the frame brings beside the first input; null: the network has none
   bool has_memory = false;   // the network keeps states: it runs after the frame before
   bool begins_anew = false;  // its states are zeros: the stream is not continued here
   Status status;             // of conversion and run

@@ -320,7 +320,7 @@ int run_network(const Arguments& arguments) {
   }
   auto session = open_session(files[0], arguments);
   if (!session.ok()) return fail(session.error());
-  if (arguments.given("frames")) session.value()->follow_frames();
+  if (!arguments.given("apart")) session.value()->follow_frames();
   const network::Model& model = session.value()->model();
   const std::vector<std::string> inputs(files.begin() + 1, files.end());
   const bool named = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& file) {
@@ -350,9 +350,8 @@ constexpr Option kRunOptions[] = {
     {"dump", 0, Takes::kFile, "FOLDER",
      "Write the input tensor, the input as the model defines it and every raw output as .npy into "
      "this folder"},
-    {"frames", 0, Takes::kNothing, nullptr,
-     "The inputs are frames of one stream, in order: a network with a memory keeps its states from "
-     "one to the next"},
+    {"apart", 0, Takes::kNothing, nullptr,
+     "Each input begins anew, if the network has a memory; else they are frames of one stream"},
     {"draw", 0, Takes::kFile, "FOLDER",
      "Write each picture with what was found on it, or the picture that the network makes, as .png "
      "into this folder"},
@@ -366,7 +365,8 @@ const Command kRunCommand = {
     "run a network on pictures and print what it finds",
     "NETWORK.dvn|NETWORK.so PICTURE|FOLDER|INPUT.npy|NAME=INPUT.npy...",
     "Runs a network on pictures and prints the detections or the top 5; or on arrays of numbers, "
-    "which have the names of inputs where there are several.",
+    "which have the names of inputs where there are several. A network with a memory takes them, "
+    "and the elements of an array, as frames of one stream, in this order.",
     kRunOptions,
     run_network};
 

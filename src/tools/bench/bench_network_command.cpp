@@ -155,7 +155,7 @@ int run_bench(Session* session, const std::string& network,
       Status status;
       network::RunTimes times;
       times.step_ns = step_ns;
-      const CallTime ours = time_call([&] { status = session->slot().run(&times); });
+      const CallTime ours = time_call([&] { status = session->run_next(&times); });
       DVNN_TRY(std::move(status));
       if (!counted) return {};
       progress.advance();
@@ -292,7 +292,9 @@ const Command kBenchNetworkCommand = {
     "bench network",
     "time a network, alone or against another engine",
     "NETWORK.dvn|NETWORK.so [--peer MODEL.onnx | PROTOTXT CAFFEMODEL]",
-    "Times whole-network runs; with --peer, another engine in turns with it.",
+    "Times whole-network runs; with --peer, another engine in turns with it. A network with a "
+    "memory "
+    "takes the states of the run before.",
     kBenchNetworkOptions,
     bench_network};
 

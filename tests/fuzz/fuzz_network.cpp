@@ -3,6 +3,7 @@
 // planned for two other sizes, and each of the three run on the software device and decoded.
 #include "json_mutator.h"
 #include "network/dvn_file.h"
+#include "network/finite_watch.h"
 #include "network/model_decoder.h"
 #include "network/network.h"
 #include "network_file.h"
@@ -19,7 +20,8 @@ DVNN_FUZZ_JSON("conv", "depthwise", "max", "average", "upsample", "cpu", "device
                "Constant", "Normalize", "PriorBox", "DetectionOutput", "Convolution", "PerChannel",
                "Activation", "detection-output", "ssd", "classification", "params", "type", "axis",
                "order", "shape", "shape_inputs", "eltwise", "run", "weights", "quantised", "graph",
-               "decoder", "labels", "kernel", "stride", "pad", "dilation")
+               "decoder", "labels", "kernel", "stride", "pad", "dilation", "extra_inputs", "next",
+               "tensor", "tensors", "offset", "storage")
 
 namespace {
 
@@ -30,9 +32,17 @@ void run(const network::Model& model) {
   if (!fuzz::is_good(network)) return;
   auto slot = network.value()->create_slot();
   if (!fuzz::is_good(slot)) return;
-  const Span<uint8_t> input = slot.value()->input();
-  for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<uint8_t>(i * 37);
-  if (!slot.value()->run().ok() || model.decoder.name.empty()) return;
+  network::StreamMemory memory(network.value());
+  const network::LiveInputs live(model);
+  network::FiniteWatch watch;
+  const int frames = model.extra_inputs.empty() ? 1 : 3;
+  for (int frame = 0; frame < frames; ++frame) {
+    const Span<uint8_t> input = slot.value()->input();
+    for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<uint8_t>(i * 37);
+    std::string warning;
+    if (!watch.run(slot.value().get(), &memory, nullptr, &warning, &live).ok()) return;
+  }
+  if (model.decoder.name.empty()) return;
   std::vector<ConstTensorView> views;
   for (size_t i = 0; i < model.outputs.size(); ++i) views.push_back(slot.value()->output(i));
   auto decoder = network::create_decoder(model);

@@ -113,7 +113,18 @@ Status Session::load(const std::string& path, NpyArray* array) {
   return {};
 }
 
+Status Session::check_live_inputs() const {
+  for (size_t i = 0; i < model().extra_inputs.size(); ++i) {
+    const network::ExtraInput& input = model().extra_inputs[i];
+    if (input.is_state() || live_->has(i)) continue;
+    return unsupported("the network's live input '" + input.name +
+                       "' has no value: only dvnet run gives it one, an array");
+  }
+  return {};
+}
+
 Status Session::run(const std::string& path) {
+  DVNN_TRY(check_live_inputs());
   std::string warning;
   if (!follows_) memory_->begin_anew();
   DVNN_TRY(watch_.run(slot_.get(), memory_.get(), nullptr, &warning, live_.get()));

@@ -50,6 +50,8 @@ class Session {
   Result<objects::Objects> decode(float threshold);
 
  private:
+  Status check_live_inputs() const;
+
   std::shared_ptr<network::Network> network_;
   std::unique_ptr<network::Slot> slot_;
   std::unique_ptr<decode::Decoder> decoder_;

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from check_numbers import write_npy  # noqa: E402
@@ -48,6 +49,30 @@ def sums(*arguments):
     return [json.loads(line)['outputs']['y']['sum'] / COUNT for line in lines]
 
 
+def write_png(path, colour_type, row):
+    """Writes rows that are all the same."""
+    def chunk(kind, data):
+        return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'wb') as file:
+        file.write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', SIDE, SIDE, 8, colour_type, 0, 0, 0)) +
+                   chunk(b'IDAT', zlib.compress((b'\0' + bytes(row)) * SIDE)) + chunk(b'IEND', b''))
+
+
+def check_evaluation(path):
+    """A network with a memory is evaluated; one whose live inputs nobody gives is not."""
+    write_png(path('data/images/a.png'), 2, [9, 8, 7] * SIDE)
+    write_png(path('data/masks/a.png'), 0, [0, 1, 2, 0])
+    with open(path('data/classes.txt'), 'w', encoding='ascii') as file:
+        file.write('a\nb\nc\n')
+    for options, refused in (([], ''), (['--live', 'h'], "the network's live input 'h' has no value")):
+        dvnet('convert', path('half.onnx'), *options, '--decoder', 'segmentation', '--labels', path('data/classes.txt'), '-o',
+              path('e.dvn'))
+        done = subprocess.run([sys.argv[1], 'evaluate', path('e.dvn'), '--data', path('data')], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, universal_newlines=True, timeout=60, check=False)
+        assert (done.returncode != 0) == bool(refused) and refused in done.stderr, done
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         path = lambda name: os.path.join(folder, name)  # noqa: E731
@@ -68,6 +93,7 @@ def main():
             assert sums(network, *inputs, '--apart') == apart, inputs
         assert sums(network, pictures[0], path('frames.npy')) == [2 * 200, *(
             w + 200 / 2 ** k for k, w in enumerate(wanted))]  # of all inputs together
+        check_evaluation(path)
         assert 'of one stream' in dvnet('run', '--help')
     return 0
 

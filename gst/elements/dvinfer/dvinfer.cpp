@@ -18,6 +18,11 @@
  * 8-bit RGB or gray pixels, `format=static` or `flexible`. They are made of its outputs, one tensor
  * each, where downstream asks for them; outputs that the device leaves are `C:W:H:N` there.
  *
+ * Inputs of the network beside the frame take their values from the other tensors of such a stream,
+ * from the newest #GstDvTensorMeta of the frame that has a tensor of the input's name, or from
+ * #GstDvInfer:live-inputs. States go from one frame to the next; they begin anew where the stream
+ * is not continued.
+ *
  * Up to #GstDvInfer:max-in-flight frames are worked on at once; their order does not change.
  *
  * Where the plugin is built with GStreamer 1.26 or newer, outputs are also attached as

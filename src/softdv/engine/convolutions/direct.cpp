@@ -97,7 +97,7 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   return tile;
 }
 
-DirectWeights Direct::weights(const Tile& tile, Band panels) const {
+DirectWeights Direct::weights(const Tile& tile, Band panels, FetchedAhead* ahead) const {
   const size_t own = shape_.inputs() * shape_.taps() * kPanel;
   return {tile.taps,
           tile.tap_count,
@@ -105,18 +105,29 @@ DirectWeights Direct::weights(const Tile& tile, Band panels) const {
           nullptr,
           own,
           bias_.data() + panels.before() * kPanel,
-          chunks_of(panels).count()};
+          chunks_of(panels).count(),
+          ahead};
+}
+
+// Returns the weights of as many panels as `panels` has, after these and before `last`.
+FetchedAhead Direct::panels_after(Band panels, int last) const {
+  const size_t own = shape_.inputs() * shape_.taps() * kPanel;
+  const int end = std::min(panels.last + static_cast<int>(panels.count()), last);
+  auto place = [&](int panel) {
+    return reinterpret_cast<const char*>(weights_.data() + static_cast<size_t>(panel) * own);
+  };
+  return {place(panels.last), place(end)};
 }
 
 // Returns the weights as floats, if they are multiplied with enough pixels to make storing the
 // converted weights worthwhile.
-DirectWeights Direct::near_weights(const Tile& tile, Band panels) const {
+DirectWeights Direct::near_weights(const Tile& tile, Band panels, FetchedAhead* ahead) const {
   constexpr size_t kWorth = 3 * kPixels;
   // Limits for the first-level cache, or for the second-level one beside the sources.
   static const bool few = registers_are_few();
   const size_t most = few ? 72 << 10 : 8 << 10;
   const bool suits = few || source_step() == kChunk;
-  DirectWeights by = weights(tile, panels);
+  DirectWeights by = weights(tile, panels, ahead);
   if (!suits || tile.rows * tile.columns < kWorth || by.panel * panels.count() > most) return by;
   static thread_local AlignedFloats buffer;
   const size_t count = by.panel * panels.count();
@@ -143,7 +154,8 @@ DirectPixels Direct::pixels(const Tile& tile, size_t row) const {
 }
 
 ChunkResult Direct::convolve(const Tile& tile, Band panels) const {
-  const DirectWeights by = near_weights(tile, panels);
+  FetchedAhead ahead = panels_after(panels, panels.last);
+  const DirectWeights by = near_weights(tile, panels, &ahead);
   for (size_t r = 0; r < tile.rows; ++r) convolve_pixels(pixels(tile, r), by);
   const Band chunks = chunks_of(panels);
   const DirectPixels made = pixels(tile, 0);
@@ -170,7 +182,8 @@ void Direct::run(const half_t* from, Band rows, Band columns, Group group,
   const int step = panels_near();
   for (int panel = mine.first; panel < mine.last; panel += step) {
     const Band some = {panel, std::min(panel + step, mine.last)};
-    const DirectWeights by = near_weights(tile, some);
+    FetchedAhead ahead = panels_after(some, mine.last);
+    const DirectWeights by = near_weights(tile, some, &ahead);
     RegisterFinish at = finish;
     for (size_t r = 0; r < tile.rows; ++r) {
       DirectPixels made = pixels(tile, r);
@@ -197,7 +210,8 @@ void Direct::run_spans(const half_t* from, Band rows, Band columns, Group group,
   for (int panel = mine.first; panel < mine.last; panel += step) {
     const Band some = {panel, std::min(panel + step, mine.last)};
     const Band made = chunks_of(some);
-    const DirectWeights by = near_weights(tile, some);
+    FetchedAhead ahead = panels_after(some, mine.last);
+    const DirectWeights by = near_weights(tile, some, &ahead);
     for (size_t r = 0; r < tile.rows; r += rows_at_once) {
       const size_t band = std::min(rows_at_once, tile.rows - r);
       for (size_t c = 0; c < tile.columns; c += kSpanPixels) {

@@ -76,8 +76,9 @@ class Direct final : public Convolution {
   };
   Tile load(const half_t* from, Band rows, Band columns) const;
   ChunkResult convolve(const Tile& tile, Band panels) const;
-  DirectWeights weights(const Tile& tile, Band panels) const;
-  DirectWeights near_weights(const Tile& tile, Band panels) const;
+  DirectWeights weights(const Tile& tile, Band panels, FetchedAhead* ahead) const;
+  DirectWeights near_weights(const Tile& tile, Band panels, FetchedAhead* ahead) const;
+  FetchedAhead panels_after(Band panels, int last) const;
   static int panels_near();
   DirectPixels pixels(const Tile& tile, size_t row) const;
   Band panels(Group group) const {

@@ -208,11 +208,18 @@ template <typename Weight, size_t kStep, size_t kVectors, size_t kPixels>
 HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const DirectWeights& weights,
                             hn::Vec<Floats> (&sums)[kVectors][kPixels]) {
   constexpr size_t kVectorsOfPanel = kPanelChannels / kLanes;
+  constexpr size_t kCacheLine = 64;
+  constexpr int kForReading = 0, kSecondLevel = 2;  // the builtin's second and third argument
   const Floats d;
   const size_t step = kStep ? kStep : pixels.step;
   const auto* row = FirstWeight(weights, Weight());
+  FetchedAhead ahead = *weights.ahead;
   for (size_t t = 0; t < weights.tap_count; ++t) {
     const DirectTap tap = weights.taps[t];
+    if (ahead.next < ahead.end) {
+      __builtin_prefetch(ahead.next, kForReading, kSecondLevel);
+      ahead.next += kCacheLine;
+    }
     const float* from = pixels.from + pixel * step + tap.offset;
     for (const float* const end = from + tap.values; from < end; ++from) {
       hn::Vec<Floats> w[kVectors];
@@ -230,6 +237,7 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
       }
     }
   }
+  weights.ahead->next = ahead.next;
 }
 
 // Computes one block of results. The kinds of sources and weights are chosen within it, because the

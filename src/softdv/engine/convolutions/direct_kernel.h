@@ -29,6 +29,12 @@ struct DirectPixels {
   const RegisterFinish* finish;
 };
 
+/// Memory that is read after a convolution. It is fetched into the second-level cache meanwhile, a
+/// cache line with each tap: the weights of large layers come from farther away.
+struct FetchedAhead {
+  const char *next, *end;
+};
+
 /// Panels of weights, each (tap, values of the tap, kPanelChannels).
 struct DirectWeights {
   const DirectTap* taps;
@@ -38,7 +44,8 @@ struct DirectWeights {
   const float* floats;
   size_t panel;  // elements from one panel to the next
   const float* bias;
-  size_t chunks;  // number of chunks of 8 channels to make: two per panel, or one of the last
+  size_t chunks;        // number of chunks of 8 channels to make: two per panel, or one of the last
+  FetchedAhead* ahead;  // whose `next` moves on
 };
 
 /// Returns whether few sums fit into registers, so that converting a weight takes long in relation

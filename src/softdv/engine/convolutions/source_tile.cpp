@@ -33,12 +33,18 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Fetches as many values as it loads, which come after them: the next piece of a row often begins
+// there, and processors' own prefetching starts anew with each short row.
 HWY_INLINE void LoadRow(const half_t* HWY_RESTRICT from, size_t count, float* HWY_RESTRICT to) {
   const hn::ScalableTag<float> d;
   const hn::CappedTag<float, 8> chunk;
-  constexpr size_t kAtOnce = 4;
+  constexpr size_t kAtOnce = 4, kCacheLine = 64 / sizeof(half_t);
+  constexpr int kForReading = 0, kSecondLevel = 2;  // the builtin's second and third argument
   size_t i = 0;
   for (; i + kAtOnce * hn::Lanes(d) <= count; i += kAtOnce * hn::Lanes(d)) {
+    for (size_t k = i; k < i + kAtOnce * hn::Lanes(d); k += kCacheLine) {
+      __builtin_prefetch(from + count + k, kForReading, kSecondLevel);
+    }
     HWY_UNROLL(4)
     for (size_t k = i; k < i + kAtOnce * hn::Lanes(d); k += hn::Lanes(d)) {
       hn::StoreU(LoadHalves(d, from + k), d, to + k);

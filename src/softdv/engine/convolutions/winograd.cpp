@@ -168,12 +168,18 @@ Band Winograd::multiply(const Tiles& tiles, Band panels) const {
   const int all = quotient_up(shape_.out_channels, kChunk);
   const Band made = {panels.first * kPanel / kChunk, std::min(panels.last * kPanel / kChunk, all)};
   const size_t positions = tile_.positions();
+  const size_t floats = weights_.size() / positions;
   for (size_t p = 0; p < positions; ++p) {
-    const size_t first = p * weights_.size() / positions + panels.before() * own;
+    const size_t first = p * floats + panels.before() * own;
+    FetchedAhead ahead = {};
+    if (p + 1 < positions) {
+      const auto* const next = reinterpret_cast<const char*>(weights_.data() + first + floats);
+      ahead = {next, next + panels.count() * own * sizeof(float)};
+    }
     convolve_pixels({tiles.values + p * tiles.position, kChunk, tiles.rows * tiles.columns,
                      tiles.sums + p * tiles.sums_position(), tiles.plane(), nullptr},
                     {tiles.taps, tiles.tap_count, nullptr, weights_.data() + first, own, kNoBias,
-                     made.count()});
+                     made.count(), &ahead});
   }
   return made;
 }

@@ -172,6 +172,26 @@ START_TEST(large_windows_are_split_as_the_vendor_does) {
 }
 END_TEST
 
+START_TEST(averages_that_begin_at_tiles_are_averages_of_tiles) {
+  struct Case {
+    device::Extent kernel, stride;
+    size_t stages;  // 0: the CPU's
+  };
+  const Case cases[] = {{{10, 4}, {2, 4}, 2}, {{4, 10}, {4, 2}, 2},  {{12, 9}, {8, 3}, 2},
+                        {{14, 3}, {7, 1}, 2}, {{10, 10}, {3, 3}, 0}, {{16, 2}, {2, 2}, 0}};
+  for (const Case& c : cases) {
+    Maker m(33, 34);
+    PoolSpec spec;
+    spec.average = true;
+    spec.kernel_x = c.kernel.x, spec.kernel_y = c.kernel.y;
+    spec.stride_x = c.stride.x, spec.stride_y = c.stride.y;
+    const Graph graph = m.done({sure(m.pooling("pool", m.graph.input, spec))});
+    const Graph split = after("tiles", graph, with_limits(lower_poolings));
+    ck_assert_int_eq(count(split, Op::kPooling), static_cast<int>(c.stages));
+  }
+}
+END_TEST
+
 START_TEST(commands_take_in_sums_activations_and_poolings) {
   Maker m;
   const int a = m.conv(m.graph.input, 8), b = m.conv(m.graph.input, 8);
@@ -428,6 +448,8 @@ START_TEST(random_networks_survive_all_passes) {
                 {"lower_groups", lower_groups},
                 {"split_at_concat", split_at_concat},
                 {"fold_affine", fold_affine},
+                {"split_large_kernels",
+                 [](Graph* g) { ck_assert(split_large_kernels(g, PlanOptions()).ok()); }},
                 {"fit_device", fits()},
                 {"lower_poolings", with_limits(lower_poolings)},
                 {"lower_affines", with_limits(lower_affines)},
@@ -453,6 +475,7 @@ DVNN_SUITE(plan_graph_passes, poolings_follow_the_boards_windows, what_no_output
            zeros_around_a_picture_become_pads, affine_layers_go_into_weights,
            groups_become_depthwise_sliced_or_dense, convolutions_beyond_the_device_are_the_cpus,
            poolings_suit_the_device, large_windows_are_split_as_the_vendor_does,
+           averages_that_begin_at_tiles_are_averages_of_tiles,
            commands_take_in_sums_activations_and_poolings,
            a_falling_activation_stays_behind_its_pooling,
            what_follows_a_concatenation_is_done_to_each_part, a_pooling_moves_before_what_is_joined,

@@ -2,6 +2,7 @@
 // Pictures beyond the device's limits: small limits stand for large pictures. A plan computes the
 // same as its graph, and no command exceeds a limit.
 #include "../import/run_model.h"
+#include "base/format.h"
 #include "check_suite.h"
 #include "graph_maker.h"
 #include "pass_check.h"
@@ -97,6 +98,50 @@ START_TEST(windows_become_strips_with_what_they_share) {
       ck_assert_msg(count_commands(planned) == c.commands, "%d x %d by %d: %d commands, not %d",
                     c.w, c.h, c.kernel, count_commands(planned), c.commands);
     }
+  }
+}
+END_TEST
+
+START_TEST(long_kernels_become_sums_of_two) {
+  struct Case {
+    int kernel_x, kernel_y, stride, dilation, pad, groups;
+    int convolutions, slices;
+  };
+  const Case cases[] = {{1, 13, 1, 1, 0, 1, 2, 2},  // each half reads a part
+                        {13, 1, 1, 1, 6, 1, 2, 0},  // a tap of 0 reads what one half leaves out
+                        {14, 3, 1, 1, 7, 1, 2, 0}, {9, 2, 2, 1, 4, 1, 2, 0},
+                        {3, 9, 3, 1, 0, 3, 2, 2},  {13, 1, 1, 2, 12, 1, 2, 0},
+                        {8, 1, 1, 2, 3, 1, 1, 0},  // dilated kernels are odd
+
+                        {1, 8, 1, 1, 3, 1, 2, 0},  {1, 15, 1, 1, 7, 1, 1, 0},  // would be three
+                        {9, 9, 1, 1, 4, 1, 1, 0},                              // would be four
+                        {7, 7, 1, 1, 3, 1, 1, 0}};
+  for (const Case& c : cases) {
+    Maker m(33, 34);
+    ConvSpec spec;
+    spec.outputs = c.groups == 1 ? 5 : 3;
+    spec.groups = c.groups;
+    spec.kernel_x = c.kernel_x, spec.kernel_y = c.kernel_y;
+    spec.stride_x = spec.stride_y = c.stride;
+    spec.dilation_x = spec.dilation_y = c.dilation;
+    if (c.kernel_x > 7) spec.left = spec.right = c.pad;
+    if (c.kernel_y > 7) spec.top = spec.bottom = c.pad;
+    const auto weights = static_cast<size_t>(spec.outputs * 3 / c.groups * c.kernel_x * c.kernel_y);
+    const Graph graph = m.done({sure(m.convolution("conv", m.graph.input, spec, numbers(weights),
+                                                   numbers(static_cast<size_t>(spec.outputs))))});
+    const std::string what = format("%d x %d by %d", c.kernel_x, c.kernel_y, c.stride);
+    const Graph split = after(what.c_str(), after("groups", graph, lower_groups), [](Graph* g) {
+      ck_assert(split_large_kernels(g, PlanOptions()).ok());
+    });
+    ck_assert_msg(count(split, Op::kConvolution) == c.convolutions, "%s: %d convolutions",
+                  what.c_str(), count(split, Op::kConvolution));
+    ck_assert_msg(count(split, Op::kCpu) == c.slices, "%s: %d slices", what.c_str(),
+                  count(split, Op::kCpu));
+    PlanOptions vendor;
+    vendor.as_vendor = true;
+    const Graph whole =
+        after("vendor", graph, [&](Graph* g) { ck_assert(split_large_kernels(g, vendor).ok()); });
+    ck_assert_int_eq(count(whole, Op::kConvolution), 1);
   }
 }
 END_TEST
@@ -228,7 +273,7 @@ END_TEST
 
 DVNN_SUITE(plan_limits, what_works_by_pixel_counts_pixels_otherwise,
            a_number_of_pixels_without_factors_is_cut, windows_become_strips_with_what_they_share,
-           poolings_become_strips_or_other_windows,
+           long_kernels_become_sums_of_two, poolings_become_strips_or_other_windows,
            a_global_pooling_over_more_rows_than_the_device_takes_is_right,
            too_many_channels_are_the_cpus, a_constant_of_a_whole_picture_is_added,
            the_vendors_converter_refuses_what_is_too_large, plans_for_small_limits_compute_the_same)

@@ -49,6 +49,10 @@ void lower_groups(Graph* graph);
 /// Returns how a convolution is computed in FP32.
 layers::ConvolutionParams convolution_params(const Node& node);
 
+/// Splits kernels of up to twice the device's length along one axis: the sum of two convolutions by
+/// some taps each. `options.as_vendor`: leaves them to fit_device().
+Status split_large_kernels(Graph* graph, const PlanOptions& options);
+
 /// Fits nodes to the device's limits: those that work pixel by pixel count pixels in another width
 /// and height; windows over pictures become strips, which overlap; others become CPU layers. With
 /// `options.as_vendor`, a picture or a number of channels beyond a limit is an error.

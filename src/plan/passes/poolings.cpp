@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits poolings into the device's small windows, in several steps if that computes the same.
 #include <algorithm>
+#include <numeric>
 
 #include "base/format.h"
 #include "device/limits.h"
@@ -107,6 +108,29 @@ std::vector<Stage> split_global_average(const Shape& in, int most) {
   return {first, second};
 }
 
+// Splits averages whose windows begin a multiple of tiles apart into averages of tiles: 10 elements
+// with a stride of 2 are 2 with a stride of 2, then 5 with a stride of 1.
+std::vector<Stage> split_into_tiles(const device::ConvRun& run, int most) {
+  Stage first, second;
+  auto split = [most](int size, int stride, int* tile, int* step, int* rest, int* rest_step) {
+    *tile = size, *step = stride, *rest = *rest_step = 1;
+    if (size <= most) return true;
+    *tile = *step = factor_of(std::gcd(size, stride), most);
+    if (*tile < 2 || size / *tile > most) return false;
+    *rest = size / *tile, *rest_step = stride / *tile;
+    return true;
+  };
+  if (!split(run.pool_size.x, run.pool_stride.x, &first.size.x, &first.stride.x, &second.size.x,
+             &second.stride.x) ||
+      !split(run.pool_size.y, run.pool_stride.y, &first.size.y, &first.stride.y, &second.size.y,
+             &second.stride.y)) {
+    return {};
+  }
+  first.scale = 1 / static_cast<float>(first.size.x * first.size.y);
+  second.scale = 1 / static_cast<float>(second.size.x * second.size.y);
+  return {first, second};
+}
+
 bool is_global(const device::ConvRun& run, const Shape& in, const Shape& out) {
   return out.w() == 1 && out.h() == 1 && !has_pads(run.pool_pad) && run.pool_size.x >= in.w() &&
          run.pool_size.y >= in.h();
@@ -181,6 +205,9 @@ std::vector<Stage> stages_of_average(const Node& node, const Shape& in, const Sh
     stages = split_tiles({in.w() / out.w(), in.h() / out.h()}, most);
   }
   if (stages.empty() && is_global(run, in, out)) stages = split_global_average(in, most);
+  if (stages.empty() && !has_pads(run.pool_pad) && !is_clipped(run, in, out)) {
+    stages = split_into_tiles(run, most);
+  }
   return stages;
 }
 

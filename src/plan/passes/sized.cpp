@@ -6,14 +6,16 @@ namespace dvnn::plan {
 namespace {
 
 constexpr Pass kPasses[] = {
+    {"split_large_kernels",
+     "a convolution of up to 14 elements along one axis becomes the sum of two",
+     run_pass<split_large_kernels>},
     {"fit_device",
      "what exceeds the device's limits is [reshaped, cut or left to the "
      "CPU](#beyond-the-devices-limits)",
      run_pass<fit_device>},
     {"lower_poolings",
      "poolings get the device's windows, in several steps if that computes the same (14 x 14 is 7 "
-     "x "
-     "7 of 2 x 2)",
+     "x 7 of 2 x 2, an average of 10 with a stride of 2 is 5 of 2)",
      run_pass<lower_poolings>},
     {"lower_inner_products",
      "fully connected layers become convolutions, with weights in the order of the device's "

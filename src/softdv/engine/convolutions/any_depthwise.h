@@ -7,10 +7,10 @@
 
 #include "base/aligned.h"
 #include "softdv/engine/bands.h"
+#include "softdv/engine/convolutions/any_depthwise_kernel.h"
 #include "softdv/engine/convolutions/chunk_result.h"
 #include "softdv/engine/convolutions/conv_shape.h"
 #include "softdv/engine/convolutions/convolution.h"
-#include "softdv/engine/convolutions/depthwise_kernel.h"
 #include "softdv/engine/convolutions/shares.h"
 #include "softdv/engine/convolutions/source_tile.h"
 

@@ -8,6 +8,7 @@
 #include "base/grid.h"
 #include "base/nth.h"
 #include "softdv/engine/aligned_floats.h"
+#include "softdv/engine/convolutions/any_depthwise_kernel.h"
 #include "softdv/engine/convolutions/source_tile.h"
 
 namespace dvnn::softdv {

@@ -89,6 +89,24 @@ START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
 }
 END_TEST
 
+// Below about e^-87.3 a share would be less than a normal number.
+START_TEST(shares_that_are_almost_none_are_those_of_the_plain_form) {
+  const std::vector<float> ends = {0,       -87.29f, -87.3f, std::nextafter(-87.3f, -88.0f),
+                                   -87.31f, -88,     -103,   -1e30f};
+  for (size_t repeated : {1, 40}) {
+    std::vector<float> data;
+    for (size_t i = 0; i < repeated; ++i) data.insert(data.end(), ends.begin(), ends.end());
+    check(data, repeated, ends.size(), 1);
+    check(data, 1, data.size(), 1);
+    check(data, 1, 2 * repeated, ends.size() / 2);
+  }
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    check(test::seeded_floats(150 * 4, seed, -120, 120), 150, 4, 1);
+    check(test::seeded_floats(150 * 4, seed, -120, 120), 1, 4, 150);
+  }
+}
+END_TEST
+
 START_TEST(nothing_behind_the_data_is_touched) {
   for (size_t inner : {1, 3, 17}) {
     std::vector<float> data = test::seeded_floats(2 * 5 * inner + 64, 1, -1, 1);
@@ -103,6 +121,8 @@ END_TEST
 
 DVNN_SUITE(softmax, numbers_are_shares_of_one, rows_are_those_of_the_plain_form,
            columns_are_those_of_the_plain_form, a_single_column_is_no_row,
-           what_is_not_finite_is_as_in_the_plain_form, nothing_behind_the_data_is_touched)
+           what_is_not_finite_is_as_in_the_plain_form,
+           shares_that_are_almost_none_are_those_of_the_plain_form,
+           nothing_behind_the_data_is_touched)
 
 }  // namespace dvnn::test::softmax_tests

@@ -83,6 +83,14 @@ HWY_INLINE V Exp(D d, V x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, exp_constants::kLeast)), power);
 }
 
+// Returns the bits of Exp() for x of at most 0, or NaN, in half of its steps.
+template <class D, class V>
+HWY_INLINE V ExpOfNegative(D d, V x) {
+  const V least = hn::Set(d, exp_constants::kLeast);
+  const auto is_zero = hn::Lt(x, least);
+  return hn::IfThenZeroElse(is_zero, NormalExp(d, hn::IfThenElse(is_zero, least, x)));
+}
+
 // Returns e^x - 1 for x of at most 0, precise for small x, too.
 template <class D, class V>
 HWY_INLINE V ExpMinusOne(D d, V x) {
@@ -155,7 +163,7 @@ HWY_INLINE V Log(D d, V x) {
 template <class D, class V>
 HWY_INLINE V Softplus(D d, V x) {
   const V one = hn::Set(d, 1.0f), zero = hn::Zero(d);
-  const V u = Exp(d, hn::Neg(hn::Abs(x))), w = hn::Add(u, one);
+  const V u = ExpOfNegative(d, hn::Neg(hn::Abs(x))), w = hn::Add(u, one);
   const V rest = Divide(hn::Sub(u, hn::Sub(w, one)), w);
   return hn::Add(hn::IfThenElse(hn::Lt(zero, x), x, zero), hn::Add(LogOfNormal(d, w), rest));
 }
@@ -178,7 +186,7 @@ HWY_INLINE V Erfc(D d, V x) {
   const V inverse = Divide(hn::Set(d, 1.0f), x), square = hn::Mul(inverse, inverse);
   const V p = hn::IfThenElse(hn::Lt(x, hn::Set(d, 2.0f)), Polynomial(d, kErfcPolynomial, square),
                              Polynomial(d, kErfcFarPolynomial, square));
-  const V rest = hn::Mul(hn::Mul(Exp(d, hn::Neg(hn::Mul(x, x))), inverse), p);
+  const V rest = hn::Mul(hn::Mul(ExpOfNegative(d, hn::Neg(hn::Mul(x, x))), inverse), p);
   return hn::IfThenZeroElse(is_zero, rest);
 }
 

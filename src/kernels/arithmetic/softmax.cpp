@@ -71,7 +71,7 @@ void SoftmaxShortRows(float* rows, size_t some, size_t count) {
     auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
     for (size_t k = 0; k < count; ++k) {
       float* const at = first + k * kTurnedRows + i;
-      const auto power = Exp(d, hn::Sub(hn::LoadU(d, at), top));
+      const auto power = ExpOfNegative(d, hn::Sub(hn::LoadU(d, at), top));
       hn::StoreU(power, d, at);
       if (k % 4 == 0) s0 = hn::Add(s0, power);
       if (k % 4 == 1) s1 = hn::Add(s1, power);
@@ -106,7 +106,7 @@ void SoftmaxRows(float* rows, size_t count_rows, size_t count) {
       for (size_t k = 0; k < count; ++k) row[k] -= top;
     }
     ForEachVector(some * count, [=](auto d, size_t i) HWY_ATTR {
-      hn::StoreU(Exp(d, hn::LoadU(d, begin + i)), d, begin + i);
+      hn::StoreU(ExpOfNegative(d, hn::LoadU(d, begin + i)), d, begin + i);
     });
     for (size_t r = 0; r < some; ++r) {
       float* const row = begin + r * count;
@@ -131,7 +131,7 @@ void SoftmaxColumns(float* first, size_t width, size_t count, size_t stride) {
   for (size_t k = 0; k < count; ++k) {
     float* row = first + k * stride;
     ForEachVector(width, [&](auto d, size_t i) HWY_ATTR {
-      const auto power = Exp(d, hn::Sub(hn::LoadU(d, row + i), hn::LoadU(d, top + i)));
+      const auto power = ExpOfNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::LoadU(d, top + i)));
       hn::StoreU(power, d, row + i);
       hn::StoreU(hn::Add(hn::LoadU(d, sum + i), power), d, sum + i);
     });

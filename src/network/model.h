@@ -74,6 +74,8 @@ struct DecoderInfo {
   Json params = Json::object();
 };
 
+constexpr size_t kMostWeightParts = 63;
+
 /// The place of a node's weights in the packed streams, and the form that the packer gave them.
 struct WeightPlace {
   uint64_t offset = 0;  // bytes
@@ -81,6 +83,9 @@ struct WeightPlace {
   bool prelu = false;  // the stream has slopes
   bool dilated = false;
   bool fixed = false;  // reordered for one size of input
+  // Of a convolution that is a sum over parts of its channels: the places of the other parts, at
+  // most kMostWeightParts.
+  std::vector<WeightPlace> rest;
 };
 
 /// The graph from which a network can be planned again.

@@ -107,6 +107,7 @@ Json place_to_json(const WeightPlace& place) {
   if (place.prelu) out["prelu"] = true;
   if (place.dilated) out["dilated"] = true;
   if (place.fixed) out["fixed"] = true;
+  for (const WeightPlace& part : place.rest) out["rest"].push_back(place_to_json(part));
   return out;
 }
 
@@ -316,7 +317,8 @@ Result<ExtraInput> extra_input_from_json(const Json& object) {
   return input;
 }
 
-Result<WeightPlace> place_from_json(const Json& object) {
+// Reads the place of a node's weights, or with `inner` that of one of its further parts.
+Result<WeightPlace> place_from_json(const Json& object, bool inner = false) {
   WeightPlace place;
   JsonReader in(object, "'weights'");
   place.offset = static_cast<uint64_t>(in.integer("offset", 0, INT64_MAX));
@@ -324,7 +326,15 @@ Result<WeightPlace> place_from_json(const Json& object) {
   place.prelu = in.boolean("prelu", false);
   place.dilated = in.boolean("dilated", false);
   place.fixed = in.boolean("fixed", false);
+  const Json* rest = inner ? nullptr : in.member("rest");
+  if (rest && (!rest->is_array() || rest->size() > kMostWeightParts)) {
+    in.fail("rest", format("must be an array of at most %zu places", kMostWeightParts));
+  }
   DVNN_TRY(in.status());
+  for (size_t i = 0; rest && i < rest->size(); ++i) {
+    DVNN_ASSIGN(WeightPlace part, place_from_json((*rest)[i], true));
+    place.rest.push_back(std::move(part));
+  }
   return place;
 }
 

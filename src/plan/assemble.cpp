@@ -183,7 +183,7 @@ class Assembler {
     PackedGeometry geometry = device::run_geometry(*run, channels);
     DVNN_TRY(check_weights(node, geometry));
     // The strips of one convolution share its weights.
-    const auto known = packed_.find(node.saved);
+    const auto known = packed_.find({node.saved, node.part});
     if (known != packed_.end() && known->second.prelu == geometry.prelu) {
       run->weight_offset = known->second.offset;
       run->weight_format = known->second.format;
@@ -205,9 +205,15 @@ class Assembler {
     run->weight_offset = model_.weights.size();
     if (node.saved >= 0) {
       const auto* flat = node.as<FlatInput>();
-      packed_[node.saved] = {run->weight_offset, run->weight_format, geometry.prelu};
-      model_.saved.weights[node.saved] = {run->weight_offset, quantised, geometry.prelu,
-                                          geometry.dilated, flat && flat->reordered};
+      packed_[{node.saved, node.part}] = {run->weight_offset, run->weight_format, geometry.prelu};
+      network::WeightPlace& whole = model_.saved.weights[node.saved];
+      whole.rest.resize(static_cast<size_t>(node.parts - 1));
+      network::WeightPlace& place = node.part == 0 ? whole : nth(whole.rest, node.part - 1);
+      place.offset = run->weight_offset;
+      place.quantised = quantised;
+      place.prelu = geometry.prelu;
+      place.dilated = geometry.dilated;
+      place.fixed = flat && flat->reordered;
     }
     DVNN_ASSIGN(const auto bias, to_half(node.bias, "bias"));
     DVNN_ASSIGN(const auto slopes, to_half(node.slopes, "slope"));
@@ -257,6 +263,9 @@ class Assembler {
       return format("one command of %zu runs", branches->parts.size());
     }
     if (node.why.empty()) return "";
+    if (node.parts > 1) {
+      return format("part %d of %d of its channels: ", node.part + 1, node.parts) + node.why;
+    }
     if (node.fold.x == 0) return "a strip: " + node.why;
     return format("its pixels counted as %d x %d: %s", node.fold.x, node.fold.y, node.why.c_str());
   }
@@ -351,7 +360,7 @@ class Assembler {
     device::WeightFormat format;
     bool prelu;
   };
-  std::unordered_map<int, Packed> packed_;              // by saved node: place of its weights
+  std::map<std::pair<int, int>, Packed> packed_;  // by saved node and part: place of its weights
   std::unordered_map<int, std::vector<int>> views_of_;  // by value: views, few of each
 };
 

@@ -8,6 +8,7 @@
 #include "pass_check.h"
 #include "plan/passes/passes.h"
 #include "plan/plan.h"
+#include "plan/replan.h"
 
 namespace dvnn::test::limits_tests {
 
@@ -146,6 +147,55 @@ START_TEST(long_kernels_become_sums_of_two) {
 }
 END_TEST
 
+START_TEST(what_no_strip_can_do_is_summed_over_channels) {
+  const struct {
+    int channels, dilation, stride;
+    bool transposed;
+    int buffer;    // KiB
+    int commands;  // 0: the CPU's
+  } cases[] = {{3, 3, 1, false, 8, 3}, {2, 3, 1, false, 8, 2}, {5, 4, 1, false, 8, 5},
+               {2, 3, 2, false, 6, 2}, {2, 1, 2, true, 6, 2},  {2, 9, 1, false, 8, 0}};
+  for (const auto& c : cases) {
+    Maker m(24, 16);
+    const int channels = c.channels * 8 - 3;  // the last chunk is not whole
+    ConvSpec spec;
+    spec.outputs = 12;
+    spec.kernel_x = spec.kernel_y = 3;
+    spec.dilation_x = spec.dilation_y = c.dilation;
+    spec.stride_x = spec.stride_y = c.stride;
+    spec.left = spec.right = spec.top = spec.bottom = c.dilation;
+    const int wide = m.active(m.conv(m.graph.input, channels, 1), Activation::kElu);
+    const auto weights = numbers(static_cast<size_t>(12 * channels * 9));
+    const int conv =
+        sure(c.transposed ? m.deconvolution("conv", wide, spec, 0, 0, weights, numbers(12))
+                          : m.convolution("conv", wide, spec, weights, numbers(12)));
+    const Graph graph = m.done({m.active(conv, Activation::kRelu)});
+    PlanOptions options;
+    options.limits.unified_buffer_bytes = c.buffer * 1024;
+    const Graph planned = fitted("channels", graph, options);
+    ck_assert_msg(count_commands(planned) == (c.commands == 0 ? 1 : 1 + c.commands),
+                  "%d chunks: %d commands", c.channels, count_commands(planned));
+    const auto input = numbers(3 * 24 * 16, -1, 1);
+    const auto want = run_reference("channels", graph, input.data());
+    for (const bool hwc : {false, true}) {
+      options.hwc = hwc;
+      auto model = dvnn::plan::plan(graph, options, InputSpec(), nullptr);
+      ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+      // Planned again, for a board's buffer, the parts are one convolution.
+      auto again = replan(model.value(), 16, 24);
+      if (c.commands > 0) {
+        ck_assert_msg(again.ok(), "%s", again.ok() ? "" : again.error().message.c_str());
+        ck_assert_uint_lt(again.value().steps.size(), model.value().steps.size());
+        expect_close("again", run_model("again", std::move(again.value()), input.data()),
+                     want.data(), want.size());
+      }
+      expect_close("channels", run_model("channels", std::move(model.value()), input.data()),
+                   want.data(), want.size());
+    }
+  }
+}
+END_TEST
+
 START_TEST(poolings_become_strips_or_other_windows) {
   const struct {
     int w, h;
@@ -273,7 +323,8 @@ END_TEST
 
 DVNN_SUITE(plan_limits, what_works_by_pixel_counts_pixels_otherwise,
            a_number_of_pixels_without_factors_is_cut, windows_become_strips_with_what_they_share,
-           long_kernels_become_sums_of_two, poolings_become_strips_or_other_windows,
+           long_kernels_become_sums_of_two, what_no_strip_can_do_is_summed_over_channels,
+           poolings_become_strips_or_other_windows,
            a_global_pooling_over_more_rows_than_the_device_takes_is_right,
            too_many_channels_are_the_cpus, a_constant_of_a_whole_picture_is_added,
            the_vendors_converter_refuses_what_is_too_large, plans_for_small_limits_compute_the_same)

@@ -41,6 +41,8 @@ struct Node {
   int saved = -1;     // index among the nodes that a network file keeps; saved_graph.h
   std::string why;    // reason why a pass decided that it is not one command of the device
   bool dead = false;  // removed by a pass
+  // Which part of the saved node's channels this one is, of how many; channel_sums.h.
+  int part = 0, parts = 1;
 
   // Of commands, and what becomes one.
   device::ConvRun run;

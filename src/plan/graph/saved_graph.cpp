@@ -253,20 +253,34 @@ class Loader {
   std::vector<bool> made_;
 };
 
-Status load_node_weights(const network::Model& model, const PlanOptions& options, const Shape& in,
-                         Node* node) {
-  const auto kept = model.saved.weights.find(node->saved);
-  if (kept == model.saved.weights.end()) return malformed("its weights are not kept");
-  const network::WeightPlace& place = kept->second;
+// Puts the weights of parts, (m, each, ky, kx) one after the other, in the order of all channels.
+void join_parts(int channels, int each, Node* node) {
+  const size_t outputs = node->run.outputs(), all = node->weights.size() / outputs;
+  const size_t taps = all / static_cast<size_t>(channels);
+  std::vector<float> joined(node->weights.size());
+  size_t from = 0;
+  for (int first = 0; first < channels; first += each) {
+    const size_t count = taps * static_cast<size_t>(std::min(each, channels - first));
+    for (size_t m = 0; m < outputs; ++m, from += count) {
+      std::copy_n(
+          node->weights.begin() + static_cast<ptrdiff_t>(from), count,
+          joined.begin() + static_cast<ptrdiff_t>(m * all + static_cast<size_t>(first) * taps));
+    }
+  }
+  node->weights = std::move(joined);
+}
+
+// Appends the weights of the part of a node's channels, or of all, that lie at `place`.
+Status load_part(const network::Model& model, const PlanOptions& options, int channels,
+                 const network::WeightPlace& place, Node* node) {
   PackedGeometry geometry;
   geometry.quantised = place.quantised;
   geometry.prelu = place.prelu;
   geometry.dilated = place.dilated;
   if (place.fixed) return unsupported("is fully connected: it takes an input of one size only");
   const bool inner = node->op == Op::kInnerProduct;
-  const bool depthwise = device::is_depthwise(node->run.conv);
   geometry.m = node->run.m;
-  geometry.c = inner ? static_cast<int>(in.elements()) : depthwise ? 1 : in.c();
+  geometry.c = channels;
   geometry.kx = inner ? 1 : node->run.kernel.x;
   geometry.ky = inner ? 1 : node->run.kernel.y;
   if (options.hwc) std::swap(geometry.kx, geometry.ky);
@@ -278,12 +292,38 @@ Status load_node_weights(const network::Model& model, const PlanOptions& options
   if (bytes > model.weights.size() || place.offset > model.weights.size() - bytes) {
     return malformed("its weights lie outside the network's");
   }
-  node->weights.resize(geometry.weights());
-  node->bias.resize(geometry.outputs());
+  const size_t before = node->weights.size();
+  node->weights.resize(before + geometry.weights());
+  std::vector<float> bias(geometry.outputs());
   node->half_weights = !geometry.quantised;
-  unpack_weights(geometry, model.weights.data() + place.offset, node->weights.data(),
-                 node->bias.data(), nullptr);
-  if (options.hwc) transpose_kernels(geometry.ky, geometry.kx, &node->weights);
+  unpack_weights(geometry, model.weights.data() + place.offset, node->weights.data() + before,
+                 bias.data(), nullptr);
+  if (before == 0) node->bias = std::move(bias);  // further parts add nothing
+  return {};
+}
+
+Status load_node_weights(const network::Model& model, const PlanOptions& options, const Shape& in,
+                         Node* node) {
+  const auto kept = model.saved.weights.find(node->saved);
+  if (kept == model.saved.weights.end()) return malformed("its weights are not kept");
+  const network::WeightPlace& place = kept->second;
+  const bool inner = node->op == Op::kInnerProduct;
+  const bool depthwise = device::is_depthwise(node->run.conv);
+  const int channels = inner ? static_cast<int>(in.elements()) : depthwise ? 1 : in.c();
+  const auto parts = static_cast<int>(place.rest.size()) + 1;
+  const int each = parts == 1 ? channels : channels_of_part(channels, parts);
+  if (parts > 1 && (inner || (parts - 1) * each >= channels)) {
+    return malformed(format("its %d channels are not %d parts", channels, parts));
+  }
+  DVNN_TRY(load_part(model, options, each, place, node));
+  for (int i = 1; i < parts; ++i) {
+    DVNN_TRY(load_part(model, options, std::min(each, channels - i * each), nth(place.rest, i - 1),
+                       node));
+  }
+  if (parts > 1) join_parts(channels, each, node);
+  if (options.hwc && !inner) {
+    transpose_kernels(node->run.kernel.x, node->run.kernel.y, &node->weights);
+  }
   return {};
 }
 
@@ -303,6 +343,12 @@ Status check_lists(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
+
+int channels_of_part(int channels, int parts) {
+  constexpr int kChunk = 8;
+  const int chunks = (channels + kChunk - 1) / kChunk;
+  return (chunks + parts - 1) / parts * kChunk;
+}
 
 void transpose_kernels(int height, int width, std::vector<float>* weights) {
   const auto ky = static_cast<size_t>(height), kx = static_cast<size_t>(width);

@@ -14,6 +14,10 @@ namespace dvnn::plan {
 /// them so if its buffers are row-major.
 void transpose_kernels(int height, int width, std::vector<float>* weights);
 
+/// Returns how many channels each of that many parts of a convolution's channels has, but for the
+/// last, which has the rest: whole chunks of 8.
+int channels_of_part(int channels, int parts);
+
 /// Numbers the nodes (Node::saved) and writes them; null if a node is of a kind that cannot be
 /// saved.
 Json save_graph(Graph* graph);

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/nth.h"
 #include "device/limits.h"
+#include "plan/passes/channel_sums.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/rewriter.h"
 
@@ -118,7 +119,7 @@ class DeviceFitter {
     node.why = why;
     if (fold(&node, graph_, limits_)) return {};
     if (node.op == Op::kPooling && node.pooling().global) return {};  // lower_poolings() folds it
-    if (cut(index)) return {};
+    if (cut(index) || sum_over_channels(&rewriter_, index, limits_)) return {};
     if (node.op == Op::kConvolution) {
       to_cpu_convolution(&node);
     } else {

@@ -3,16 +3,18 @@
 // keys, and its result is computed, before the next block begins.
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <optional>
 
 #include "base/format.h"
 #include "base/saturate.h"
 #include "base/share.h"
 #include "kernels/arithmetic/product.h"
 #include "kernels/arithmetic/softmax.h"
-#include "kernels/movement/transpose.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
+#include "layers/sequences/head_tokens.h"
 
 namespace dvnn::layers {
 namespace {
@@ -40,6 +42,10 @@ AttentionSizes attention_sizes(const AttentionAttributes& layer, const Shape& qu
           static_cast<size_t>(layer.value_size)};
 }
 
+// Queries, keys and values.
+template <typename Tokens>
+using Pictures = std::array<Tokens, kOperands>;
+
 class Attend {
  public:
   Attend(const AttentionAttributes& layer, Span<const TensorDesc> inputs, const TensorDesc& output)
@@ -55,7 +61,10 @@ class Attend {
     }
   }
 
-  void operator()(const float* const* in, float* result) const {
+  // Computes the result, whose memory is apart, from pictures of queries, keys and values. `Tokens`
+  // knows the order of elements in all four.
+  template <typename Tokens>
+  void run(const Pictures<Tokens>& in, const float* bias, typename Tokens::Element* result) const {
     const size_t rows = sizes_.rows(), blocks = (sizes_.queries + rows - 1) / rows;
     const size_t heads = static_cast<size_t>(layer_.heads);
     const size_t tasks = static_cast<size_t>(layer_.sequences) * heads * blocks;
@@ -66,11 +75,23 @@ class Attend {
       size_t last = tasks;  // head whose keys and values are in the room; tasks: none
       for (size_t t = piece * tasks / pieces; t < (piece + 1) * tasks / pieces; ++t) {
         const Place place = {t / blocks / heads, t / blocks % heads, t % blocks * rows};
-        if (t / blocks != last) fetch(in, place, own);
+        if (t / blocks != last) {
+          in[1].by_channel(part(1, place, 0, sizes_.keys), own.keys);
+          in[2].by_token(part(2, place, 0, sizes_.keys), own.values);
+        }
         last = t / blocks;
-        make(in, place, std::min(rows, sizes_.queries - place.first), own, result);
+        const size_t count = std::min(rows, sizes_.queries - place.first);
+        in[0].by_token(part(0, place, place.first, count), own.query);
+        see(bias, place, count, own);
+        Tokens::put(own.seen, seen_part(place, count), result, pixels_[kOperands]);
       }
     });
+  }
+
+  void operator()(const float* const* in, float* result) const {
+    run<PlaneTokens>({PlaneTokens(in[0], pixels_[0]), PlaneTokens(in[1], pixels_[1]),
+                      PlaneTokens(in[2], pixels_[2])},
+                     has_bias_ ? in[kOperands] : nullptr, result);
   }
 
  private:
@@ -88,36 +109,25 @@ class Attend {
           values(keys + sizes.keys * sizes.size) {}
   };
 
-  // Returns the line of the head's first channel at the sequence's first token.
-  const float* lines(const float* const* in, size_t input, const Place& place) const {
-    const auto channel = static_cast<size_t>(layer_.first[input]) +
-                         place.head * static_cast<size_t>(layer_.step[input]);
+  // Returns the head's channels in an input, from one of the sequence's tokens on.
+  HeadPart part(size_t input, const Place& place, size_t first, size_t count) const {
     const size_t tokens = input == 0 ? sizes_.queries : sizes_.keys;
-    return in[input] + channel * pixels_[input] + place.sequence * tokens;
+    return {static_cast<size_t>(layer_.first[input]) +
+                place.head * static_cast<size_t>(layer_.step[input]),
+            input == 2 ? sizes_.value_size : sizes_.size, place.sequence * tokens + first, count};
   }
 
-  void fetch(const float* const* in, const Place& place, const Room& room) const {
-    const float* key = lines(in, 1, place);
-    for (size_t k = 0; k < sizes_.size; ++k) {
-      std::copy_n(key + k * pixels_[1], sizes_.keys, room.keys + k * sizes_.keys);
-    }
-    kernels::transpose(lines(in, 2, place), static_cast<ptrdiff_t>(pixels_[2]), room.values,
-                       static_cast<ptrdiff_t>(sizes_.value_size), sizes_.keys, sizes_.value_size);
+  HeadPart seen_part(const Place& place, size_t count) const {
+    return {place.head * sizes_.value_size, sizes_.value_size,
+            place.sequence * sizes_.queries + place.first, count};
   }
 
-  void make(const float* const* in, const Place& place, size_t count, const Room& room,
-            float* result) const {
-    kernels::transpose(lines(in, 0, place) + place.first, static_cast<ptrdiff_t>(pixels_[0]),
-                       room.query, static_cast<ptrdiff_t>(sizes_.size), count, sizes_.size);
+  void see(const float* bias, const Place& place, size_t count, const Room& room) const {
     for (size_t i = 0; i < count * sizes_.size; ++i) room.query[i] *= layer_.scale;
     kernels::multiply(room.query, room.keys, room.products, count, sizes_.size, sizes_.keys);
-    if (has_bias_) add_bias(in[kOperands], place, count, room.products);
+    if (bias) add_bias(bias, place, count, room.products);
     kernels::softmax(room.products, count, sizes_.keys, 1);
     kernels::multiply(room.products, room.values, room.seen, count, sizes_.keys, sizes_.value_size);
-    float* const to = result + place.head * sizes_.value_size * pixels_[kOperands] +
-                      place.sequence * sizes_.queries + place.first;
-    kernels::transpose(room.seen, static_cast<ptrdiff_t>(sizes_.value_size), to,
-                       static_cast<ptrdiff_t>(pixels_[kOperands]), sizes_.value_size, count);
   }
 
   void add_bias(const float* bias, const Place& place, size_t count, float* products) const {
@@ -127,8 +137,11 @@ class Attend {
     for (size_t i = 0; i < count; ++i) {
       const float* row = bias + at(place.sequence, bias_[0]) + at(place.head, bias_[1]) +
                          at(place.first + i, bias_[2]);
-      for (size_t j = 0; j < sizes_.keys; ++j) {
-        products[i * sizes_.keys + j] += row[at(j, bias_[3])];
+      float* const to = products + i * sizes_.keys;
+      if (bias_[3] == 1) {
+        for (size_t j = 0; j < sizes_.keys; ++j) to[j] += row[j];
+      } else {
+        for (size_t j = 0; j < sizes_.keys; ++j) to[j] += row[0];
       }
     }
   }
@@ -138,6 +151,53 @@ class Attend {
   std::array<size_t, kWithAttentionBias> pixels_ = {};  // widths of the inputs and of the result
   Strides bias_ = {};
   bool has_bias_ = false;
+};
+
+// Attention of the device's own memory: heads are converted to floats one by one, and no picture is
+// copied.
+class AttendChunks final : public CpuLayer {
+ public:
+  AttendChunks(const AttentionAttributes& layer, Span<const TensorDesc> inputs,
+               const TensorDesc& output)
+      : attend_(layer, inputs, output) {
+    if (inputs.size() == kWithAttentionBias) bias_.emplace(inputs[kOperands]);
+  }
+
+  // Returns whether all pictures lie in chunks of binary16, and all heads in whole chunks.
+  static bool fits(const AttentionAttributes& layer, Span<const TensorDesc> inputs,
+                   const TensorDesc& output) {
+    const auto whole = [](int channels) { return channels % int{ChunkTokens::kChunk} == 0; };
+    const auto in_chunks = [&](const TensorDesc& desc) {
+      return desc.type == ElementType::kFloat16 && lies_in_chunks(desc.layout) &&
+             whole(desc.shape.c());
+    };
+    return std::all_of(inputs.begin(), inputs.begin() + kOperands, in_chunks) &&
+           in_chunks(output) && std::all_of(layer.first.begin(), layer.first.end(), whole) &&
+           std::all_of(layer.step.begin(), layer.step.end(), whole) && whole(layer.size) &&
+           whole(layer.value_size);
+  }
+
+  Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    const auto tokens = [&](size_t i) {
+      return ChunkTokens(reinterpret_cast<const half_t*>(inputs[i].data),
+                         inputs[i].desc.shape.extent(3));
+    };
+    bool apart = true;
+    for (size_t i = 0; i < kOperands; ++i) {
+      apart = apart && !share_memory(inputs[i], outputs[0]);
+    }
+    const size_t bytes = outputs[0].desc.bytes();
+    uint8_t* const to = apart ? outputs[0].data : Workspace::current().bytes(bytes);
+    const float* bias = bias_ ? bias_->read(inputs[kOperands]) : nullptr;
+    attend_.run<ChunkTokens>({tokens(0), tokens(1), tokens(2)}, bias,
+                             reinterpret_cast<half_t*>(to));
+    if (!apart) std::copy_n(to, bytes, outputs[0].data);
+    return {};
+  }
+
+ private:
+  Attend attend_;
+  std::optional<FloatReader> bias_;
 };
 
 Error attention_misfit(const std::string& what) {
@@ -195,6 +255,9 @@ LayerResult AttentionAttributes::create(Span<const TensorDesc> inputs,
                                         Span<const TensorDesc> outputs) const {
   DVNN_TRY(expect_arity(inputs, kOperands, kWithAttentionBias, outputs));
   DVNN_TRY(expect_dims(dims_after(shapes_of(inputs)), outputs[0]));
+  if (AttendChunks::fits(*this, inputs, outputs[0])) {
+    return std::unique_ptr<CpuLayer>(new AttendChunks(*this, inputs, outputs[0]));
+  }
   return make_float_layer(inputs, outputs, Attend(*this, inputs, outputs[0]));
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention, against the formula in double precision.
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "../layer_run.h"
+#include "tensor/half.h"
 
 namespace dvnn::test::attention_tests {
 
@@ -113,6 +115,60 @@ START_TEST(each_query_sees_what_the_formula_says) {
 }
 END_TEST
 
+// In the device's chunks, the result is that of planes of the same numbers, rounded once; also if
+// it replaces an input.
+START_TEST(chunks_and_planes_give_the_same_bits) {
+  const Case cases[] = {
+      {1, 2, 8, 16, 150, 130, {0, 16, 32}, {8, 8, 16}, {1, 2, 150, 130}},
+      {4, 3, 16, 8, 49, 49, {0, 48, 96}, {16, 16, 8}, {4, 1, 49, 49}},
+      {2, 2, 16, 16, 70, 70, {0, 32, 64}, {16, 16, 16}},
+      {1, 3, 8, 8, 67, 1, {8, 0, 16}, {8, 16, 8}, {1, 3, 1, 1}},
+  };
+  for (const Case& c : cases) {
+    const Json params = {{"sequences", c.sequences},
+                         {"heads", c.heads},
+                         {"size", c.size},
+                         {"value_size", c.value_size},
+                         {"scale", 0.3},
+                         {"first", c.first},
+                         {"step", c.step}};
+    const Shape result = {1, c.heads * c.value_size, 1, c.sequences * c.queries};
+    std::vector<float> results[3];
+    for (int form = 0; form < 3; ++form) {  // planes, chunks, chunks in place of the queries
+      std::vector<TensorDesc> descs;
+      std::vector<std::vector<uint8_t>> memory;
+      std::vector<ConstTensorView> views;
+      for (int i = 0; i < (c.bias.rank > 0 ? 4 : 3); ++i) {
+        Shape shape = c.bias;
+        if (i < 3) shape = {1, 128, 1, c.sequences * (i == 0 ? c.queries : c.keys)};
+        Tensor t = seeded(shape, static_cast<unsigned>(i + 7));
+        for (float& v : t.values) v = half_to_float(float_to_half(v));
+        if (form > 0 && i < 3) t.desc = {ElementType::kFloat16, Layout::kWhc8, shape};
+        descs.push_back(t.desc);
+        memory.emplace_back(static_cast<size_t>(t.desc.bytes()));
+        write_nchw(t.values.data(), {t.desc, memory.back().data()});
+      }
+      for (size_t i = 0; i < descs.size(); ++i) views.push_back({descs[i], memory[i].data()});
+      const TensorDesc out =
+          form > 0 ? TensorDesc{ElementType::kFloat16, Layout::kWhc8, result} : plain(result);
+      std::vector<uint8_t> apart(static_cast<size_t>(out.bytes()));
+      const TensorView view = {out, form == 2 ? memory[0].data() : apart.data()};
+      ck_assert_uint_le(view.desc.bytes(), std::max(apart.size(), memory[0].size()));
+      auto layer = create_layer("Attention", params, descs, {&out, 1});
+      ck_assert_msg(layer.ok(), "%s", layer.ok() ? "" : layer.error().message.c_str());
+      ck_assert(layer.value()->run(views, {&view, 1}).ok());
+      results[form].resize(result.count());
+      read_nchw({out, view.data}, results[form].data());
+    }
+    for (size_t i = 0; i < results[0].size(); ++i) {
+      const float rounded = half_to_float(float_to_half(results[0][i]));
+      ck_assert_float_eq(results[1][i], rounded);
+      ck_assert_float_eq(results[2][i], rounded);
+    }
+  }
+}
+END_TEST
+
 START_TEST(heads_that_are_not_there_are_refused) {
   const json params = {{"sequences", 2},  {"heads", 2},         {"size", 4},
                        {"value_size", 4}, {"first", {0, 0, 0}}, {"step", {4, 4, 4}}};
@@ -134,6 +190,7 @@ START_TEST(heads_that_are_not_there_are_refused) {
 }
 END_TEST
 
-DVNN_SUITE(layers, each_query_sees_what_the_formula_says, heads_that_are_not_there_are_refused)
+DVNN_SUITE(layers, each_query_sees_what_the_formula_says, chunks_and_planes_give_the_same_bits,
+           heads_that_are_not_there_are_refused)
 
 }  // namespace dvnn::test::attention_tests

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// How attention reads and writes the channels of a head, in the memory of pictures of one row: of
+// planes of floats, or of the device's chunks of binary16, in which a token's channels lie side by
+// side. Private to attention.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/movement/transpose.h"
+#include "tensor/half.h"
+
+namespace dvnn::layers {
+
+/// Some channels of some tokens: the first ones, and how many.
+struct HeadPart {
+  size_t channel, channels, token, tokens;
+};
+
+/// Planes: each channel has a line of `pixels` tokens.
+class PlaneTokens {
+ public:
+  using Element = float;
+  PlaneTokens(const float* first, size_t pixels) : first_(first), pixels_(pixels) {}
+
+  /// Copies the part to a row-major matrix (channels, tokens).
+  void by_channel(const HeadPart& part, float* to) const {
+    for (size_t c = 0; c < part.channels; ++c) {
+      std::copy_n(line(part) + c * pixels_, part.tokens, to + c * part.tokens);
+    }
+  }
+  /// Copies the part to a row-major matrix (tokens, channels).
+  void by_token(const HeadPart& part, float* to) const {
+    kernels::transpose(line(part), static_cast<ptrdiff_t>(pixels_), to,
+                       static_cast<ptrdiff_t>(part.channels), part.tokens, part.channels);
+  }
+  /// Writes such a matrix to the part of a picture that begins at `first`.
+  static void put(const float* from, const HeadPart& part, float* first, size_t pixels) {
+    kernels::transpose(from, static_cast<ptrdiff_t>(part.channels),
+                       first + part.channel * pixels + part.token, static_cast<ptrdiff_t>(pixels),
+                       part.channels, part.tokens);
+  }
+
+ private:
+  const float* line(const HeadPart& part) const {
+    return first_ + part.channel * pixels_ + part.token;
+  }
+
+  const float* first_;
+  size_t pixels_;
+};
+
+/// Chunks: 8 channels of each of `pixels` tokens. Parts have whole chunks.
+class ChunkTokens {
+ public:
+  using Element = half_t;
+  static constexpr size_t kChunk = 8;
+  ChunkTokens(const half_t* first, size_t pixels) : first_(first), pixels_(pixels) {}
+
+  void by_channel(const HeadPart& part, float* to) const {
+    visit(part, [&](size_t c, size_t t, size_t count, const float* some) {
+      kernels::transpose(some, kChunk, to + c * part.tokens + t,
+                         static_cast<ptrdiff_t>(part.tokens), kChunk, count);
+    });
+  }
+  void by_token(const HeadPart& part, float* to) const {
+    visit(part, [&](size_t c, size_t t, size_t count, const float* some) {
+      for (size_t i = 0; i < count; ++i) {
+        std::copy_n(some + i * kChunk, kChunk, to + (t + i) * part.channels + c);
+      }
+    });
+  }
+  static void put(const float* from, const HeadPart& part, half_t* first, size_t pixels) {
+    float some[kSome * kChunk];
+    for (size_t c = 0; c < part.channels; c += kChunk) {
+      for (size_t t = 0; t < part.tokens; t += kSome) {
+        const size_t count = std::min(kSome, part.tokens - t);
+        for (size_t i = 0; i < count; ++i) {
+          std::copy_n(from + (t + i) * part.channels + c, kChunk, some + i * kChunk);
+        }
+        float_to_half(some, first + (part.channel + c) * pixels + (part.token + t) * kChunk,
+                      count * kChunk);
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kSome = 64;  // tokens
+
+  // Calls take(first channel, first token, number of tokens, their chunks as floats) for each chunk
+  // of some tokens.
+  template <typename Take>
+  void visit(const HeadPart& part, Take take) const {
+    float some[kSome * kChunk];
+    for (size_t c = 0; c < part.channels; c += kChunk) {
+      for (size_t t = 0; t < part.tokens; t += kSome) {
+        const size_t count = std::min(kSome, part.tokens - t);
+        half_to_float(first_ + (part.channel + c) * pixels_ + (part.token + t) * kChunk, some,
+                      count * kChunk);
+        take(c, t, count, some);
+      }
+    }
+  }
+
+  const half_t* first_;
+  size_t pixels_;
+};
+
+}  // namespace dvnn::layers

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences that become pictures: products on the device, and attention in one step.
+#include <algorithm>
+
 #include "check_suite.h"
 #include "graph_maker.h"
 #include "pass_check.h"
@@ -71,7 +73,7 @@ int attended(Tokens* m, int in, int64_t sequences, int axis = 3) {
   };
   const int query = part(0), key = m->turned(part(1), {0, 1, 3, 2});
   int products = m->both(Operation::kMul, m->product(query, key), m->known({1}));
-  products = m->both(Operation::kAdd, products, m->known({1, 4, tokens, tokens}));
+  products = sure(m->sum(m->next(), products, m->known({1, 4, tokens, tokens})));
   const int weights = sure(m->softmax(m->next(), products, axis));
   const int made = m->turned(m->product(weights, part(2)), {0, 2, 1, 3});
   return m->shaped(made, {1, sequences * tokens, 32});
@@ -99,6 +101,73 @@ START_TEST(a_block_stays_in_the_devices_form) {
     ck_assert_int_eq(layers_of<layers::PermuteAttributes>(turned), 1);  // of the output
     ck_assert_int_eq(count(turned, Op::kConvolution), 1 + 2 * 4);
   }
+}
+END_TEST
+
+START_TEST(steps_of_a_normalisation_become_one_layer) {
+  enum Form { kPower, kProduct, kTwice, kReciprocal, kOneOver, kMeanSquare, kPicture, kForms };
+  // What is no normalisation: another power, another axis, a mean of something else.
+  enum Fault { kNone, kCube, kOtherAxis, kOtherMean, kFaults };
+  for (int form = 0; form < kForms; ++form) {
+    for (int fault = 0; fault < kFaults; ++fault) {
+      Tokens m(6, 4);
+      const int conv = m.conv(m.graph.input, 16);
+      const int in = form == kPicture ? m.turned(conv, {0, 2, 3, 1}) : m.pixels(conv);
+      const int axis = form == kPicture ? 3 : 2;
+      const auto mean = [&](int value, int along) {
+        return sure(m.cpu(
+            m.next(), layers::ReduceAttributes{layers::Reduction::kMean, {along}, true}, {value}));
+      };
+      const auto number = [&](float value) { return sure(m.constant(m.next(), {1}, {value})); };
+      const auto centred = [&](int value) {
+        const int other = fault == kOtherMean ? m.both(Operation::kMul, value, value) : value;
+        return m.both(Operation::kSub, value, mean(other, axis));
+      };
+      const bool centres = form != kMeanSquare;
+      const int deviation = centres ? centred(in) : in;
+      const int again = form == kTwice ? centred(in) : deviation;
+      const int squares = form == kProduct && fault != kCube
+                              ? m.both(Operation::kMul, again, again)
+                              : m.both(Operation::kPow, again, number(fault == kCube ? 3 : 2));
+      const int variance = mean(squares, fault == kOtherAxis ? 1 : axis);
+      const int above = form == kProduct ? m.both(Operation::kAdd, number(4), variance)
+                                         : m.both(Operation::kAdd, variance, number(4));
+      const int root = sure(m.unary(m.next(), kernels::Curve::kSqrt, above));
+      int made;
+      if (form == kReciprocal) {
+        made = m.both(Operation::kMul, deviation,
+                      sure(m.unary(m.next(), kernels::Curve::kReciprocal, root)));
+      } else if (form == kOneOver) {
+        made = m.both(Operation::kMul, m.both(Operation::kDiv, number(1), root), deviation);
+      } else {
+        made = m.both(Operation::kDiv, deviation, root);
+      }
+      const Graph found = after("steps", m.done({m.linear(made, 8)}), find_standards);
+      // Without its mean, the deviation is divided by the root of its own mean square.
+      const bool one = fault == kNone || (fault != kCube && form != kTwice);
+      const bool whole = fault == kNone || form == kMeanSquare;
+      const auto layer = std::find_if(found.nodes.begin(), found.nodes.end(), [](const Node& n) {
+        return n.layer<layers::StandardizeAttributes>() != nullptr;
+      });
+      ck_assert_msg((layer != found.nodes.end()) == one, "%d, %d", form, fault);
+      if (!one) continue;
+      ck_assert_int_eq(layer->layer<layers::StandardizeAttributes>()->centre, whole && centres);
+      ck_assert_int_eq(layers_of<layers::ReduceAttributes>(found), whole ? 0 : 1);
+      if (fault != kNone) continue;  // it is followed as tokens
+      ck_assert_int_eq(layers_of<layers::PermuteAttributes>(after("tokens", found, turn)), 1);
+    }
+  }
+}
+END_TEST
+
+START_TEST(sums_in_four_dimensions_are_followed) {
+  Tokens m(6, 4);
+  const int in = m.turned(m.conv(m.graph.input, 16), {0, 2, 3, 1});
+  const int made = m.linear(m.shaped(m.normal(in), {1, 24, 16}), 16);
+  const int sum = sure(m.sum(m.next(), in, m.shaped(made, {1, 6, 4, 16})));
+  const Graph turned = after("sums", m.done({m.linear(m.normal(sum), 8)}), turn);
+  ck_assert_int_eq(count(turned, Op::kAdd), 1);
+  ck_assert_int_eq(layers_of<layers::PermuteAttributes>(turned), 1);  // of the output
 }
 END_TEST
 
@@ -151,6 +220,7 @@ START_TEST(a_matrix_for_each_sequence_is_left) {
 END_TEST
 
 DVNN_SUITE(plan_token_passes, a_block_stays_in_the_devices_form,
+           steps_of_a_normalisation_become_one_layer, sums_in_four_dimensions_are_followed,
            a_softmax_of_queries_is_no_attention, who_reads_tokens_gets_tokens,
            affine_layers_go_into_the_product_behind_them, patches_become_pixels,
            a_matrix_for_each_sequence_is_left)

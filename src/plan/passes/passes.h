@@ -16,6 +16,10 @@ namespace dvnn::plan {
 /// Drops nodes that no output needs.
 void remove_unused(Graph* graph);
 
+/// Replaces the steps of LayerNormalization and RMSNormalization, (x - mean) / sqrt(variance +
+/// epsilon) in any of the forms that exporters write, by one layer.
+void find_standards(Graph* graph);
+
 /// Turns sequences of tokens into pictures of one row, on which products with known matrices are
 /// 1x1 convolutions, together with the operations between two of these; merges attention into one
 /// step, and turns patches that are too large for the device's kernels into pixels before they

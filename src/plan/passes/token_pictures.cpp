@@ -24,6 +24,7 @@ layers::ReshapeAttributes reshape_to(const Shape& shape) {
 }
 
 bool is_sum(const Node& node) {
+  if (node.op == Op::kAdd) return true;
   const auto* layer = node.layer<ElementwiseAttributes>();
   return layer && node.inputs.size() == 2 && layer->steps.size() == 1 && layer->steps[0].combines &&
          layer->steps[0].operation == kernels::Operation::kAdd &&

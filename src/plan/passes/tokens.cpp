@@ -88,6 +88,7 @@ class TokenTurner {
     if (node.op == Op::kConcat) return follow_concat(index);
     if (node.op == Op::kActivation && node.slopes.empty()) return follow_activation(index);
     if (line_of(node)) return follow_line(index);
+    if (node.op == Op::kAdd) return follow_sum(index);
     if (node.layer<ElementwiseAttributes>()) follow_elementwise(index);
   }
 
@@ -102,9 +103,9 @@ class TokenTurner {
       }
       const bool passes_on =
           node.op == Op::kConcat || node.op == Op::kReshape || node.op == Op::kActivation ||
-          node.op == Op::kAffine || node.layer<layers::StandardizeAttributes>() ||
-          node.layer<layers::PermuteAttributes>() || node.layer<layers::SliceAttributes>() ||
-          node.layer<ElementwiseAttributes>();
+          node.op == Op::kAffine || node.op == Op::kAdd ||
+          node.layer<layers::StandardizeAttributes>() || node.layer<layers::PermuteAttributes>() ||
+          node.layer<layers::SliceAttributes>() || node.layer<ElementwiseAttributes>();
       if (!passes_on || !nth(wanted_, node.output)) continue;
       for (int value : node.inputs) nth(wanted_, value) = true;
     }
@@ -322,6 +323,18 @@ class TokenTurner {
     affine.bias.assign(channels, line->second);
     pictures_.finish(index,
                      pictures_.add(index, std::move(affine), "_pixels", graph_.shape_of(*known)));
+  }
+
+  // Follows a sum of two sequences in four dimensions, as those of Swin, (1, rows, columns,
+  // channels).
+  void follow_sum(size_t index) {
+    const std::vector<int> inputs = rewriter_.node(index).inputs;
+    if (!pictures_.picture(inputs[0]) && !pictures_.picture(inputs[1])) return;
+    Node sum;
+    sum.op = Op::kAdd;
+    for (int value : inputs) sum.inputs.push_back(pictures_.turned(index, value));
+    const Shape whole = picture_of(graph_.shape_of(rewriter_.node(index).output));
+    pictures_.finish(index, pictures_.add(index, std::move(sum), "_pixels", whole));
   }
 
   // Follows elementwise functions of sequences and known numbers.

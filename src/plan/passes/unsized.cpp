@@ -7,6 +7,10 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"remove_unused", "nodes that no output needs are dropped", run_pass<remove_unused>},
+    {"find_standards",
+     "LayerNormalization and RMSNormalization that were exported as the steps of their definition "
+     "become one layer",
+     run_pass<find_standards>},
     {"turn_tokens",
      "products of sequences with known matrices become 1x1 convolutions of pictures of one row, "
      "whose pixels are the tokens; what works on each token by itself, as LayerNormalization and "

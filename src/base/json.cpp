@@ -182,6 +182,7 @@ std::string shown(const Json& value) {
 Status check_members(const Json& object, const std::string& what,
                      std::initializer_list<const char*> known) {
   constexpr size_t kMostShown = 67;  // bytes of a name
+  if (!object.is_object()) return malformed(what + " must be a JSON object");
   for (const auto& member : object.items()) {
     const std::string& name = member.key();
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;

@@ -61,7 +61,7 @@ class JsonEnd {
 std::string shown(const Json& value);
 
 /// Refuses members of an object other than the `known` ones: kInvalidArgument, "WHAT: there is no
-/// field 'x', but a, b".
+/// field 'x', but a, b". What is no object is malformed.
 Status check_members(const Json& object, const std::string& what,
                      std::initializer_list<const char*> known);
 

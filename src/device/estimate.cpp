@@ -12,8 +12,6 @@
 namespace dvnn::device {
 namespace {
 
-constexpr int kBlockMacs = 72;  // multipliers of a unit, values of a block of weights
-
 double ceil_div(double a, double b) {
   return std::ceil(a / b);
 }
@@ -45,7 +43,7 @@ double run_clocks(const ConvRun& run, Dims in, const Hardware& hardware) {
     return static_cast<double>(in.w) * in.h * ceil_div(in.c, kValuesPerClock);
   }
   const Dims conv = conv_output(run, in);
-  const double units = std::max(1, hardware.macs / kBlockMacs);
+  const double units = std::max(1, hardware.macs / kUnitMacs);
   return static_cast<double>(conv.w) * conv.h * ceil_div(run.m, units) *
          blocks_per_kernel(run, is_depthwise(run.conv) ? 1 : in.c);
 }
@@ -92,7 +90,7 @@ Result<Hardware> parse_hardware(const std::string& text) {
     double* real;
     int* whole;
   } parts[] = {{"clock", 1, 10000, &hardware.clock_mhz, nullptr},
-               {"macs", kBlockMacs, 1 << 20, nullptr, &hardware.macs},
+               {"macs", kUnitMacs, 1 << 20, nullptr, &hardware.macs},
                {"bus", 0.001, 1 << 16, &hardware.bus_bytes, nullptr},
                {"ub", 1024, 1 << 30, nullptr, &hardware.ub_bytes},
                {"command", 0, 1e6, &hardware.command_us, nullptr},

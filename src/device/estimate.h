@@ -36,6 +36,8 @@ constexpr int kCommandKinds = 4;
 const char* to_string(CommandKind kind);  // "depthwise"
 CommandKind kind_of(const ConvCommand& command);
 
+constexpr int kUnitMacs = 72;  // multipliers of a unit, values of a block of weights
+
 /// A board, as far as the model knows it.
 struct Hardware {
   double clock_mhz = 100;  // of the convolution block; boards run it at 50..333
@@ -46,7 +48,8 @@ struct Hardware {
   // Of the processor beside the FPGA: millions of elements, taps and products a second that CPU
   // layers do. A guess for one core of a Cortex-A53 at 1.2 GHz, which nobody has measured.
   double cpu_mops = 1000;
-  // Of the model's time of a command, by its kind; measured on a board (tools/board/board_fit.h).
+  // Of the model's time of a command, by its kind; measured on a board
+  // (tools/board/board_report.h).
   std::array<double, kCommandKinds> factors = {1, 1, 1, 1};
 };
 

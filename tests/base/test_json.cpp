@@ -53,6 +53,18 @@ START_TEST(refusals_name_the_field) {
 }
 END_TEST
 
+START_TEST(members_that_nobody_knows_are_refused) {
+  ck_assert(check_members({{"size", 1}}, "thing", {"size", "name"}).ok());
+  const Status other = check_members({{"seize", 1}}, "thing", {"size", "name"});
+  ck_assert_str_eq(other.error().message.c_str(),
+                   "thing: there is no field 'seize', but size, name");
+  for (const json& value : {json(5), json("size"), json(), json{1, 2}, json::array()}) {
+    const Status none = check_members(value, "thing", {"size", "name"});
+    ck_assert_str_eq(none.error().message.c_str(), "thing must be a JSON object");
+  }
+}
+END_TEST
+
 START_TEST(text_is_parsed_within_limits) {
   auto nested = [](size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
   ck_assert(parse_json(nested(kMaxJsonDepth), "a text").ok());
@@ -204,6 +216,6 @@ DVNN_SUITE(json, many_numbers_are_packed_and_come_back, text_is_parsed_within_li
            values_are_shown_on_one_short_line, wrong_kinds_and_absent_members_throw,
            members_are_written_by_name_or_as_given, what_terminals_obey_is_escaped,
            text_is_what_it_has_been, what_is_let_go_of_is_empty, reads_fields_and_defaults,
-           refusals_name_the_field)
+           refusals_name_the_field, members_that_nobody_knows_are_refused)
 
 }  // namespace dvnn::test::json_tests

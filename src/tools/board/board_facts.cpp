@@ -9,13 +9,13 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "device/estimate.h"
 
 namespace dvnn::tools {
 namespace {
 
 constexpr uint64_t kMostFactBytes = 65536;         // of a file that the kernel makes
 constexpr int64_t kMostNumber = int64_t{1} << 40;  // of a number in a report
-constexpr size_t kMostText = 200;                  // characters
 
 // Returns a file's first line, or an empty string.
 std::string line_in(const std::string& path) {
@@ -31,7 +31,7 @@ int64_t number_in(const std::string& path) {
 // Reads a text that a report may not make long.
 std::string text_of(JsonReader* in, const char* name) {
   std::string text = in->text(name, "");
-  if (text.size() > kMostText) in->fail(name, "must be shorter");
+  if (text.size() > kMostReportedText) in->fail(name, "must be shorter");
   return text;
 }
 
@@ -140,6 +140,10 @@ Result<BoardFacts> facts_from_json(const Json& machine, const Json& device) {
   facts.ub_bytes = of_device.integer("ub_bytes", 1024, 1 << 30);
   facts.max_kernel = of_device.integer("max_kernel", 1, 255);
   facts.macs = of_device.integer("macs", 0, 1 << 20, 0);
+  if (facts.macs > 0 && facts.macs < device::kUnitMacs) {
+    of_device.fail("macs", format("%d are less than a unit's %d", static_cast<int>(facts.macs),
+                                  device::kUnitMacs));
+  }
   facts.hardware = text_of(&of_device, "hardware");
   facts.revision = text_of(&of_device, "revision");
   DVNN_TRY(of_device.status());

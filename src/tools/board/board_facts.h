@@ -2,6 +2,7 @@
 // What a machine tells about itself that a network's time on it depends on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,6 +11,8 @@
 #include "device/device.h"
 
 namespace dvnn::tools {
+
+constexpr size_t kMostReportedText = 255;  // bytes, as a file's name may have
 
 struct BoardFacts {
   // --- the machine ---

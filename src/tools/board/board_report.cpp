@@ -25,8 +25,7 @@ device::Hardware plain_hardware(const BoardFacts& facts) {
   device::Hardware hardware;
   if (facts.conv_mhz > 0) hardware.clock_mhz = static_cast<double>(facts.conv_mhz);
   if (facts.ub_bytes > 0) hardware.ub_bytes = static_cast<int>(facts.ub_bytes);
-  constexpr int64_t kUnit = 72;  // multipliers
-  if (facts.macs >= kUnit) hardware.macs = static_cast<int>(facts.macs);
+  if (facts.macs > 0) hardware.macs = static_cast<int>(facts.macs);
   return hardware;
 }
 
@@ -66,7 +65,7 @@ Result<ReportedStep> step_from_json(const Json& json, const std::string& what) {
   ReportedStep step = {in.text("name"), in.text("kind"), in.number("ms"), in.number("estimate_ms")};
   if (!is_kind(step.kind)) in.fail("kind", "must be a kind of command or cpu");
   for (const auto& [name, ms] : {std::pair("ms", step.ms), {"estimate_ms", step.estimate_ms}}) {
-    if (!(ms >= 0 && ms <= kMostMs)) in.fail(name, "must be 0 or more");
+    if (!(ms >= 0 && ms <= kMostMs)) in.fail(name, format("%g is not from 0 to %g", ms, kMostMs));
   }
   DVNN_TRY(in.status());
   return step;
@@ -119,11 +118,12 @@ Result<BoardReport> report_from_json(const Json& json) {
   in.integer("version", kVersion, kVersion);
   BoardReport report;
   report.network = in.text("network");
+  if (report.network.size() > kMostReportedText) in.fail("network", "must be shorter");
   const Json* machine = in.member("machine");
   const Json* device = in.member("device");
   const Json* steps = in.member("steps");
   if (!steps || !steps->is_array() || steps->size() > kMostSteps)
-    in.fail("steps", "must be a list");
+    in.fail("steps", format("must be a list of at most %zu steps", kMostSteps));
   if (!machine) in.fail("machine", "is missing");
   if (!device) in.fail("device", "is missing");
   DVNN_TRY(in.status());

@@ -27,18 +27,18 @@ uint8_t to_byte(float value, float least, float most) {
 
 }  // namespace
 
-Status write_drawn(const std::string& folder, const std::string& path, const cv::Mat& picture,
+Status write_drawn(const std::string& folder, const std::string& path, const Bitmap& picture,
                    const objects::Objects& found) {
   std::vector<draw::Item> items;
   for (const objects::Object& object : found) items.push_back(draw::item_of(object, {}));
   draw::Painter painter;
   draw::Style style;
-  style.frame_width = picture.cols;
-  style.frame_height = picture.rows;
+  style.frame_width = picture.width;
+  style.frame_height = picture.height;
   painter.configure(style);
-  cv::Mat drawn = picture.clone();
-  draw::blend(painter.paint(items),
-              {drawn.data, drawn.cols, drawn.rows, static_cast<ptrdiff_t>(drawn.step)});
+  Bitmap drawn = picture;
+  draw::blend(painter.paint(items), {drawn.bytes.data(), drawn.width, drawn.height,
+                                     static_cast<ptrdiff_t>(drawn.stride())});
   return write_png(name_of(folder, path), drawn);
 }
 
@@ -61,9 +61,9 @@ Status write_output_picture(const std::string& folder, const std::string& path, 
   const int width = static_cast<int>(shape.w()), height = static_cast<int>(shape.h());
   const int channels = static_cast<int>(shape.c());
   const bool rgb = model.input.picture.order == ChannelOrder::kRgb;
-  cv::Mat picture(height, width, channels == 3 ? CV_8UC3 : CV_8UC1);
+  Bitmap picture(width, height, channels);
   for (int y = 0; y < height; ++y) {
-    uint8_t* row = picture.ptr<uint8_t>(y);
+    uint8_t* row = picture.row(y);
     for (int x = 0; x < width; ++x) {
       for (int c = 0; c < channels; ++c) {
         const int from = channels == 3 && rgb ? 2 - c : c;  // PNG's writer expects blue first

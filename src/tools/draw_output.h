@@ -2,17 +2,17 @@
 // Writes pictures: objects drawn like dvoverlay draws them, and outputs that are pictures.
 #pragma once
 
-#include <opencv2/core.hpp>
 #include <string>
 
 #include "base/result.h"
 #include "objects/object.h"
+#include "tools/bitmap.h"
 #include "tools/session.h"
 
 namespace dvnn::tools {
 
 /// Writes `picture` with the objects as FOLDER/NAME.png, where NAME is that of `path`.
-Status write_drawn(const std::string& folder, const std::string& path, const cv::Mat& picture,
+Status write_drawn(const std::string& folder, const std::string& path, const Bitmap& picture,
                    const objects::Objects& found);
 
 /// Writes the last run's output as FOLDER/NAME.png, if the only output is a picture: one or three

@@ -21,11 +21,11 @@ constexpr const Command* kCommands[] = {
 #ifdef DVNN_HAVE_CONVERT
     &kPresetsCommand,       &kGetCommand,      &kConvertCommand,
 #endif
-#ifdef DVNN_HAVE_OPENCV
+#ifdef DVNN_PICTURE_READER
     &kRunCommand,           &kEvaluateCommand,
 #endif
     &kInspectCommand,
-#ifdef DVNN_HAVE_OPENCV
+#ifdef DVNN_PICTURE_READER
     &kBenchNetworkCommand,
 #endif
 #ifdef DVNN_HAVE_GST

@@ -12,9 +12,9 @@ namespace dvnn::tools {
 namespace {
 
 // Returns a box for printing: fractions of the picture in single precision.
-std::array<float, 4> printed_box(const image::Corners& box, cv::Size size) {
-  return {{static_cast<float>(box.x0 / size.width), static_cast<float>(box.y0 / size.height),
-           static_cast<float>(box.x1 / size.width), static_cast<float>(box.y1 / size.height)}};
+std::array<float, 4> printed_box(const image::Corners& box, int width, int height) {
+  return {{static_cast<float>(box.x0 / width), static_cast<float>(box.y0 / height),
+           static_cast<float>(box.x1 / width), static_cast<float>(box.y1 / height)}};
 }
 
 // Returns the pixel of a position; bounded, because networks may put boxes anywhere.
@@ -58,7 +58,7 @@ std::string describe_rest(const objects::Object& o) {
 
 }  // namespace
 
-void print_objects(const std::string& path, const objects::Objects& found, cv::Size size) {
+void print_objects(const std::string& path, const objects::Objects& found, int width, int height) {
   constexpr size_t kMostShown = 200;
   std::printf("%s\n", printable(path).c_str());
   for (const objects::Object& o : found) {
@@ -70,12 +70,11 @@ void print_objects(const std::string& path, const objects::Objects& found, cv::S
     } else if (o.kind == objects::Kind::kAttributes) {
       std::printf("  %s\n", describe_rest(o).c_str());
     } else {
-      const std::array<float, 4> box = printed_box(o.box, size);
+      const std::array<float, 4> box = printed_box(o.box, width, height);
       const std::string rest = describe_rest(o);
       std::printf("  %6.2f %%  %-16s  %d,%d .. %d,%d%s%s\n", 100.0 * o.confidence, label.c_str(),
-                  pixel_of(box[0], size.width), pixel_of(box[1], size.height),
-                  pixel_of(box[2], size.width), pixel_of(box[3], size.height),
-                  rest.empty() ? "" : "  ", rest.c_str());
+                  pixel_of(box[0], width), pixel_of(box[1], height), pixel_of(box[2], width),
+                  pixel_of(box[3], height), rest.empty() ? "" : "  ", rest.c_str());
     }
   }
   if (found.empty()) std::printf("  nothing found\n");

@@ -2,7 +2,6 @@
 // Prints the objects of a picture for people.
 #pragma once
 
-#include <opencv2/core.hpp>
 #include <string>
 
 #include "objects/object.h"
@@ -10,6 +9,6 @@
 namespace dvnn::tools {
 
 /// Prints the picture's path and a line for each object.
-void print_objects(const std::string& path, const objects::Objects& found, cv::Size size);
+void print_objects(const std::string& path, const objects::Objects& found, int width, int height);
 
 }  // namespace dvnn::tools

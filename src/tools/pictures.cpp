@@ -42,19 +42,21 @@ const Result<PictureCodec>& codec() {
 
 }  // namespace
 
-Result<cv::Mat> read_picture(const std::string& path) {
+Result<Bitmap> read_picture(const std::string& path) {
   constexpr size_t kMaxPictureBytes = size_t{256} << 20;
   DVNN_ASSIGN(const std::string bytes, read_file(path, kMaxPictureBytes));
   DVNN_ASSIGN(const PictureCodec pictures, codec());
-  cv::Mat picture;
+  Bitmap picture;
   std::string problem;
   if (!bytes.empty()) pictures.decode({bytes.begin(), bytes.end()}, &picture, &problem);
   if (!problem.empty()) return malformed("picture '" + path + "': " + problem);
-  if (picture.empty()) return malformed("'" + path + "' is not a picture that OpenCV reads");
+  if (picture.bytes.empty()) {
+    return malformed("'" + path + "' is not a picture that " DVNN_PICTURE_READER " reads");
+  }
   return picture;
 }
 
-Result<std::string> encode_png(const cv::Mat& picture) {
+Result<std::string> encode_png(const Bitmap& picture) {
   DVNN_ASSIGN(const PictureCodec pictures, codec());
   std::vector<uint8_t> bytes;
   if (!pictures.encode_png(picture, &bytes)) {
@@ -63,7 +65,7 @@ Result<std::string> encode_png(const cv::Mat& picture) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-Status write_png(const std::string& path, const cv::Mat& picture) {
+Status write_png(const std::string& path, const Bitmap& picture) {
   const Result<std::string> bytes = encode_png(picture);
   if (!bytes.ok()) return bytes.error().within("'" + path + "' cannot be made");
   return write_file(path, bytes.value());

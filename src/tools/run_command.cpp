@@ -245,7 +245,7 @@ Status run_named(Session* session, const std::vector<std::string>& files,
 }
 
 Status run_picture(Session* session, const std::string& path, const RunOptions& options) {
-  DVNN_ASSIGN(const cv::Mat picture, read_picture(path));
+  DVNN_ASSIGN(const Bitmap picture, read_picture(path));
   DVNN_TRY(session->load(picture));
   std::vector<std::vector<float>> results;
   DVNN_TRY(run_slot(session, path, options, &results));
@@ -253,15 +253,15 @@ Status run_picture(Session* session, const std::string& path, const RunOptions& 
     DVNN_TRY(dump_outputs(session, options.dump_folder, path, results, 1));
   }
   OrderedJson result = {
-      {"image", base_name(path)}, {"width", picture.cols}, {"height", picture.rows}};
+      {"image", base_name(path)}, {"width", picture.width}, {"height", picture.height}};
   decode::Decoder* decoder = session->decoder();
   if (decoder) {
     const bool classes = decoder->kind() == objects::Kind::kClassification;
     // The best classes are chosen by their number, not by confidence.
     DVNN_ASSIGN(const auto found,
                 classes ? session->decode(0.0f) : found_objects(session, options));
-    if (!options.json) print_objects(path, found, picture.size());
-    result[classes ? "top5" : "detections"] = objects_json(found, picture.cols, picture.rows);
+    if (!options.json) print_objects(path, found, picture.width, picture.height);
+    result[classes ? "top5" : "detections"] = objects_json(found, picture.width, picture.height);
     if (!options.draw_folder.empty()) {
       DVNN_TRY(write_drawn(options.draw_folder, path, picture, found));
     }

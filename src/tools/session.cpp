@@ -34,27 +34,28 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Networ
   return session;
 }
 
-Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
+Result<std::unique_ptr<image::Converter>> create_converter(const Bitmap& bgr,
                                                            const TensorDesc& tensor,
                                                            const InputSpec& picture) {
   image::FrameFormat frame;
   frame.format = image::PixelFormat::kBgr;
-  frame.width = bgr.cols;
-  frame.height = bgr.rows;
+  frame.width = bgr.width;
+  frame.height = bgr.height;
   return image::Converter::create(frame, tensor, picture);
 }
 
-image::FrameView view_of(const cv::Mat& bgr) {
+image::FrameView view_of(const Bitmap& bgr) {
   image::FrameView view;
-  view.planes[0] = bgr.data;
-  view.strides[0] = static_cast<int>(bgr.step);
+  view.planes[0] = bgr.bytes.data();
+  view.strides[0] = static_cast<int>(bgr.stride());
   return view;
 }
 
-Status Session::load(const cv::Mat& bgr) {
-  if (!converter_ || bgr.size() != size_) {
+Status Session::load(const Bitmap& bgr) {
+  if (!converter_ || bgr.width != width_ || bgr.height != height_) {
     DVNN_ASSIGN(converter_, create_converter(bgr, network_->input_desc(), model().input.picture));
-    size_ = bgr.size();
+    width_ = bgr.width;
+    height_ = bgr.height;
   }
   converter_->convert(view_of(bgr), slot_->input().data());
   return {};

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <opencv2/core.hpp>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "decode/custom_decoders.h"
 #include "image/converter.h"
 #include "network/finite_watch.h"
+#include "tools/bitmap.h"
 #include "tools/npy.h"
 
 namespace dvnn::tools {
@@ -31,7 +31,7 @@ class Session {
   decode::Decoder* decoder() { return decoder_.get(); }
 
   /// Converts an 8-bit BGR picture to the slot's input, like dvconvert.
-  Status load(const cv::Mat& bgr);
+  Status load(const Bitmap& bgr);
   /// Keeps states from one run to the next from now on: the inputs are frames of one stream. At
   /// first each input begins anew.
   void follow_frames() { follows_ = true; }
@@ -58,17 +58,17 @@ class Session {
   std::unique_ptr<image::Converter> converter_;
   std::unique_ptr<network::StreamMemory> memory_;
   std::unique_ptr<network::LiveInputs> live_;
-  bool follows_ = false;  // inputs are frames of one stream
-  cv::Size size_;         // size of the pictures that converter_ was created for
+  bool follows_ = false;        // inputs are frames of one stream
+  int width_ = 0, height_ = 0;  // of the pictures that converter_ was created for
   network::FiniteWatch watch_{network::FiniteWatch::Keeps::kEvery};
 };
 
 /// Creates a converter for 8-bit BGR pictures of this one's size; also makes a view of the picture
 /// for it.
-Result<std::unique_ptr<image::Converter>> create_converter(const cv::Mat& bgr,
+Result<std::unique_ptr<image::Converter>> create_converter(const Bitmap& bgr,
                                                            const TensorDesc& tensor,
                                                            const InputSpec& picture);
-image::FrameView view_of(const cv::Mat& bgr);
+image::FrameView view_of(const Bitmap& bgr);
 
 /// Sets labels of what a network has found, and maps it from the input to the pixels of the picture
 /// that the converter has converted.

@@ -21,7 +21,7 @@ GIVEN['wrynose']['UNPACKDIR'] = '/unpacked'
 LAYERS = {'core': 'oe-core', 'openembedded-layer': 'meta-oe', 'networking-layer': 'meta-networking'}
 # Recipes that ours are built with, by layer; and the names that pkg-config knows them by.
 ORIGINS = {
-    'oe-core': {'cairo': ['cairo'], 'curl': ['libcurl'], 'glib-2.0': ['glib-2.0', 'gio-2.0'], 'gobject-introspection': ['gobject-introspection-1.0'],
+    'oe-core': {'cairo': ['cairo'], 'curl': ['libcurl'], 'gdk-pixbuf': ['gdk-pixbuf-2.0'], 'glib-2.0': ['glib-2.0', 'gio-2.0'], 'gobject-introspection': ['gobject-introspection-1.0'],
                 'gstreamer1.0': ['gstreamer-1.0', 'gstreamer-base-1.0'], 'gstreamer1.0-plugins-bad': ['gstreamer-analytics-1.0'],
                 'gstreamer1.0-plugins-base': ['gstreamer-video-1.0', 'gstreamer-allocators-1.0'], 'jpeg': ['libjpeg'],
                 'libcheck': ['check'], 'libseccomp': ['libseccomp'], 'pango': ['pangocairo'], 'qemu': [], 'zlib': ['zlib']},

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <opencv2/core.hpp>
 #include <random>
 #include <thread>
 
@@ -24,12 +23,10 @@
 namespace dvnn::tools {
 namespace {
 
-cv::Mat random_picture(int width, int height) {
-  cv::Mat picture(height, width, CV_8UC3);
+Bitmap random_picture(int width, int height) {
+  Bitmap picture(width, height, 3);
   std::mt19937 random(1);
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width * 3; ++x) picture.ptr(y)[x] = static_cast<uint8_t>(random());
-  }
+  for (uint8_t& byte : picture.bytes) byte = static_cast<uint8_t>(random());
   return picture;
 }
 
@@ -112,7 +109,7 @@ int run_bench(Session* session, const std::string& network,
               const std::vector<std::string>& peer_files, const NetworkBenchOptions& options) {
   const TensorDesc& input = session->slot().network()->input_desc();
   const bool pictured = plan::is_picture(input.shape);
-  const cv::Mat picture =
+  const Bitmap picture =
       pictured ? random_picture(input.shape.w(), input.shape.h()) : random_picture(1, 1);
   if (!pictured) {
     load_numbers(session);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <opencv2/core.hpp>
 
 #include "base/json.h"
 #include "kernels/boxes/suppression.h"
@@ -113,7 +112,7 @@ class Comparison {
     return {};
   }
 
-  Status add(const std::string& path, const cv::Mat& bgr) {
+  Status add(const std::string& path, const Bitmap& bgr) {
     DVNN_TRY(session_->load(bgr));
     DVNN_TRY(session_->run(path));
     const Shape& shape = reference_->graph().shape_of(reference_->graph().input);
@@ -205,7 +204,7 @@ Result<std::vector<std::vector<float>>> read_samples(const std::string& folder, 
   as_it_is.scale = {1, 1, 1};
   std::vector<std::vector<float>> samples;
   for (size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
-    DVNN_ASSIGN(const cv::Mat bgr, read_picture(paths[i]));
+    DVNN_ASSIGN(const Bitmap bgr, read_picture(paths[i]));
     DVNN_ASSIGN(auto converter,
                 create_converter(bgr, {ElementType::kFloat32, Layout::kNchw, input}, as_it_is));
     std::vector<float> pixels(input.count());
@@ -224,7 +223,7 @@ Result<Accuracy> measure_accuracy(const network::Model& model, const plan::Graph
   DVNN_TRY(comparison.open(graph, std::move(library), decoders));
   Progress progress("checking picture", paths.size());
   for (const std::string& path : paths) {
-    DVNN_ASSIGN(const cv::Mat bgr, read_picture(path));
+    DVNN_ASSIGN(const Bitmap bgr, read_picture(path));
     DVNN_TRY(comparison.add(path, bgr));
     progress.advance();
   }

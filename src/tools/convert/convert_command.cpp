@@ -23,7 +23,7 @@
 namespace dvnn::tools {
 namespace {
 
-#ifdef DVNN_HAVE_OPENCV
+#ifdef DVNN_PICTURE_READER
 constexpr bool kReadsPictures = true;
 #else
 constexpr bool kReadsPictures = false;
@@ -154,7 +154,7 @@ std::string check(const Arguments& arguments, const Conversion& asked) {
     }
   }
   if (!kReadsPictures && arguments.given("check")) {
-    return "--check needs OpenCV, without which this dvnet was built";
+    return "--check reads pictures, which this dvnet was built without";
   }
   if (arguments.given("custom-layers") && !arguments.given("check")) {
     return "--custom-layers runs layers for --check, which is not given";

@@ -23,7 +23,10 @@ Finding check_build() {
   left_out += " no converter;";
 #endif
 #ifndef DVNN_HAVE_OPENCV
-  left_out += " no OpenCV, so no dvnet run;";
+  left_out += " no OpenCV;";
+#endif
+#ifndef DVNN_PICTURE_READER
+  left_out += " no pictures, so no dvnet run;";
 #endif
 #ifndef DVNN_HAVE_OVERLAY
   left_out += " no dvoverlay;";

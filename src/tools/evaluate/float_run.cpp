@@ -34,7 +34,7 @@ class ReferenceRun final : public FloatRun {
     return {};
   }
 
-  Result<objects::Objects> run(const cv::Mat& bgr, float threshold) override {
+  Result<objects::Objects> run(const Bitmap& bgr, float threshold) override {
     const plan::Graph& graph = reference_->graph();
     const Shape& shape = graph.shape_of(graph.input);
     DVNN_ASSIGN(const auto converter, create_converter(bgr, desc_of(shape), model_.input.picture));

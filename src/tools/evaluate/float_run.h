@@ -4,11 +4,11 @@
 #pragma once
 
 #include <memory>
-#include <opencv2/core.hpp>
 
 #include "decode/custom_decoders.h"
 #include "network/model.h"
 #include "objects/object.h"
+#include "tools/bitmap.h"
 
 namespace dvnn::tools {
 
@@ -16,7 +16,7 @@ class FloatRun {
  public:
   virtual ~FloatRun() = default;
   /// Runs on an 8-bit BGR picture, and decodes. Boxes are in pixels of the picture, not clipped.
-  virtual Result<objects::Objects> run(const cv::Mat& bgr, float threshold) = 0;
+  virtual Result<objects::Objects> run(const Bitmap& bgr, float threshold) = 0;
 };
 
 /// Creates one of a model with its weights, as they are in the file. `custom_layers` is the path of

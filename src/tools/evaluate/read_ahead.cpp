@@ -11,8 +11,8 @@ ReadAhead::ReadAhead(std::vector<std::string> paths) : paths_(std::move(paths)) 
   begin_more();
 }
 
-Result<cv::Mat> ReadAhead::next() {
-  Result<cv::Mat> picture = pictures_.front().get();
+Result<Bitmap> ReadAhead::next() {
+  Result<Bitmap> picture = pictures_.front().get();
   pictures_.pop_front();
   begin_more();
   return picture;

@@ -4,11 +4,11 @@
 
 #include <deque>
 #include <future>
-#include <opencv2/core.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "tools/bitmap.h"
 
 namespace dvnn::tools {
 
@@ -17,13 +17,13 @@ class ReadAhead {
   explicit ReadAhead(std::vector<std::string> paths);
   /// Returns the next picture, in the order of the paths. Do not call it more often than there are
   /// any.
-  Result<cv::Mat> next();
+  Result<Bitmap> next();
 
  private:
   void begin_more();
   const std::vector<std::string> paths_;
   size_t begun_ = 0;
-  std::deque<std::future<Result<cv::Mat>>> pictures_;
+  std::deque<std::future<Result<Bitmap>>> pictures_;
 };
 
 }  // namespace dvnn::tools

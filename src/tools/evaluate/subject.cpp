@@ -81,14 +81,14 @@ std::vector<int> cells_at(int count, double begin, double end, int cells) {
   return at;
 }
 
-void count_pixels(const objects::Mask& map, const cv::Mat& truth, Subject* subject) {
-  const std::vector<int> columns = cells_at(truth.cols, map.place.x0, map.place.x1, map.width);
-  const std::vector<int> rows = cells_at(truth.rows, map.place.y0, map.place.y1, map.height);
-  for (int y = 0; y < truth.rows; ++y) {
-    const uint8_t* line = truth.ptr<uint8_t>(y);
+void count_pixels(const objects::Mask& map, const Bitmap& truth, Subject* subject) {
+  const std::vector<int> columns = cells_at(truth.width, map.place.x0, map.place.x1, map.width);
+  const std::vector<int> rows = cells_at(truth.height, map.place.y0, map.place.y1, map.height);
+  for (int y = 0; y < truth.height; ++y) {
+    const uint8_t* line = truth.row(y);
     const uint8_t* cells =
         map.cells.data() + grid_index(0, rows[static_cast<size_t>(y)], map.width);
-    for (int x = 0; x < truth.cols; ++x) {
+    for (int x = 0; x < truth.width; ++x) {
       const size_t is = line[3 * x];
       if (is >= evaluate::kMostPixelClasses || !subject->known[is]) continue;
       const size_t cell = cells[columns[static_cast<size_t>(x)]];
@@ -122,7 +122,7 @@ Status take_whole(const objects::Objects& objects, const evaluate::Picture& pict
                      "', or one whose length is 0 or no number");
 }
 
-Result<objects::Objects> found_on(const evaluate::Picture& picture, const cv::Mat& pixels,
+Result<objects::Objects> found_on(const evaluate::Picture& picture, const Bitmap& pixels,
                                   float threshold, Subject* subject) {
   if (subject->in_fp32) return subject->in_fp32->run(pixels, threshold);
   DVNN_TRY(subject->session->load(pixels));
@@ -131,7 +131,7 @@ Result<objects::Objects> found_on(const evaluate::Picture& picture, const cv::Ma
 }
 
 // Runs the network on a picture. `truth`: its mask, if it has one. `reads`: its text is wanted.
-Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, const cv::Mat& truth,
+Status run_picture(const evaluate::Picture& picture, const Bitmap& pixels, const Bitmap& truth,
                    bool reads, float threshold, Subject* subject,
                    std::vector<evaluate::Found>* to) {
   const bool detects = subject->finds == objects::Kind::kDetection;
@@ -147,7 +147,7 @@ Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, cons
     return take_whole(objects, picture, reads, subject);
   }
   // As dvdecode does it.
-  const image::Corners frame = {0, 0, double(pixels.cols), double(pixels.rows)};
+  const image::Corners frame = {0, 0, double(pixels.width), double(pixels.height)};
   if (detects) {
     objects.remove_if(
         [&](objects::Object& object) { return !objects::clip_box(frame, &object.box); });
@@ -157,15 +157,15 @@ Status run_picture(const evaluate::Picture& picture, const cv::Mat& pixels, cons
 }
 
 // Checks a mask. It was read as a colour picture, so it must be gray, and as large as its picture.
-Status check_mask(const evaluate::Picture& picture, const cv::Mat& mask, size_t classes) {
+Status check_mask(const evaluate::Picture& picture, const Bitmap& mask, size_t classes) {
   const std::string what = "mask '" + picture.mask + "'";
-  if (mask.cols != picture.width || mask.rows != picture.height) {
+  if (mask.width != picture.width || mask.height != picture.height) {
     return invalid_argument(format("%s has %d x %d pixels, its picture %d x %d", what.c_str(),
-                                   mask.cols, mask.rows, picture.width, picture.height));
+                                   mask.width, mask.height, picture.width, picture.height));
   }
-  for (int y = 0; y < mask.rows; ++y) {
-    const uint8_t* line = mask.ptr<uint8_t>(y);
-    for (int x = 0; x < mask.cols; ++x) {
+  for (int y = 0; y < mask.height; ++y) {
+    const uint8_t* line = mask.row(y);
+    for (int x = 0; x < mask.width; ++x) {
       const uint8_t value = line[3 * x];
       if (value >= classes && value != evaluate::kMostPixelClasses) {
         return malformed(
@@ -199,12 +199,12 @@ void set_size(int width, int height, evaluate::Picture* picture) {
 }
 
 // Checks that the picture has the size that annotations in pixels were made for.
-Status check_size(const evaluate::Picture& picture, const cv::Mat& pixels) {
+Status check_size(const evaluate::Picture& picture, const Bitmap& pixels) {
   const bool same = picture.width == 0 || picture.height == 0 ||
-                    (picture.width == pixels.cols && picture.height == pixels.rows);
+                    (picture.width == pixels.width && picture.height == pixels.height);
   if (same) return {};
   return invalid_argument(format("'%s' has %d x %d pixels; its annotations are for %d x %d",
-                                 picture.path.c_str(), pixels.cols, pixels.rows, picture.width,
+                                 picture.path.c_str(), pixels.width, pixels.height, picture.width,
                                  picture.height));
 }
 
@@ -259,11 +259,11 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
   ReadAhead pictures(std::move(paths)), truths(std::move(masks));
   Progress progress("evaluating", data->pictures.size());
   for (size_t i = 0; i < data->pictures.size(); ++i) {
-    DVNN_ASSIGN(const cv::Mat pixels, pictures.next());
+    DVNN_ASSIGN(const Bitmap pixels, pictures.next());
     evaluate::Picture* picture = &data->pictures[i];
     DVNN_TRY(check_size(*picture, pixels));
-    set_size(pixels.cols, pixels.rows, picture);
-    cv::Mat truth;
+    set_size(pixels.width, pixels.height, picture);
+    Bitmap truth;
     if (!picture->mask.empty()) {
       DVNN_ASSIGN(truth, truths.next());
       DVNN_TRY(check_mask(*picture, truth, data->classes.size()));

@@ -169,7 +169,7 @@ int get_one(const ListedModels& models, const Arguments& arguments) {
       arguments.given("output") ? arguments.text("output") : model.name + ".dvn";
   const int status = convert_files(model, files.value(), output);
   if (status != 0 || !arguments.given("try")) return status;
-#ifdef DVNN_HAVE_OPENCV
+#ifdef DVNN_PICTURE_READER
   return run_words(kRunCommand, {"--", output, arguments.text("try")});
 #else
   return 0;
@@ -206,8 +206,8 @@ std::string mistake_of_get(const Arguments& arguments) {
   const std::string other = one_of({"finds", "licence", "size", "time", "json"});
   if (!other.empty()) return other + " is for --list";
   if (arguments.files().size() != 1) return "needs the name of one model, or --list";
-#ifndef DVNN_HAVE_OPENCV
-  if (arguments.given("try")) return "--try needs OpenCV, without which this dvnet was built";
+#ifndef DVNN_PICTURE_READER
+  if (arguments.given("try")) return "--try needs dvnet run, which was not built";
 #endif
   return "";
 }

@@ -24,7 +24,7 @@ GST_DVNN_DEPENDENCIES = \
 	zlib
 
 # Off for good. The converter needs HDF5, which Buildroot does not have, like
-# librdkafka and ONNX Runtime; OpenCV serves evaluation on a PC; dvnet, which
+# librdkafka and ONNX Runtime; OpenCV serves comparisons on a PC; dvnet, which
 # writes its manual, and the scanner of GObject Introspection do not run here.
 GST_DVNN_CONF_OPTS = \
 	-Dconvert=disabled \
@@ -64,6 +64,13 @@ GST_DVNN_CONF_OPTS += -Doverlay=enabled
 GST_DVNN_DEPENDENCIES += cairo pango
 else
 GST_DVNN_CONF_OPTS += -Doverlay=disabled
+endif
+
+ifeq ($(BR2_PACKAGE_GST_DVNN_PICTURES),y)
+GST_DVNN_CONF_OPTS += -Dpictures=enabled
+GST_DVNN_DEPENDENCIES += gdk-pixbuf
+else
+GST_DVNN_CONF_OPTS += -Dpictures=disabled
 endif
 
 ifeq ($(BR2_PACKAGE_GST_DVNN_SNAPSHOTS),y)

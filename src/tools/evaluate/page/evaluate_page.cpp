@@ -29,16 +29,16 @@ std::vector<size_t> worst_of(const std::vector<size_t>& mistakes) {
 }
 
 // Returns a smaller picture: each pixel is the mean of a square.
-cv::Mat smaller(const cv::Mat& picture) {
-  const int step = (picture.cols + kMostWidth - 1) / kMostWidth;
-  if (step <= 1 || picture.rows < step) return picture;
-  cv::Mat small(picture.rows / step, picture.cols / step, CV_8UC3);
-  for (int y = 0; y < small.rows; ++y) {
-    uint8_t* to = small.ptr<uint8_t>(y);
-    for (int x = 0; x < small.cols * 3; ++x) {
+Bitmap smaller(const Bitmap& picture) {
+  const int step = (picture.width + kMostWidth - 1) / kMostWidth;
+  if (step <= 1 || picture.height < step) return picture;
+  Bitmap small(picture.width / step, picture.height / step, 3);
+  for (int y = 0; y < small.height; ++y) {
+    uint8_t* to = small.row(y);
+    for (int x = 0; x < small.width * 3; ++x) {
       int sum = 0;
       for (int dy = 0; dy < step; ++dy) {
-        const uint8_t* from = picture.ptr<uint8_t>(y * step + dy) + x / 3 * step * 3 + x % 3;
+        const uint8_t* from = picture.row(y * step + dy) + x / 3 * step * 3 + x % 3;
         for (int dx = 0; dx < step; ++dx) sum += from[3 * dx];
       }
       to[x] = static_cast<uint8_t>(sum / (step * step));
@@ -85,12 +85,12 @@ Result<OrderedJson> picture_json(const evaluate::DataSet& data, const Subject& s
                                  const MeasuredDetector& measured, size_t index) {
   const evaluate::Picture picture = counted_picture(data, subject, index);
   const std::vector<evaluate::Found>& found = subject.found[index];
-  DVNN_ASSIGN(const cv::Mat pixels, read_picture(picture.path));
+  DVNN_ASSIGN(const Bitmap pixels, read_picture(picture.path));
   DVNN_ASSIGN(const std::string png, encode_png(smaller(pixels)));
   return OrderedJson{
       {"path", picture.path},
-      {"width", pixels.cols},
-      {"height", pixels.rows},
+      {"width", pixels.width},
+      {"height", pixels.height},
       {"mistakes", measured.mistakes[index]},
       {"image", "data:image/png;base64," + base64(png)},
       {"boxes",

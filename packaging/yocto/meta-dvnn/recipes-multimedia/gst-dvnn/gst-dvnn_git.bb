@@ -41,6 +41,7 @@ REQUIRED_MACHINE_FEATURES = "${@bb.utils.contains_any('PACKAGECONFIG', 'introspe
 # - introspection: for programs in Python, never tried in a cross build by this recipe.
 # - kafka: a library of 2 MB that few boards need.
 # - onnxruntime: no layer named in layer.conf has it.
+# - pictures: dvnet run and evaluate, for picture files, which a camera has none of.
 # - tests: they need models that are not in the repository.
 PACKAGECONFIG ??= "\
     ${@bb.utils.contains('LAYERSERIES_CORENAMES', 'scarthgap', '', 'analytics', d)} \
@@ -60,6 +61,7 @@ PACKAGECONFIG[mqtt] = "-Dmqtt=enabled,-Dmqtt=disabled,mosquitto"
 PACKAGECONFIG[onnxruntime] = "-Donnxruntime=enabled,-Donnxruntime=disabled"
 PACKAGECONFIG[opencv] = "-Dopencv=enabled,-Dopencv=disabled,opencv"
 PACKAGECONFIG[overlay] = "-Doverlay=enabled,-Doverlay=disabled,cairo pango"
+PACKAGECONFIG[pictures] = "-Dpictures=enabled,-Dpictures=disabled,gdk-pixbuf"
 PACKAGECONFIG[snapshots] = "-Dsnapshots=enabled,-Dsnapshots=disabled,jpeg"
 PACKAGECONFIG[softdv] = "-Dsoftdv=enabled,-Dsoftdv=disabled"
 PACKAGECONFIG[tests] = "-Dtests=enabled,-Dtests=disabled,libcheck"

@@ -7,6 +7,7 @@ Arguments: SOURCE BUILD, the root of the sources and a folder to build in, which
 file of another processor, for which nothing is run.
 """
 import argparse
+import configparser
 import os
 import re
 import subprocess
@@ -45,7 +46,11 @@ def build(args, package):
     files += ['--cross-file' if args.cross else '--native-file', os.path.join(args.source, 'scripts', 'board.ini')]
     if not os.path.exists(os.path.join(args.build, 'build.ninja')):
         run('meson', 'setup', args.build, args.source, *files)
-    run('meson', 'configure', args.build, '-Dinstruction_sets=native')
+    # Where the build was kept, options that are new since then have their defaults.
+    board = configparser.ConfigParser()
+    board.read(files[-1])
+    options = ['-D%s=%s' % (name, value.strip("'")) for name, value in board['project options'].items()]
+    run('meson', 'configure', args.build, '-Dinstruction_sets=native', *options)
     run('ninja', '-C', args.build)
     run('meson', 'install', '-C', args.build, '--no-rebuild', '--destdir', package)
 

@@ -54,19 +54,13 @@ std::vector<int> padded(std::vector<int> dimensions, size_t rank) {
 
 // Spells the dimensions of all tensors, each with at least `rank` dimensions.
 std::string spell_dimensions(const std::vector<StreamTensor>& tensors, size_t rank) {
-  std::string text;
-  for (const StreamTensor& tensor : tensors) {
-    text += (text.empty() ? "" : ",") + format_dimensions(padded(tensor.dimensions, rank));
-  }
-  return text;
+  return joined(tensors, ",", [rank](const StreamTensor& tensor) {
+    return format_dimensions(padded(tensor.dimensions, rank));
+  });
 }
 
 std::string spell_types(const std::vector<StreamTensor>& tensors) {
-  std::string text;
-  for (const StreamTensor& tensor : tensors) {
-    text += (text.empty() ? "" : ",") + std::string(to_string(tensor.type));
-  }
-  return text;
+  return joined(tensors, ",", [](const StreamTensor& tensor) { return to_string(tensor.type); });
 }
 
 void append_spelling(GstCaps* caps, size_t count, const std::string& dimensions,
@@ -127,9 +121,7 @@ StreamTensor stream_tensor(const TensorDesc& desc) {
 }
 
 std::string format_dimensions(const std::vector<int>& dimensions) {
-  std::string text;
-  for (int d : dimensions) text += (text.empty() ? "" : ":") + std::to_string(d);
-  return text;
+  return joined(dimensions, ":");
 }
 
 std::string describe(const StreamTensor& tensor) {

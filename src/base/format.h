@@ -2,7 +2,9 @@
 // Strings: printf-style formatting into std::string, checked by the compiler, and parts of paths.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <type_traits>
 
 namespace dvnn {
 
@@ -21,6 +23,30 @@ bool is_printable(const std::string& text);
 
 /// Returns printable() text of at most `most` bytes; "..." replaces the rest.
 std::string short_text(const std::string& text, size_t most);
+
+/// Returns all parts as one text, with `between` between them. `text` is a function, or a member,
+/// that gives a part's text.
+template <typename Parts, typename Text>
+std::string joined(const Parts& parts, const char* between, Text text) {
+  std::string all;
+  for (const auto& part : parts) {
+    if (!all.empty()) all += between;
+    all += std::invoke(text, part);
+  }
+  return all;
+}
+
+/// The same for texts and whole numbers.
+template <typename Parts>
+std::string joined(const Parts& parts, const char* between = ", ") {
+  return joined(parts, between, [](const auto& part) {
+    if constexpr (std::is_integral_v<std::decay_t<decltype(part)>>) {
+      return std::to_string(part);
+    } else {
+      return std::string(part);
+    }
+  });
+}
 
 /// Returns the last part of a path.
 std::string base_name(const std::string& path);

@@ -186,10 +186,8 @@ Status check_members(const Json& object, const std::string& what,
   for (const auto& member : object.items()) {
     const std::string& name = member.key();
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string all;
-    for (const char* one : known) all += (all.empty() ? "" : ", ") + std::string(one);
     return invalid_argument(what + ": there is no field '" + short_text(name, kMostShown) +
-                            "', but " + all);
+                            "', but " + joined(known));
   }
   return {};
 }

@@ -14,6 +14,8 @@
 #include <opencv2/aruco.hpp>
 #endif
 
+#include "base/format.h"
+
 namespace dvnn::codes {
 namespace {
 
@@ -108,10 +110,7 @@ double off_centre(const Marker& marker, const Luma& picture) {
 }  // namespace
 
 std::string marker_families() {
-  std::string names;
-  for (const FamilyRow& row : kFamilies)
-    names += (names.empty() ? "" : ",") + std::string(row.name);
-  return names;
+  return joined(kFamilies, ",", &FamilyRow::name);
 }
 
 struct MarkerReader::Families {

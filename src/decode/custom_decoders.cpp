@@ -153,9 +153,7 @@ Result<std::shared_ptr<const CustomDecoders>> CustomDecoders::open_named(const s
 }
 
 std::string CustomDecoders::names() const {
-  std::string list;
-  for (const auto& [name, type] : classes_) list += (list.empty() ? "" : ", ") + name;
-  return list;
+  return joined(classes_, ", ", [](const auto& one) { return one.first; });
 }
 
 Result<std::unique_ptr<Decoder>> CustomDecoders::create(const std::string& name, const Json& params,

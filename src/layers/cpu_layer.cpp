@@ -56,12 +56,10 @@ LayerResult CustomAttributes::create(Span<const TensorDesc> inputs, Span<const T
     DVNN_ASSIGN(auto layer, library->create(type, params, inputs, outputs));
     if (layer) return LayerResult(std::move(layer));
   }
-  std::string known;
-  for (const std::string& name : cpu_layer_names()) known += (known.empty() ? "" : ", ") + name;
   return unsupported("unknown CPU layer type '" + short_text(type, 64) +
                      "': name the library that has it by custom-layers, or convert the model again "
                      "if an older dvnet made the file (built in: " +
-                     known + ")");
+                     joined(cpu_layer_names()) + ")");
 }
 
 Status expect_arity(Span<const TensorDesc> inputs, size_t min_inputs, size_t max_inputs,

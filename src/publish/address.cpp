@@ -176,9 +176,8 @@ std::string OptionReader::choice(const std::string& name, const std::set<std::st
   const std::string value = text(name, fallback);
   if (choices.count(value) > 0) return value;
   if (problem_.empty()) {
-    std::string all;
-    for (const std::string& one : choices) all += (all.empty() ? "" : ", ") + one;
-    problem_ = "option " + name + " is '" + printable(value) + "', and must be one of " + all;
+    problem_ =
+        "option " + name + " is '" + printable(value) + "', and must be one of " + joined(choices);
   }
   return fallback;
 }
@@ -187,10 +186,8 @@ Status OptionReader::status() const {
   if (!problem_.empty()) return invalid_argument(what_ + ": " + problem_);
   for (const auto& option : options_) {
     if (known_.count(option.first) > 0) continue;
-    std::string all;
-    for (const std::string& one : known_) all += (all.empty() ? "" : ", ") + one;
     return invalid_argument(what_ + " has no option '" + printable(option.first) + "', but has " +
-                            all);
+                            joined(known_));
   }
   return {};
 }

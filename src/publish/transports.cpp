@@ -36,16 +36,14 @@ constexpr Row kRows[] = {{"file", create_file_transport, ""}, {"mqtt", kMqtt, "l
 
 Result<std::unique_ptr<Transport>> create_transport(const Address& address, const Options& options,
                                                     const Identity& identity, Listener* listener) {
-  std::string known;
   for (const Row& row : kRows) {
-    known += (known.empty() ? "" : ", ") + std::string(row.scheme);
     if (address.scheme != row.scheme) continue;
     if (row.create) return row.create({address, options, identity, listener});
     return unsupported("'" + printable(address.url) +
                        "' cannot be published to: gst-dvnn was built without " + row.library);
   }
   return unsupported("'" + printable(address.url) + "' begins with '" + printable(address.scheme) +
-                     "', and must with one of " + known);
+                     "', and must with one of " + joined(kRows, ", ", &Row::scheme));
 }
 
 }  // namespace dvnn::publish

@@ -4,6 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "base/format.h"
+
 namespace dvnn::tools {
 namespace {
 
@@ -53,13 +55,6 @@ constexpr Variable kEnvironment[] = {
 
 // --- bash --------------------------------------------------------------------------------------
 
-template <typename Words>
-std::string joined(const Words& words) {
-  std::string text;
-  for (const auto& word : words) text.append(text.empty() ? "" : " ").append(word);
-  return text;
-}
-
 std::vector<std::string> spellings(const Option& option) {
   std::vector<std::string> all = {std::string("--") + option.name};
   if (option.letter) all.push_back(std::string("-") + option.letter);
@@ -75,21 +70,20 @@ std::string branch(const Command& command) {
     const std::vector<std::string> names = spellings(option);
     options.insert(options.end(), names.begin(), names.end());
     if (option.takes == Takes::kNothing) continue;
-    std::string label;
-    for (const std::string& name : names) label += (label.empty() ? "" : "|") + name;
-    values += "        " + label + ") ";
+    values += "        " + joined(names, "|") + ") ";
     if (option.takes == Takes::kFile) {
       values += "_dvnet_files";
     } else if (option.choices.empty()) {
       values += "COMPREPLY=()";
     } else {
-      values += "_dvnet_words \"" + joined(option.choices) + "\"";
+      values += "_dvnet_words \"" + joined(option.choices, " ") + "\"";
     }
     values += "; return ;;\n";
   }
   std::string text = std::string("    \"") + command.name + "\")\n";
   if (!values.empty()) text += "      case $before in\n" + values + "      esac\n";
-  text += "      [[ $current == -* ]] && { _dvnet_words \"" + joined(options) + "\"; return; }\n";
+  text +=
+      "      [[ $current == -* ]] && { _dvnet_words \"" + joined(options, " ") + "\"; return; }\n";
   text += *command.files ? "      _dvnet_files\n" : "";
   return text + "      ;;\n";
 }
@@ -143,11 +137,11 @@ std::string bash_completion(Span<const Command* const> commands) {
       "_dvnet() {\n  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
       "  local command=${COMP_WORDS[1]}\n  COMPREPLY=()\n"
       "  [ \"$COMP_CWORD\" -gt 1 ] || { _dvnet_words \"" +
-      joined(firsts) + "\"; return; }\n  case $command in\n";
+      joined(firsts, " ") + "\"; return; }\n  case $command in\n";
   for (const auto& [first, words] : seconds) {
     if (words.empty()) continue;
     text += "    " + first + ")\n      [ \"$COMP_CWORD\" -gt 2 ] || { _dvnet_words \"" +
-            joined(words) + "\"; return; }\n      command+=\" ${COMP_WORDS[2]}\"\n      ;;\n";
+            joined(words, " ") + "\"; return; }\n      command+=\" ${COMP_WORDS[2]}\"\n      ;;\n";
   }
   // bash splits "--option=value" into three words.
   text +=

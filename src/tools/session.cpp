@@ -83,10 +83,8 @@ static void put_channels_first(const Shape& shape, std::vector<float>* values) {
 static Status check_count(const std::string& path, const NpyArray& array, const std::string& input,
                           const Shape& shape) {
   if (static_cast<int64_t>(array.values.size()) == shape.elements()) return {};
-  std::string dims;
-  for (int64_t d : array.dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
-  return invalid_argument("'" + path + "' is " + dims + ", the network's input " + input +
-                          shape.to_string());
+  return invalid_argument("'" + path + "' is " + joined(array.dims, "x") +
+                          ", the network's input " + input + shape.to_string());
 }
 
 Status Session::load(const std::string& path, const std::string& input, NpyArray* array) {

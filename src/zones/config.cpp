@@ -49,9 +49,7 @@ size_t read_choice(JsonReader* in, const char* name, const std::vector<std::stri
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i] == word) return i;
   }
-  std::string all;
-  for (const std::string& known : words) all += (all.empty() ? "" : ", ") + known;
-  in->fail(name, "is '" + short_text(word, kMostShownBytes) + "', must be one of " + all);
+  in->fail(name, "is '" + short_text(word, kMostShownBytes) + "', must be one of " + joined(words));
   return 0;
 }
 

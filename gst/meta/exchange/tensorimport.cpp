@@ -146,10 +146,9 @@ Status TensorImport::run(GstBuffer* frame, const image::Size& frame_size) const 
   const std::string network =
       std::string("network '") + gst_dv_network_info_get_name(info_.get()) + "'";
   if (seen.empty()) return Error{ErrorCode::kNotFound, "no tensors of " + network};
-  std::string wanted;
-  for (const Output& output : outputs_) {
-    wanted += (wanted.empty() ? "" : ", ") + output.name + " " + output.shape.to_string();
-  }
+  const std::string wanted = joined(outputs_, ", ", [](const Output& output) {
+    return output.name + " " + output.shape.to_string();
+  });
   return unsupported("the tensors on a frame are not those of " + network + ": they are " + seen +
                      "; it has " + wanted);
 }

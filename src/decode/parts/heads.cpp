@@ -174,12 +174,11 @@ class Finder {
 
   Error refused(const Group& group) const {
     const Level& level = heads_.levels[0];
-    std::string shapes;
-    for (const NamedOutput& output : outputs_) {
-      shapes += (shapes.empty() ? "" : ", ") + output.name + " " + output.desc.shape.to_string();
-    }
-    std::string names;
-    for (const std::string& name : group.names) names += (names.empty() ? "'" : ", '") + name + "'";
+    const std::string shapes = joined(outputs_, ", ", [](const NamedOutput& output) {
+      return output.name + " " + output.desc.shape.to_string();
+    });
+    const std::string names =
+        joined(group.names, ", ", [](const std::string& name) { return "'" + name + "'"; });
     const int numbers = known(group, level.anchors);
     return malformed(format(
         "%s%s %s part '%s': it has %s%d numbers in each of %zu cells%s (the network's outputs: %s)",

@@ -35,9 +35,7 @@ struct VocFile {
 
 // Returns the path of open elements: "annotation/object/name".
 std::string path_of(const VocFile& file) {
-  std::string path;
-  for (const std::string& element : file.open) path += (path.empty() ? "" : "/") + element;
-  return path;
+  return joined(file.open, "/");
 }
 
 void begin_element(GMarkupParseContext* context, const gchar* name, const gchar** /*attributes*/,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/format.h"
 #include "base/json.h"
 #include "import/keras/layers.h"
 
@@ -94,9 +95,8 @@ Result<KerasTensor> import_prelu(KerasImporter* importer, const KerasLayer& laye
     per_channel &= have == 1 || place == 1;
   }
   if (!fits) {
-    std::string dims;
-    for (int64_t d : slopes.dims) dims += (dims.empty() ? "" : "x") + std::to_string(d);
-    return malformed("its slopes are " + dims + ", which does not fit " + shape.to_string());
+    return malformed("its slopes are " + joined(slopes.dims, "x") + ", which does not fit " +
+                     shape.to_string());
   }
   if (per_channel) {
     DVNN_ASSIGN(const int out,

@@ -103,9 +103,7 @@ Result<KerasTensor> activated(KerasImporter* importer, const KerasLayer& layer,
 Status keras_check_weights(const KerasLayer& layer, size_t index,
                            const std::vector<int64_t>& dims) {
   if (index < layer.weights.size() && layer.weights[index].dims == dims) return {};
-  std::string want;
-  for (int64_t d : dims) want += (want.empty() ? "" : "x") + std::to_string(d);
-  return malformed(format("weights %zu are missing, or not %s", index, want.c_str()));
+  return malformed(format("weights %zu are missing, or not %s", index, joined(dims, "x").c_str()));
 }
 
 Result<KerasTensor> import_conv2d(KerasImporter* importer, const KerasLayer& layer) {

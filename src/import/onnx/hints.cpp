@@ -165,8 +165,7 @@ Error with_hint(const Error& error, const OnnxRefusal& refusal, const OnnxImport
   if (!size.empty()) return {error.code, error.message + size};
   if (error.code != ErrorCode::kUnsupported) return error;
   const std::vector<std::string> results = results_before(refusal, importer);
-  std::string list;
-  for (const std::string& name : results) list += (list.empty() ? "" : ",") + name;
+  std::string list = joined(results, ",");
   // A name with a comma cannot be given on the command line; a long list is of no use.
   constexpr size_t kMostNames = 16;
   const auto commas = static_cast<size_t>(std::count(list.begin(), list.end(), ','));

@@ -205,12 +205,6 @@ void print_bits(const plan::WeightBits& bits, size_t bytes) {
       bits.kept, bits.layers, bytes, bits.cosine, bits.samples, bits.samples == 1 ? "" : "s");
 }
 
-std::string joined(const std::vector<std::string>& names, const char* between) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
-  return text;
-}
-
 // Prints warnings always; skipped fields, and where each step runs, only with --verbose.
 void print_notes(const convert::Report& report, bool verbose) {
   const auto print = [](const std::vector<std::string>& lines) {

@@ -108,12 +108,11 @@ Finding refused_plugin(const std::string& file, int seconds) {
 
 Finding missing_plugin(int seconds) {
   const std::vector<std::string> folders = searched_folders();
-  std::string searched;
   for (const std::string& folder : folders) {
     const std::string file = folder + "/" + kPluginFile;
     if (exists(file)) return refused_plugin(file, seconds);
-    searched += (searched.empty() ? "" : ", ") + folder;
   }
+  const std::string searched = joined(folders);
   const std::string installed = DVNN_PLUGIN_DIR;
   if (exists(installed + "/" + kPluginFile)) {
     return {Level::kFailure, "plugin",
@@ -143,13 +142,12 @@ Finding found_plugin(const std::string& text) {
 Finding check_elements(const std::string& text) {
   std::istringstream wanted(DVNN_ELEMENTS);
   const std::vector<std::string> have = elements_in(text);
-  std::string missing, list;
-  for (const std::string& name : have) list += (list.empty() ? "" : ", ") + name;
+  std::string missing;
   for (std::string name; wanted >> name;) {
     if (std::find(have.begin(), have.end(), name) != have.end()) continue;
     missing += (missing.empty() ? "" : ", ") + name;
   }
-  if (missing.empty()) return {Level::kOk, "elements", list, ""};
+  if (missing.empty()) return {Level::kOk, "elements", joined(have), ""};
   return {Level::kFailure, "elements", "the plugin has no " + missing,
           "install gst-dvnn again, all of it from one build"};
 }

@@ -100,13 +100,11 @@ int list_models(const ListedModels& all, const ModelFilter& filter, bool json) {
 // --- get --------------------------------------------------------------------------------------
 
 Result<ListedModel> find_model(const ListedModels& models, const std::string& name) {
-  std::string known;
   for (const ListedModel& model : models) {
     if (model.name == name) return model;
-    known += (known.empty() ? "" : ", ") + model.name;
   }
-  return Error{ErrorCode::kNotFound,
-               "no model '" + short_text(name, 100) + "' (known: " + known + ")"};
+  return Error{ErrorCode::kNotFound, "no model '" + short_text(name, 100) + "' (known: " +
+                                         joined(models, ", ", &ListedModel::name) + ")"};
 }
 
 // Returns the path of one of a model's files under the file or folder that --from names.
@@ -115,10 +113,9 @@ Result<std::string> place_under(const std::string& from, const ListedModel& mode
   std::error_code error;
   if (std::filesystem::is_directory(from, error)) return from + "/" + file.name;
   if (model.files.size() == 1) return from;
-  std::string names;
-  for (const ModelFile& one : model.files) names += (names.empty() ? "" : ", ") + one.name;
   return invalid_argument("--from '" + from + "': model '" + model.name + "' is several files (" +
-                          names + "), so this must be the folder that has them");
+                          joined(model.files, ", ", &ModelFile::name) +
+                          "), so this must be the folder that has them");
 }
 
 Result<std::vector<std::string>> files_of(const ListedModel& model, const std::string& from,

@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gst/gst.h>
 
-#include "elements/dvconvert/dvconvert.h"
-#include "elements/dvdecode/dvdecode.h"
-#include "elements/dvinfer/dvinfer.h"
-#include "elements/dvmotion/dvmotion.h"
-#include "elements/dvtrack/dvtrack.h"
+#include "elements/elements.h"
 #include "kernels/instruction_sets.h"
 #include "log.h"
 #include "meta/movedmeta.h"
 #include "meta/zoneshapesmeta.h"
-#ifdef DVNN_HAVE_READ
-#include "elements/dvread/dvread.h"
-#endif
-#ifdef DVNN_HAVE_OVERLAY
-#include "elements/dvoverlay/dvoverlay.h"
-#endif
 
 static gboolean plugin_init(GstPlugin* plugin) {
   if (const std::string unfit = dvnn::kernels::unfit_processor(); !unfit.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gst/gst.h>
 
-#include "elements/dvpublish/dvpublish.h"
+#include "elements/elements.h"
 #include "log.h"
 
 static gboolean plugin_init(GstPlugin* plugin) {

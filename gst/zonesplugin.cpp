@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gst/gst.h>
 
-#include "elements/dvzones/dvzones.h"
 #include "elements/dvzones/zonereport.h"
+#include "elements/elements.h"
 #include "log.h"
 #include "meta/movedmeta.h"
 #include "meta/zoneshapesmeta.h"

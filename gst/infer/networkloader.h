@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "infer/slotpool.h"
-#include "meta/networkdesc.h"
+#include "meta/tensordesc.h"
 #include "network/finite_watch.h"
 #include "network/stream_memory.h"
 

@@ -12,7 +12,7 @@
 #include "decode/custom_decoders.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "meta/networkdesc.h"
+#include "meta/tensordesc.h"
 #include "objects/object.h"
 #include "refs.h"
 

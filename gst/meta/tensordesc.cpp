@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/enum_number.h"
+#include "base/json.h"
 
 namespace dvnn::gst {
 
@@ -11,6 +12,15 @@ static_assert(static_cast<int>(GST_DV_TENSOR_LAYOUT_HWC8) == static_cast<int>(La
                   static_cast<int>(GST_DV_TENSOR_DATA_TYPE_INT8) ==
                       static_cast<int>(ElementType::kInt8),
               "the public enumerations mirror ours");
+
+NetworkInfoPtr describe_network(const network::Model& model) {
+  std::vector<const gchar*> labels;
+  for (const std::string& label : model.labels) labels.push_back(label.c_str());
+  labels.push_back(nullptr);
+  return NetworkInfoPtr(gst_dv_network_info_new(model.name.c_str(), model.decoder.name.c_str(),
+                                                json_text(model.decoder.params).c_str(),
+                                                labels.data()));
+}
 
 std::vector<GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuffer* frame) {
   std::vector<GstDvTensorMeta*> list;

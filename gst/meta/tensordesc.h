@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion between our tensor descriptions and those of GstDvTensor.
+// Conversion between our descriptions of networks and tensors and those that metas carry.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "base/result.h"
+#include "gst/dvnn/gstdvnetworkinfo.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "image/view.h"
+#include "network/model.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::gst {
+
+struct UnrefNetworkInfo {
+  void operator()(GstDvNetworkInfo* info) const { gst_dv_network_info_unref(info); }
+};
+using NetworkInfoPtr = std::unique_ptr<GstDvNetworkInfo, UnrefNetworkInfo>;
+
+/// The name, decoder and labels of a model.
+NetworkInfoPtr describe_network(const network::Model& model);
 
 /// Returns the metas with a network's outputs on a frame: one for each region, in their order.
 std::vector<GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuffer* frame);

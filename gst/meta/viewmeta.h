@@ -10,13 +10,20 @@
 #include <optional>
 #include <vector>
 
+#include "gst/dvnn/gstdvtensormeta.h"
 #include "image/view.h"
 #include "infer/admission.h"
-#include "infer/regiontag.h"
 
 namespace dvnn::gst {
 
-/// A region of a frame, and where it comes from (RegionTag).
+/// Tells dvdecode what a region of a frame is; the element that chose the region sets it.
+struct RegionTag {
+  GstDvRegionKind kind = GST_DV_REGION_FRAME;
+  GQuark name = 0;     // name of a region in a list
+  guint64 object = 0;  // id of the object that the region shows
+};
+
+/// A region of a frame, and where it comes from.
 struct RegionView {
   image::View view;
   RegionTag tag;

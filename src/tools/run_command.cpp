@@ -10,11 +10,11 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "decode/class_thresholds.h"
 #include "tools/commands.h"
 #include "tools/draw_output.h"
 #include "tools/found_text.h"
-#include "tools/log_lines.h"
 #include "tools/network_options.h"
 #include "tools/npy.h"
 #include "tools/objects_json.h"
@@ -298,6 +298,16 @@ std::vector<std::string> with_folders_opened(const std::vector<std::string>& nam
     std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
   }
   return files;
+}
+
+// Writes all levels of the libraries' log to stderr from now on.
+void log_to_stderr() {
+  static constexpr log::Sink kSink = {
+      [](log::Topic, log::Level) { return true; },
+      [](log::Topic topic, log::Level, const char*, int, const char* text) {
+        std::fprintf(stderr, "%s: %s\n", log::name_of(topic), printable(text).c_str());
+      }};
+  log::connect(&kSink);
 }
 
 int run_network(const Arguments& arguments) {

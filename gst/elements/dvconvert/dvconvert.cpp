@@ -48,7 +48,7 @@
  * filesink location=input.bin
  * ]| Writes the input buffer of MathWorks' deep learning processor for a 224x224 picture.
  */
-#include "elements/dvconvert/dvconvert.h"
+#include "elements/elements.h"
 
 #include <gst/video/video.h>
 
@@ -95,6 +95,8 @@ using dvnn::gst::Topic;
 using dvnn::gst::Verdict;
 using dvnn::network::InputKind;
 
+G_DECLARE_FINAL_TYPE(GstDvConvert, gst_dv_convert, GST, DV_CONVERT, GstBaseTransform)
+
 struct GstDvConvertPrivate {
   // Under the object lock.
   ConvertSettings settings;
@@ -119,7 +121,7 @@ struct _GstDvConvert {
 
 G_DEFINE_TYPE_WITH_CODE(GstDvConvert, gst_dv_convert, GST_TYPE_BASE_TRANSFORM,
                         G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_DIRECTION, nullptr))
-GST_ELEMENT_REGISTER_DEFINE(dvconvert, "dvconvert", GST_RANK_NONE, GST_TYPE_DV_CONVERT)
+GST_ELEMENT_REGISTER_DEFINE(dvconvert, "dvconvert", GST_RANK_NONE, gst_dv_convert_get_type())
 
 static GstStaticPadTemplate dv_convert_sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS));

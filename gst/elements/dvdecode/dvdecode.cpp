@@ -56,7 +56,7 @@
  * thresholds="QR code:0.7,barcode:0.4" min-size=0.05 ! dvoverlay ! videoconvert ! autovideosink
  * ]| Asks more of one class than of another, and leaves small things out.
  */
-#include "elements/dvdecode/dvdecode.h"
+#include "elements/elements.h"
 
 #include <gst/video/video.h>
 

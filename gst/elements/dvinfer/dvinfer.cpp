@@ -62,7 +62,7 @@
  * dvoverlay ! videoconvert ! autovideosink
  * ]| Runs the default network on the software device.
  */
-#include "elements/dvinfer/dvinfer.h"
+#include "elements/elements.h"
 
 #include <memory>
 
@@ -93,6 +93,8 @@ using dvnn::gst::made_once;
 using dvnn::gst::own_private;
 
 // The parts; each knows only those above it.
+G_DECLARE_FINAL_TYPE(GstDvInfer, gst_dv_infer, GST, DV_INFER, GstElement)
+
 struct GstDvInferPrivate {
   dvnn::gst::InferContext context;
   dvnn::gst::Negotiation negotiation{&context};
@@ -109,7 +111,7 @@ struct _GstDvInfer {
 };
 
 G_DEFINE_TYPE(GstDvInfer, gst_dv_infer, GST_TYPE_ELEMENT)
-GST_ELEMENT_REGISTER_DEFINE(dvinfer, "dvinfer", GST_RANK_NONE, GST_TYPE_DV_INFER)
+GST_ELEMENT_REGISTER_DEFINE(dvinfer, "dvinfer", GST_RANK_NONE, gst_dv_infer_get_type())
 
 static GstStaticPadTemplate dv_infer_sink_template = GST_STATIC_PAD_TEMPLATE(
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));

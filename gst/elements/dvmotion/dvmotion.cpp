@@ -37,7 +37,7 @@
  * dvdecode threshold=0.1 ! dvtrack ! fakesink
  * ]| Prints when the ball begins to move.
  */
-#include "elements/dvmotion/dvmotion.h"
+#include "elements/elements.h"
 
 #include <gst/video/video.h>
 

@@ -44,7 +44,7 @@
  * dvoverlay color-by=track trails-ms=3000 ! videoconvert ! autovideosink
  * ]| Draws a line, how many have crossed it, and the last three seconds of each track.
  */
-#include "elements/dvoverlay/dvoverlay.h"
+#include "elements/elements.h"
 
 #include <gst/video/video.h>
 

@@ -36,7 +36,7 @@
  * ]| Sends a message with a picture for each thing that has passed, also if the broker starts
  * later.
  */
-#include "elements/dvpublish/dvpublish.h"
+#include "elements/elements.h"
 
 #include <atomic>
 #include <memory>

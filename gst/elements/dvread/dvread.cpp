@@ -30,7 +30,7 @@
  * dvdecode ! dvtrack ! dvread ! dvoverlay ! videoconvert ! autovideosink
  * ]| Draws boxes around codes, and what is written in them.
  */
-#include "elements/dvread/dvread.h"
+#include "elements/elements.h"
 
 #include <gst/video/video.h>
 

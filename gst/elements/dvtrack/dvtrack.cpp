@@ -43,7 +43,7 @@
  * threshold=0.1 ! dvtrack ! dvoverlay color-by=track ! videoconvert ! autovideosink
  * ]| Infers every fifth frame, shows boxes on all of them, and prints when tracks start and end.
  */
-#include "elements/dvtrack/dvtrack.h"
+#include "elements/elements.h"
 
 #include <gst/video/video.h>
 

@@ -38,7 +38,7 @@
  * fakesink
  * ]| Prints who crosses the middle of the picture, and which way.
  */
-#include "elements/dvzones/dvzones.h"
+#include "elements/elements.h"
 
 #include <gst/video/video.h>
 

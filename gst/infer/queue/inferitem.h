@@ -16,8 +16,8 @@
 #include "base/result.h"
 #include "image/view.h"
 #include "infer/latency.h"
-#include "infer/regiontag.h"
 #include "infer/slotpool.h"
+#include "meta/viewmeta.h"
 #include "network/live_inputs.h"
 #include "refs.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "meta/networkdesc.h"
+#include "meta/tensordesc.h"
 
 namespace dvnn::gst {
 namespace {

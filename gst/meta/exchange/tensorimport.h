@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "image/view.h"
-#include "meta/networkdesc.h"
+#include "meta/tensordesc.h"
 
 namespace dvnn::gst {
 

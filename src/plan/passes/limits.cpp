@@ -89,6 +89,12 @@ std::string misfit_of(const Node& node, const Shape& in, const Shape& out, const
   return device::misfit(pixel_by_pixel, {out.w(), out.h(), out.c()}, limits);
 }
 
+void to_cpu_convolution(Node* node) {
+  node->op = Op::kCpu;
+  node->set_layer(
+      layers::ConvolutionAttributes{convolution_params(*node), node->weights, node->bias});
+}
+
 class DeviceFitter {
  public:
   DeviceFitter(Graph* graph, const PlanOptions& options)
@@ -290,6 +296,19 @@ class DeviceFitter {
 };
 
 }  // namespace
+
+layers::ConvolutionParams convolution_params(const Node& node) {
+  const device::ConvRun& run = node.run;
+  layers::ConvolutionParams p;
+  p.groups = node.groups;
+  p.kernel_x = run.kernel.x, p.kernel_y = run.kernel.y;
+  p.stride_x = run.stride.x, p.stride_y = run.stride.y;
+  p.dilation_x = run.dilation.x, p.dilation_y = run.dilation.y;
+  p.left = run.conv_pad.left, p.top = run.conv_pad.top;
+  p.transposed =
+      run.conv == device::ConvKind::kDeconv || run.conv == device::ConvKind::kDepthwiseDeconv;
+  return p;
+}
 
 bool fold(Node* node, const Graph& graph, const Limits& limits) {
   const Shape& in = graph.shape_of(node->inputs[0]);

@@ -66,8 +66,7 @@ Status fit_device(Graph* graph, const PlanOptions& options);
 /// impossible.
 bool fold(Node* node, const Graph& graph, const device::Limits& limits);
 
-/// Turns the node into a CPU layer. `out`: shape of a pooling's result.
-void to_cpu_convolution(Node* node);
+/// Turns a pooling into a CPU layer. `out`: shape of its result.
 void to_cpu_pooling(Node* node, const Shape& out);
 
 /// Lowers poolings: Caffe's rounding becomes pads on the right and at the bottom; windows beyond

@@ -2,7 +2,7 @@
 #include "tools/convert/report.h"
 
 #include "base/json.h"
-#include "tools/inspect/step_text.h"
+#include "tools/inspect/steps.h"
 #include "tools/inspect/work_share.h"
 
 namespace dvnn::tools {

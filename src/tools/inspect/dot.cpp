@@ -5,8 +5,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "tools/inspect/step_graph.h"
-#include "tools/inspect/step_text.h"
+#include "tools/inspect/steps.h"
 
 namespace dvnn::tools {
 namespace {

@@ -14,7 +14,7 @@
 #include "tools/commands.h"
 #include "tools/inspect/dot.h"
 #include "tools/inspect/inspect_estimate.h"
-#include "tools/inspect/step_text.h"
+#include "tools/inspect/steps.h"
 #include "tools/inspect/work_share.h"
 #include "tools/options.h"
 #include "tools/page/page.h"

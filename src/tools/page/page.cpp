@@ -2,7 +2,7 @@
 #include "tools/page/page.h"
 
 #include "base/json.h"
-#include "tools/page/page_text.h"
+#include "tools/page_text.h"
 
 namespace dvnn::tools {
 namespace {

@@ -8,8 +8,7 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "plan/replan.h"
-#include "tools/inspect/step_graph.h"
-#include "tools/inspect/step_text.h"
+#include "tools/inspect/steps.h"
 #include "tools/page/weight_ranges.h"
 
 namespace dvnn::tools {

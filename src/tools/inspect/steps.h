@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a network's steps in text and numbers.
+// A network's steps in text and numbers, and which step reads the results of which.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "network/model.h"
 
@@ -14,5 +15,10 @@ std::string describe(const network::Step& step);
 
 /// Returns the bytes of packed weights that a step reads.
 size_t weight_bytes(const network::Step& step);
+
+constexpr int kFromInput = -1;  // stands for the network's input in lists of steps
+
+/// Returns for each step the steps whose results it reads, or kFromInput, each once.
+std::vector<std::vector<int>> step_sources(const network::Model& model);
 
 }  // namespace dvnn::tools

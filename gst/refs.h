@@ -23,37 +23,27 @@ struct Unref {
   void operator()(GstMiniObject* p) const { gst_mini_object_unref(p); }
   void operator()(GstQuery* p) const { gst_query_unref(p); }
   void operator()(GstStructure* p) const { gst_structure_free(p); }
-  void operator()(GstTagList* p) const { gst_tag_list_unref(p); }
   void operator()(GstVideoOverlayComposition* p) const { gst_video_overlay_composition_unref(p); }
   void operator()(GstVideoOverlayRectangle* p) const { gst_video_overlay_rectangle_unref(p); }
   void operator()(GstBufferPool* p) const { gst_object_unref(p); }
   void operator()(GstElement* p) const { gst_object_unref(p); }
-  void operator()(GstPad* p) const { gst_object_unref(p); }
-  void operator()(GstPlugin* p) const { gst_object_unref(p); }
   void operator()(GstTask* p) const { gst_object_unref(p); }
-  void operator()(GstBus* p) const { gst_object_unref(p); }
   void operator()(GstIterator* p) const { gst_iterator_free(p); }
   void operator()(GBytes* p) const { g_bytes_unref(p); }
-  void operator()(GError* p) const { g_error_free(p); }
   void operator()(gchar* p) const { g_free(p); }
 };
 
 using BufferPtr = std::unique_ptr<GstBuffer, Unref>;
-using BusPtr = std::unique_ptr<GstBus, Unref>;
 using BytesPtr = std::unique_ptr<GBytes, Unref>;
 using BufferPoolPtr = std::unique_ptr<GstBufferPool, Unref>;
 using CapsPtr = std::unique_ptr<GstCaps, Unref>;
 using ElementPtr = std::unique_ptr<GstElement, Unref>;
-using ErrorPtr = std::unique_ptr<GError, Unref>;
 using EventPtr = std::unique_ptr<GstEvent, Unref>;
 using MemoryPtr = std::unique_ptr<GstMemory, Unref>;
 using MessagePtr = std::unique_ptr<GstMessage, Unref>;
 using MiniObjectPtr = std::unique_ptr<GstMiniObject, Unref>;
-using PadPtr = std::unique_ptr<GstPad, Unref>;
-using PluginPtr = std::unique_ptr<GstPlugin, Unref>;
 using QueryPtr = std::unique_ptr<GstQuery, Unref>;
 using StructurePtr = std::unique_ptr<GstStructure, Unref>;
-using TagListPtr = std::unique_ptr<GstTagList, Unref>;
 using TaskPtr = std::unique_ptr<GstTask, Unref>;
 using RectanglePtr = std::unique_ptr<GstVideoOverlayRectangle, Unref>;
 using CompositionPtr = std::unique_ptr<GstVideoOverlayComposition, Unref>;

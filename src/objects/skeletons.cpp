@@ -130,11 +130,6 @@ const Skeleton* find_skeleton(std::string_view name) {
   return nullptr;
 }
 
-std::string point_name(const Skeleton* skeleton, size_t index) {
-  if (skeleton && index < skeleton->points.size()) return skeleton->points[index];
-  return "point " + std::to_string(index);
-}
-
 std::vector<std::string> skeleton_names() {
   std::vector<std::string> names;
   for (const Skeleton& skeleton : kSkeletons) names.emplace_back(skeleton.name);

@@ -29,9 +29,6 @@ struct Skeleton {
 /// Returns the set of this name, or null.
 const Skeleton* find_skeleton(std::string_view name);
 
-/// Returns a point's name in the set, or "point N" if it has none.
-std::string point_name(const Skeleton* skeleton, size_t index);
-
 /// Returns the names of all sets, for messages.
 std::vector<std::string> skeleton_names();
 

@@ -355,12 +355,6 @@ class Walk {
 
 }  // namespace
 
-std::vector<std::string> tflite_operators() {
-  std::vector<std::string> names;
-  for (const TfliteRow& row : kOperators) names.emplace_back(row.type);
-  return names;
-}
-
 Result<Graph> import_tflite(const TfliteModel& model, const ImportOptions& options,
                             std::vector<std::string>* notes) {
   return Walk(model, options).run(notes);

@@ -28,9 +28,6 @@ namespace dvnn::import {
 Result<Graph> import_tflite(const TfliteModel& model, const ImportOptions& options,
                             std::vector<std::string>* notes);
 
-/// Returns the names of the supported operators.
-std::vector<std::string> tflite_operators();
-
 // --- private to the TFLite front end ------------------------------------------------------------
 
 /// A batch of shifted parts of a picture, as SPACE_TO_BATCH_ND makes it, before any element is

@@ -48,7 +48,6 @@ class SsdSelector {
  public:
   SsdSelector(SsdParams params, std::vector<Prior> priors);
   const SsdParams& params() const { return params_; }
-  size_t prior_count() const { return priors_.size(); }
   void set_priors(std::vector<Prior> priors) { priors_ = std::move(priors); }
 
   /// Appends to `out` the boxes above both thresholds, best first. `loc`: priors x (1 or

@@ -7,28 +7,32 @@
 #include "meta/movedmeta.h"
 #include "meta/zoneshapesmeta.h"
 
+namespace dvnn::gst {
+
 static gboolean plugin_init(GstPlugin* plugin) {
-  if (const std::string unfit = dvnn::kernels::unfit_processor(); !unfit.empty()) {
+  if (const std::string unfit = kernels::unfit_processor(); !unfit.empty()) {
     g_warning("gst-dvnn: %s", unfit.c_str());
     return FALSE;
   }
-  dvnn::gst::connect_log();
-  dvnn::gst::register_moved_areas();
-  dvnn::gst::register_zone_shapes();
+  connect_log();
+  register_moved_areas();
+  register_zone_shapes();
   gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
-  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvmotion());
-  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvdecode());
-  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvtrack());
+  good &= register_element(plugin, dvmotion());
+  good &= register_element(plugin, dvdecode());
+  good &= register_element(plugin, dvtrack());
 #ifdef DVNN_HAVE_READ
-  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvread());
+  good &= register_element(plugin, dvread());
 #endif
 #ifdef DVNN_HAVE_OVERLAY
-  good &= dvnn::gst::register_element(plugin, dvnn::gst::dvoverlay());
+  good &= register_element(plugin, dvoverlay());
 #endif
   return good;
 }
 
+}  // namespace dvnn::gst
+
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dvnn,
-                  "CNN video analytics on the DMP DV FPGA and its software device", plugin_init,
-                  DVNN_VERSION, "Apache 2.0", "gst-dvnn", "gst-dvnn")
+                  "CNN video analytics on the DMP DV FPGA and its software device",
+                  dvnn::gst::plugin_init, DVNN_VERSION, "Apache 2.0", "gst-dvnn", "gst-dvnn")

@@ -4,11 +4,10 @@
 
 #include "elements/objectelement.h"
 
-GST_ELEMENT_REGISTER_DECLARE(dvconvert)
-GST_ELEMENT_REGISTER_DECLARE(dvinfer)
-
 namespace dvnn::gst {
 
+GST_ELEMENT_REGISTER_DECLARE(dvconvert)
+GST_ELEMENT_REGISTER_DECLARE(dvinfer)
 const ElementClass& dvdecode();
 const ElementClass& dvmotion();
 const ElementClass& dvoverlay();

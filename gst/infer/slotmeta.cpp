@@ -8,8 +8,7 @@
 
 #include "meta/metatags.h"
 
-using dvnn::gst::FilledSlot;
-using dvnn::gst::SlotPtr;
+namespace dvnn::gst {
 
 // --- on frames ---------------------------------------------------------------------------------
 
@@ -27,8 +26,7 @@ struct SlotMeta {
 };
 
 GType slot_meta_api() {
-  static const GType type =
-      gst_meta_api_type_register("GstDvSlotMetaAPI", dvnn::gst::pixel_meta_tags());
+  static const GType type = gst_meta_api_type_register("GstDvSlotMetaAPI", pixel_meta_tags());
   return type;
 }
 
@@ -61,8 +59,6 @@ const GstMetaInfo* slot_meta_info() {
 
 }  // namespace
 
-namespace dvnn::gst {
-
 void attach_slot(GstBuffer* frame, FilledSlot filled) {
   auto ticket = std::make_shared<Ticket>();
   ticket->filled = std::move(filled);
@@ -91,8 +87,6 @@ void strip_slots(GstBuffer* frame) {
       },
       nullptr);
 }
-
-}  // namespace dvnn::gst
 
 // --- in streams of tensors ---------------------------------------------------------------------
 
@@ -142,8 +136,6 @@ static void gst_dv_slot_allocator_class_init(GstDvSlotAllocatorClass* klass) {
   GST_ALLOCATOR_CLASS(klass)->alloc = nullptr;
   GST_ALLOCATOR_CLASS(klass)->free = gst_dv_slot_allocator_free;
 }
-
-namespace dvnn::gst {
 
 static SlotMemory* slot_memory(GstBuffer* buffer) {
   GstMemory* memory =

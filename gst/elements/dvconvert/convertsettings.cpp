@@ -5,52 +5,50 @@
 #include "elements/valuelists.h"
 #include "refs.h"
 
+namespace dvnn::gst {
 namespace {
 
-constexpr gint kDlhdl = static_cast<gint>(dvnn::Layout::kHwc8) + 1;
+constexpr gint kDlhdl = static_cast<gint>(Layout::kHwc8) + 1;
 
 const GEnumValue kBackends[] = {
-    {static_cast<gint>(dvnn::gst::Backend::kAuto),
-     "The device if it gives the same result, else the CPU", "auto"},
-    {static_cast<gint>(dvnn::gst::Backend::kCpu), "The CPU", "cpu"},
-    {static_cast<gint>(dvnn::gst::Backend::kDevice),
+    {static_cast<gint>(Backend::kAuto), "The device if it gives the same result, else the CPU",
+     "auto"},
+    {static_cast<gint>(Backend::kCpu), "The CPU", "cpu"},
+    {static_cast<gint>(Backend::kDevice),
      "The device, which gets 8-bit pixels; an error if it cannot take them", "device"},
     {0, nullptr, nullptr}};
 
 const GEnumValue kMethods[] = {{0, "As the network asks", "auto"},
-                               {1 + static_cast<gint>(dvnn::ResizeMethod::kBilinear),
+                               {1 + static_cast<gint>(ResizeMethod::kBilinear),
                                 "Bilinear, as OpenCV's INTER_LINEAR", "bilinear"},
-                               {1 + static_cast<gint>(dvnn::ResizeMethod::kNearest),
+                               {1 + static_cast<gint>(ResizeMethod::kNearest),
                                 "Nearest pixel, as OpenCV's INTER_NEAREST", "nearest"},
-                               {1 + static_cast<gint>(dvnn::ResizeMethod::kArea),
+                               {1 + static_cast<gint>(ResizeMethod::kArea),
                                 "Average over the area, which does not alias", "area"},
                                {0, nullptr, nullptr}};
 
 const GEnumValue kResizes[] = {
     {0, "As the network asks", "auto"},
-    {1 + static_cast<gint>(dvnn::ResizeRule::kStretch), "The frame fills the whole tensor",
-     "stretch"},
-    {1 + static_cast<gint>(dvnn::ResizeRule::kLetterbox), "Aspect kept, centred, borders filled",
+    {1 + static_cast<gint>(ResizeRule::kStretch), "The frame fills the whole tensor", "stretch"},
+    {1 + static_cast<gint>(ResizeRule::kLetterbox), "Aspect kept, centred, borders filled",
      "letterbox"},
-    {1 + static_cast<gint>(dvnn::ResizeRule::kLetterboxTopLeft),
+    {1 + static_cast<gint>(ResizeRule::kLetterboxTopLeft),
      "Aspect kept, at the top left corner, the rest filled", "letterbox-top-left"},
-    {1 + static_cast<gint>(dvnn::ResizeRule::kCrop), "Aspect kept, the frame's centre", "crop"},
+    {1 + static_cast<gint>(ResizeRule::kCrop), "Aspect kept, the frame's centre", "crop"},
     {0, nullptr, nullptr}};
 
-const GEnumValue kOrders[] = {
-    {static_cast<gint>(dvnn::ChannelOrder::kRgb), "Red, green, blue", "rgb"},
-    {static_cast<gint>(dvnn::ChannelOrder::kBgr), "Blue, green, red", "bgr"},
-    {static_cast<gint>(dvnn::ChannelOrder::kGray), "One channel: luma", "gray"},
-    {0, nullptr, nullptr}};
+const GEnumValue kOrders[] = {{static_cast<gint>(ChannelOrder::kRgb), "Red, green, blue", "rgb"},
+                              {static_cast<gint>(ChannelOrder::kBgr), "Blue, green, red", "bgr"},
+                              {static_cast<gint>(ChannelOrder::kGray), "One channel: luma", "gray"},
+                              {0, nullptr, nullptr}};
 
 // The values of GstDvTensorLayout, and DLHDL.
 const GEnumValue kLayouts[] = {
-    {static_cast<gint>(dvnn::Layout::kNchw), "Planes, row by row", "nchw"},
-    {static_cast<gint>(dvnn::Layout::kNhwc), "Channels side by side, row by row (DHWC)", "nhwc"},
-    {static_cast<gint>(dvnn::Layout::kNwhc), "Channels side by side, column by column (DWHC)",
-     "nwhc"},
-    {static_cast<gint>(dvnn::Layout::kWhc8), "As nwhc, in chunks of 8 channels", "whc8"},
-    {static_cast<gint>(dvnn::Layout::kHwc8), "As nhwc, in chunks of 8 channels", "hwc8"},
+    {static_cast<gint>(Layout::kNchw), "Planes, row by row", "nchw"},
+    {static_cast<gint>(Layout::kNhwc), "Channels side by side, row by row (DHWC)", "nhwc"},
+    {static_cast<gint>(Layout::kNwhc), "Channels side by side, column by column (DWHC)", "nwhc"},
+    {static_cast<gint>(Layout::kWhc8), "As nwhc, in chunks of 8 channels", "whc8"},
+    {static_cast<gint>(Layout::kHwc8), "As nhwc, in chunks of 8 channels", "hwc8"},
     {kDlhdl, "Input of MathWorks' deep learning processor, see conv-threads", "dlhdl"},
     {0, nullptr, nullptr}};
 
@@ -58,7 +56,7 @@ const GEnumValue kLayouts[] = {
 std::vector<double> numbers(const GValue* value) {
   std::vector<double> list;
   for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
-    dvnn::gst::Value number(G_TYPE_DOUBLE);
+    Value number(G_TYPE_DOUBLE);
     g_value_transform(gst_value_array_get_value(value, i), number.get());
     list.push_back(g_value_get_double(number.get()));
   }
@@ -67,18 +65,13 @@ std::vector<double> numbers(const GValue* value) {
 
 template <typename T>
 void put_numbers(GValue* value, const std::vector<T>& list) {
-  for (T number : list) dvnn::gst::append_number(static_cast<double>(number), value);
+  for (T number : list) append_number(static_cast<double>(number), value);
 }
-
-using dvnn::gst::ConvertSettings;
-using dvnn::gst::Property;
-using dvnn::gst::PropertyTable;
-using dvnn::gst::When;
 
 GParamSpec* number_array(const char* name, const char* nick, const char* blurb, When when) {
   const GParamFlags flags = PropertyTable::flags(when);
   // An open specification, because GLib would drop an array with a NaN and print a line.
-  GParamSpec* number = dvnn::gst::open_spec(
+  GParamSpec* number = open_spec(
       g_param_spec_double("value", "Value", "A number", -G_MAXDOUBLE, G_MAXDOUBLE, 0, flags));
   return gst_param_spec_array(name, nick, blurb, number, flags);
 }
@@ -90,19 +83,18 @@ Property region_row() {
       "roi", "Region of interest",
       "The part of the frame that is looked at: <x, y, width, height> in fractions of its size",
       row.when);
-  row.set = [](gpointer settings, const GValue* value) -> dvnn::Status {
+  row.set = [](gpointer settings, const GValue* value) -> Status {
     const std::vector<double> list = numbers(value);
     if (list.size() != 4) {
-      return dvnn::Error{dvnn::ErrorCode::kInvalidArgument,
-                         "it needs four numbers, <x, y, width, height>"};
+      return Error{ErrorCode::kInvalidArgument, "it needs four numbers, <x, y, width, height>"};
     }
-    const dvnn::image::RelativeRect region = {list[0], list[1], list[2], list[3]};
+    const image::RelativeRect region = {list[0], list[1], list[2], list[3]};
     DVNN_TRY(region.check());
     static_cast<ConvertSettings*>(settings)->roi = region;
     return {};
   };
   row.get = [](gconstpointer settings, GValue* value) {
-    const dvnn::image::RelativeRect& r = static_cast<const ConvertSettings*>(settings)->roi;
+    const image::RelativeRect& r = static_cast<const ConvertSettings*>(settings)->roi;
     put_numbers(value, std::vector<double>{r.x, r.y, r.width, r.height});
   };
   return row;
@@ -113,14 +105,14 @@ Property channels_row(std::vector<float> ConvertSettings::*member, GParamSpec* s
   Property row;
   row.when = when;
   row.spec = spec;
-  row.set = [member](gpointer settings, const GValue* value) -> dvnn::Status {
+  row.set = [member](gpointer settings, const GValue* value) -> Status {
     const std::vector<double> list = numbers(value);
     if (list.size() != 1 && list.size() != 3) {
-      return dvnn::Error{dvnn::ErrorCode::kInvalidArgument,
-                         dvnn::format("it needs one number or three, not %zu", list.size())};
+      return Error{ErrorCode::kInvalidArgument,
+                   format("it needs one number or three, not %zu", list.size())};
     }
     for (const double number : list) {
-      DVNN_TRY(dvnn::gst::check_range(number, -G_MAXFLOAT, G_MAXFLOAT));
+      DVNN_TRY(check_range(number, -G_MAXFLOAT, G_MAXFLOAT));
     }
     static_cast<ConvertSettings*>(settings)->*member = {list.begin(), list.end()};
     return {};
@@ -132,8 +124,6 @@ Property channels_row(std::vector<float> ConvertSettings::*member, GParamSpec* s
 }
 
 }  // namespace
-
-namespace dvnn::gst {
 
 // --- what the settings mean --------------------------------------------------------------------
 

@@ -77,41 +77,25 @@ GST_DEBUG_CATEGORY(dv_convert_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_convert_debug
 
-using dvnn::Error;
-using dvnn::ErrorCode;
-using dvnn::Status;
-using dvnn::gst::BufferPtr;
-using dvnn::gst::CapsPtr;
-using dvnn::gst::convert_properties;
-using dvnn::gst::ConvertSettings;
-using dvnn::gst::FrameConverter;
-using dvnn::gst::FrameView;
-using dvnn::gst::made_once;
-using dvnn::gst::ObjectLock;
-using dvnn::gst::own_private;
-using dvnn::gst::own_properties;
-using dvnn::gst::TensorRequest;
-using dvnn::gst::Topic;
-using dvnn::gst::Verdict;
-using dvnn::network::InputKind;
+namespace dvnn::gst {
 
 G_DECLARE_FINAL_TYPE(GstDvConvert, gst_dv_convert, GST, DV_CONVERT, GstBaseTransform)
 
 struct GstDvConvertPrivate {
   // Under the object lock.
   ConvertSettings settings;
-  dvnn::gst::TaggedDirection tagged;
+  TaggedDirection tagged;
   // Asks for a negotiation of the tensor before the next frame. Any thread.
   std::atomic<bool> renegotiate{false};
   // Streaming thread only.
   bool have_info = false;
   GstVideoInfo info;
-  bool stream = false;                       // tensors leave instead of frames
-  std::optional<TensorRequest> request;      // what a dvinfer downstream wants
-  std::optional<dvnn::gst::ConvertJob> job;  // the tensor to make
-  dvnn::gst::RegionConverters converters;
-  dvnn::gst::RegionChooser chooser;
-  dvnn::gst::SlotTaker slots;
+  bool stream = false;                   // tensors leave instead of frames
+  std::optional<TensorRequest> request;  // what a dvinfer downstream wants
+  std::optional<ConvertJob> job;         // the tensor to make
+  RegionConverters converters;
+  RegionChooser chooser;
+  SlotTaker slots;
 };
 
 struct _GstDvConvert {
@@ -147,20 +131,19 @@ static Status gst_dv_convert_plan(GstDvConvert* self, const GstCaps* caps) {
     const ObjectLock lock(self);
     settings = priv.settings;
   }
-  DVNN_ASSIGN(priv.job, dvnn::gst::plan_job(settings, priv.request, priv.stream ? caps : nullptr));
+  DVNN_ASSIGN(priv.job, plan_job(settings, priv.request, priv.stream ? caps : nullptr));
   if (!priv.job) {
     GST_INFO_OBJECT(self, "no dvinfer wants tensors from here: frames carry their view alone");
     return {};
   }
-  const dvnn::TensorDesc& desc = priv.job->target.desc;
+  const TensorDesc& desc = priv.job->target.desc;
   {
     const ObjectLock lock(self);
-    priv.settings.active_backend = priv.job->kind == InputKind::kPixels ? "device" : "cpu";
+    priv.settings.active_backend = priv.job->kind == network::InputKind::kPixels ? "device" : "cpu";
   }
   GST_INFO_OBJECT(self, "making tensors %s %s %s, backend %s", desc.shape.to_string().c_str(),
-                  dvnn::to_string(desc.type),
-                  priv.job->target.dlhdl ? "dlhdl" : dvnn::to_string(desc.layout),
-                  priv.job->kind == InputKind::kPixels ? "device" : "cpu");
+                  to_string(desc.type), priv.job->target.dlhdl ? "dlhdl" : to_string(desc.layout),
+                  priv.job->kind == network::InputKind::kPixels ? "device" : "cpu");
   g_object_notify(G_OBJECT(self), "active-backend");
   return {};
 }
@@ -171,15 +154,14 @@ static gboolean gst_dv_convert_renegotiate(GstDvConvert* self) {
   gst_dv_convert_reset(self);
   const CapsPtr caps(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(self)));
   if (!caps) return TRUE;
-  const dvnn::gst::QueryPtr query(gst_query_new_allocation(caps.get(), FALSE));
+  const QueryPtr query(gst_query_new_allocation(caps.get(), FALSE));
   if (gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(self), query.get())) {
-    priv.request = dvnn::gst::get_tensor_request(query.get());
+    priv.request = get_tensor_request(query.get());
   }
   const Status status = gst_dv_convert_plan(self, caps.get());
   if (status.ok()) return TRUE;
   const bool caps_differ = status.error().code == ErrorCode::kMalformed;
-  dvnn::gst::post_error(GST_ELEMENT(self), caps_differ ? Topic::kData : Topic::kSettings,
-                        status.error());
+  post_error(GST_ELEMENT(self), caps_differ ? Topic::kData : Topic::kSettings, status.error());
   return FALSE;
 }
 
@@ -187,19 +169,18 @@ static gboolean gst_dv_convert_renegotiate(GstDvConvert* self) {
 
 static GstCaps* gst_dv_convert_transform_caps(GstBaseTransform*, GstPadDirection direction,
                                               GstCaps* caps, GstCaps* filter) {
-  CapsPtr result = dvnn::gst::convert_caps(direction, caps);
+  CapsPtr result = convert_caps(direction, caps);
   return filter ? gst_caps_intersect_full(filter, result.get(), GST_CAPS_INTERSECT_FIRST)
                 : result.release();
 }
 
 static GstCaps* gst_dv_convert_fixate_caps(GstBaseTransform* trans, GstPadDirection direction,
                                            GstCaps* caps, GstCaps* other) {
-  if (direction == GST_PAD_SINK && dvnn::gst::is_tensors_caps(other)) {
+  if (direction == GST_PAD_SINK && is_tensors_caps(other)) {
     GstCaps* const none = nullptr;
-    other = dvnn::gst::guard(trans, "no caps of tensors can be made", none, [&] {
+    other = guard(trans, "no caps of tensors can be made", none, [&] {
       const ObjectLock lock(trans);
-      return dvnn::gst::complete_tensor_caps(GST_DV_CONVERT(trans)->priv->settings, caps,
-                                             CapsPtr(other))
+      return complete_tensor_caps(GST_DV_CONVERT(trans)->priv->settings, caps, CapsPtr(other))
           .release();
     });
     if (!other) return gst_caps_new_empty();  // the negotiation then fails
@@ -212,12 +193,12 @@ static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps
                                         GstCaps* outcaps) {
   GstDvConvert* self = GST_DV_CONVERT(trans);
   GstDvConvertPrivate& priv = *self->priv;
-  priv.have_info = dvnn::gst::video_info_from_caps(incaps, &priv.info);
+  priv.have_info = video_info_from_caps(incaps, &priv.info);
   if (!priv.have_info) {
     GST_ERROR_OBJECT(self, "not a raw video format: %" GST_PTR_FORMAT, incaps);
     return FALSE;
   }
-  priv.stream = dvnn::gst::is_tensors_caps(outcaps);
+  priv.stream = is_tensors_caps(outcaps);
   gst_base_transform_set_in_place(trans, !priv.stream);
   // The first frame triggers negotiation, because by then downstream has seen the caps.
   priv.renegotiate = true;
@@ -228,10 +209,10 @@ static gboolean gst_dv_convert_set_caps(GstBaseTransform* trans, GstCaps* incaps
 
 // Sets the controlled properties to their values at the frame's time.
 static void gst_dv_convert_before_transform(GstBaseTransform* trans, GstBuffer* frame) {
-  dvnn::gst::sync_properties(trans, trans->segment, frame);
+  sync_properties(trans, trans->segment, frame);
 }
 
-static dvnn::image::View gst_dv_convert_view(GstDvConvert* self) {
+static image::View gst_dv_convert_view(GstDvConvert* self) {
   const ObjectLock lock(self);
   return self->priv->settings.view(self->priv->tagged.get());
 }
@@ -241,7 +222,7 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   GstDvConvertPrivate& priv = *self->priv;
   FrameView view;
   view.view = gst_dv_convert_view(self);
-  if (dvnn::gst::is_still(frame)) {
+  if (is_still(frame)) {
     view.verdict = Verdict::kPass;
     return view;
   }
@@ -249,10 +230,10 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
     const ObjectLock lock(self);
     priv.chooser.configure(priv.settings);
   }
-  const dvnn::image::Size size = {static_cast<double>(GST_VIDEO_INFO_WIDTH(&priv.info)),
-                                  static_cast<double>(GST_VIDEO_INFO_HEIGHT(&priv.info))};
-  const GstClockTime time = dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame);
-  priv.chooser.set_room(priv.request ? dvnn::gst::room_for_objects(*priv.request) : 0);
+  const image::Size size = {static_cast<double>(GST_VIDEO_INFO_WIDTH(&priv.info)),
+                            static_cast<double>(GST_VIDEO_INFO_HEIGHT(&priv.info))};
+  const GstClockTime time = running_time(GST_BASE_TRANSFORM(self)->segment, frame);
+  priv.chooser.set_room(priv.request ? room_for_objects(*priv.request) : 0);
   view.regions = priv.chooser.choose(frame, time, size, view.view);
   // If an earlier network has not seen the frame, its objects are unknown, and nothing can be
   // chosen.
@@ -261,8 +242,8 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
 }
 
 // Returns the converter of a region, or of the frame if it has no list of regions.
-static dvnn::Result<FrameConverter*> gst_dv_convert_prepare(GstDvConvert* self, size_t region,
-                                                            const dvnn::image::View& view) {
+static Result<FrameConverter*> gst_dv_convert_prepare(GstDvConvert* self, size_t region,
+                                                      const image::View& view) {
   GstDvConvertPrivate& priv = *self->priv;
   return priv.converters.get(region, priv.info, priv.job->target, priv.job->input, view);
 }
@@ -270,9 +251,9 @@ static dvnn::Result<FrameConverter*> gst_dv_convert_prepare(GstDvConvert* self, 
 // Converts a region into a slot and attaches the slot to the frame; false if no slot is free. An
 // error is only logged: it will recur in dvinfer, whose property on-error decides what follows.
 static bool gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame, size_t region,
-                                     const dvnn::image::View& view) {
+                                     const image::View& view) {
   GstDvConvertPrivate& priv = *self->priv;
-  dvnn::gst::SlotPtr slot =
+  SlotPtr slot =
       priv.slots.take(GST_OBJECT(self), *priv.request, !priv.request->intake->live, region == 0);
   if (!slot) return false;
   const gint64 start = g_get_monotonic_time();
@@ -284,11 +265,10 @@ static bool gst_dv_convert_fill_slot(GstDvConvert* self, GstBuffer* frame, size_
     GST_DEBUG_OBJECT(self, "not converted: %s", status.error().message.c_str());
     return false;
   }
-  priv.request->intake->stats.time(dvnn::gst::InferStats::Time::kConversion,
-                                   g_get_monotonic_time() - start);
+  priv.request->intake->stats.time(InferStats::Time::kConversion, g_get_monotonic_time() - start);
   GST_LOG_OBJECT(self, "region %zu is converted in %lld us", region,
                  static_cast<long long>(g_get_monotonic_time() - start));
-  dvnn::gst::attach_slot(frame, {std::move(slot), converter.value()->shown(), region});
+  attach_slot(frame, {std::move(slot), converter.value()->shown(), region});
   return true;
 }
 
@@ -307,12 +287,11 @@ static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame
   GstDvConvertPrivate& priv = *self->priv;
   if (!priv.have_info) return GST_FLOW_NOT_NEGOTIATED;
   FrameView view = gst_dv_convert_choose(self, frame);
-  dvnn::gst::strip_slots(frame);  // left by an earlier dvconvert
+  strip_slots(frame);  // left by an earlier dvconvert
   // A frame with an empty list does not count as inferred.
   if (priv.request && !view.verdict && !(view.regions && view.regions->empty())) {
     const gint64 start = g_get_monotonic_time();
-    view.verdict =
-        priv.request->decide(dvnn::gst::running_time(GST_BASE_TRANSFORM(self)->segment, frame));
+    view.verdict = priv.request->decide(running_time(GST_BASE_TRANSFORM(self)->segment, frame));
     GST_LOG_OBJECT(self, "frame at %" GST_TIME_FORMAT ": %zu regions, %s",
                    GST_TIME_ARGS(GST_BUFFER_PTS(frame)), view.regions ? view.regions->size() : 1,
                    view.verdict == Verdict::kInfer  ? "to be inferred"
@@ -322,24 +301,24 @@ static GstFlowReturn gst_dv_convert_look_at(GstDvConvert* self, GstBuffer* frame
     if (view.verdict != Verdict::kInfer) priv.chooser.withdraw();
     priv.request->intake->latency.occupied(start, g_get_monotonic_time());
   }
-  dvnn::gst::set_frame_view(frame, view);
+  set_frame_view(frame, view);
   return GST_FLOW_OK;
 }
 
 static GstFlowReturn gst_dv_convert_transform_ip(GstBaseTransform* trans, GstBuffer* frame) {
-  return dvnn::gst::guard(trans, "the frame cannot be converted", GST_FLOW_ERROR,
-                          [&] { return gst_dv_convert_look_at(GST_DV_CONVERT(trans), frame); });
+  return guard(trans, "the frame cannot be converted", GST_FLOW_ERROR,
+               [&] { return gst_dv_convert_look_at(GST_DV_CONVERT(trans), frame); });
 }
 
 // Returns a buffer of a stream: a slot, if a dvinfer has one to spare, else plain memory.
 static BufferPtr gst_dv_convert_new_tensor(GstDvConvert* self) {
   GstDvConvertPrivate& priv = *self->priv;
   if (priv.request && priv.job->in_slot) {
-    if (dvnn::gst::SlotPtr slot = priv.slots.take(GST_OBJECT(self), *priv.request, true, true)) {
-      return dvnn::gst::slot_buffer(std::move(slot));
+    if (SlotPtr slot = priv.slots.take(GST_OBJECT(self), *priv.request, true, true)) {
+      return slot_buffer(std::move(slot));
     }
   }
-  return dvnn::gst::allocate_buffer(priv.job->target.bytes());
+  return allocate_buffer(priv.job->target.bytes());
 }
 
 static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer* frame,
@@ -355,51 +334,49 @@ static GstFlowReturn gst_dv_convert_prepare_output(GstDvConvert* self, GstBuffer
   }
   if (!priv.job) return GST_FLOW_NOT_NEGOTIATED;
   // A stream has nothing to send for a frame that is not inferred.
-  if (dvnn::gst::is_still(frame)) return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  if (is_still(frame)) return GST_BASE_TRANSFORM_FLOW_DROPPED;
   if (priv.request &&
-      priv.request->decide(dvnn::gst::running_time(trans->segment, frame)) != Verdict::kInfer) {
+      priv.request->decide(running_time(trans->segment, frame)) != Verdict::kInfer) {
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
   }
   BufferPtr tensor = gst_dv_convert_new_tensor(self);
   if (!tensor) {
-    dvnn::gst::post_error(GST_ELEMENT(self), Topic::kData,
-                          {ErrorCode::kNoMemory, dvnn::format("no memory for a tensor of %zu bytes",
-                                                              priv.job->target.bytes())});
+    post_error(GST_ELEMENT(self), Topic::kData,
+               {ErrorCode::kNoMemory,
+                format("no memory for a tensor of %zu bytes", priv.job->target.bytes())});
     return GST_FLOW_ERROR;
   }
-  dvnn::gst::copy_times(frame, tensor.get());
+  copy_times(frame, tensor.get());
   *out = tensor.release();
   return GST_FLOW_OK;
 }
 
 static GstFlowReturn gst_dv_convert_prepare_output_buffer(GstBaseTransform* trans, GstBuffer* frame,
                                                           GstBuffer** out) {
-  return dvnn::gst::guard(trans, "no tensor can be made of the frame", GST_FLOW_ERROR, [&] {
-    return gst_dv_convert_prepare_output(GST_DV_CONVERT(trans), frame, out);
-  });
+  return guard(trans, "no tensor can be made of the frame", GST_FLOW_ERROR,
+               [&] { return gst_dv_convert_prepare_output(GST_DV_CONVERT(trans), frame, out); });
 }
 
 static GstFlowReturn gst_dv_convert_fill(GstDvConvert* self, GstBuffer* frame, GstBuffer* tensor) {
   auto converter = gst_dv_convert_prepare(self, 0, gst_dv_convert_view(self));
   Status status = converter.ok() ? Status() : Status(converter.error());
   if (status.ok()) {
-    const dvnn::gst::BufferMap map(tensor, GST_MAP_WRITE);
+    const BufferMap map(tensor, GST_MAP_WRITE);
     status = map.ok() ? converter.value()->convert(frame, map.data(), map.size())
                       : Status(Error{ErrorCode::kDevice, "the tensor's memory cannot be mapped"});
   }
   if (!status.ok()) {
-    dvnn::gst::post_error(GST_ELEMENT(self), Topic::kData, status.error());
+    post_error(GST_ELEMENT(self), Topic::kData, status.error());
     return GST_FLOW_ERROR;
   }
-  dvnn::gst::mark_slot_written(tensor);
+  mark_slot_written(tensor);
   return GST_FLOW_OK;
 }
 
 static GstFlowReturn gst_dv_convert_transform(GstBaseTransform* trans, GstBuffer* frame,
                                               GstBuffer* tensor) {
-  return dvnn::gst::guard(trans, "the frame cannot be converted", GST_FLOW_ERROR, [&] {
-    return gst_dv_convert_fill(GST_DV_CONVERT(trans), frame, tensor);
-  });
+  return guard(trans, "the frame cannot be converted", GST_FLOW_ERROR,
+               [&] { return gst_dv_convert_fill(GST_DV_CONVERT(trans), frame, tensor); });
 }
 
 // Streams allocate their own buffers: see gst_dv_convert_new_tensor().
@@ -414,7 +391,7 @@ static gboolean gst_dv_convert_propose_allocation(GstBaseTransform* trans, GstQu
     return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)
         ->propose_allocation(trans, decided, query);
   }
-  dvnn::gst::propose_frame_metas(query);
+  propose_frame_metas(query);
   return TRUE;
 }
 
@@ -430,11 +407,11 @@ static gboolean gst_dv_convert_sink_event(GstBaseTransform* trans, GstEvent* eve
 // Renegotiates if downstream asks for it: an element was linked, or dvinfer has another network or
 // other slots.
 static gboolean gst_dv_convert_src_event(GstBaseTransform* trans, GstEvent* event) {
-  const bool request_alone = dvnn::gst::is_request_changed_event(event);
+  const bool request_alone = is_request_changed_event(event);
   if (request_alone || GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
     GST_DV_CONVERT(trans)->priv->renegotiate = true;
   if (request_alone) {
-    const dvnn::gst::EventPtr answered(event);
+    const EventPtr answered(event);
     return TRUE;
   }
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->src_event(trans, event);
@@ -493,3 +470,5 @@ static void gst_dv_convert_class_init(GstDvConvertClass* klass) {
   trans_class->transform_ip = GST_DEBUG_FUNCPTR(gst_dv_convert_transform_ip);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_dv_convert_stop);
 }
+
+}  // namespace dvnn::gst

@@ -83,26 +83,19 @@ GST_DEBUG_CATEGORY(dv_infer_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dv_infer_debug
 
-using dvnn::gst::BufferPtr;
-using dvnn::gst::EventPtr;
-using dvnn::gst::infer_properties;
-using dvnn::gst::InferItem;
-using dvnn::gst::InferQueue;
-using dvnn::gst::InferSettings;
-using dvnn::gst::made_once;
-using dvnn::gst::own_private;
+namespace dvnn::gst {
 
-// The parts; each knows only those above it.
 G_DECLARE_FINAL_TYPE(GstDvInfer, gst_dv_infer, GST, DV_INFER, GstElement)
 
+// The parts; each knows only those above it.
 struct GstDvInferPrivate {
-  dvnn::gst::InferContext context;
-  dvnn::gst::Negotiation negotiation{&context};
-  dvnn::gst::Networks networks{&context};
-  dvnn::gst::LatencyReport latency{&context, &networks};
-  dvnn::gst::SourceSide source{&context, &networks, &latency, &negotiation};
-  dvnn::gst::SinkSide sink{&context, &networks, &latency, &negotiation, &source};
-  dvnn::gst::Workers workers{&context};
+  InferContext context;
+  Negotiation negotiation{&context};
+  Networks networks{&context};
+  LatencyReport latency{&context, &networks};
+  SourceSide source{&context, &networks, &latency, &negotiation};
+  SinkSide sink{&context, &networks, &latency, &negotiation, &source};
+  Workers workers{&context};
 };
 
 struct _GstDvInfer {
@@ -124,8 +117,8 @@ static guint prop_active_device;
 // --- pads --------------------------------------------------------------------------------------
 
 static GstFlowReturn gst_dv_infer_chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
-  return dvnn::gst::guard(parent, "a frame cannot be taken", GST_FLOW_ERROR,
-                          [&] { return GST_DV_INFER(parent)->priv->sink.take(BufferPtr(buffer)); });
+  return guard(parent, "a frame cannot be taken", GST_FLOW_ERROR,
+               [&] { return GST_DV_INFER(parent)->priv->sink.take(BufferPtr(buffer)); });
 }
 
 static gboolean gst_dv_infer_sink_event(GstPad*, GstObject* parent, GstEvent* event) {
@@ -173,7 +166,7 @@ static GstPad* gst_dv_infer_add_src_pad(GstElement* element) {
 // has started before this one may push already, and lose what this one does not take.
 static void gst_dv_infer_start(GstDvInferPrivate* priv) {
   const InferSettings settings = priv->context.settings();
-  dvnn::gst::Intake& intake = *priv->context.intake();
+  Intake& intake = *priv->context.intake();
   intake.live = false;
   intake.admission.reset();
   intake.admission.set_rules(settings.admission());
@@ -192,16 +185,16 @@ static void gst_dv_infer_start(GstDvInferPrivate* priv) {
 
 static void gst_dv_infer_stop(GstDvInferPrivate* priv) {
   const bool all_ended = priv->workers.stop();
-  dvnn::gst::DeviceTurns::of_process().leave(priv->context.element());
+  DeviceTurns::of_process().leave(priv->context.element());
   priv->sink.stop();
   priv->networks.stop(priv->context.exchange_queue(nullptr), all_ended);
 }
 
 // Prepares what an upward change of state needs; false if that fails.
 static bool gst_dv_infer_prepare(GstDvInfer* self, GstStateChange transition) {
-  if (!dvnn::gst::prepares(transition)) return true;
-  if (!dvnn::gst::settings_are_right(GST_ELEMENT(self))) return false;
-  return dvnn::gst::guard(self, "the network cannot be loaded", false, [&] {
+  if (!prepares(transition)) return true;
+  if (!settings_are_right(GST_ELEMENT(self))) return false;
+  return guard(self, "the network cannot be loaded", false, [&] {
     // Again on the way to PAUSED, for what was set in READY.
     const bool good = self->priv->networks.open();
     if (good && transition == GST_STATE_CHANGE_READY_TO_PAUSED) gst_dv_infer_start(self->priv);
@@ -242,7 +235,7 @@ static void gst_dv_infer_set_property(GObject* object, guint id, const GValue* v
   GstDvInferPrivate& priv = *GST_DV_INFER(object)->priv;
   const auto& properties = made_once<infer_properties>();
   if (!properties.rows.set(GST_ELEMENT(object), priv.context.properties(), id, value)) return;
-  const dvnn::gst::InferRules rules = priv.context.rules();
+  const InferRules rules = priv.context.rules();
   priv.context.intake()->admission.set_rules(rules.admission());
   const bool is_latency = id == properties.latency || id == properties.active;
   if (is_latency || id == properties.max_held) priv.latency.limit_frames(rules);
@@ -254,7 +247,7 @@ static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, 
   if (id == prop_stats) {
     g_value_take_boxed(value, priv.source.stats());
   } else if (id == prop_active_device) {
-    const dvnn::gst::LoadedPtr loaded = priv.networks.loaded();
+    const LoadedPtr loaded = priv.networks.loaded();
     if (loaded) g_value_set_string(value, loaded->network->device().name().c_str());
   } else {
     made_once<infer_properties>().rows.get(GST_ELEMENT(object), priv.context.properties(), id,
@@ -265,8 +258,8 @@ static void gst_dv_infer_get_property(GObject* object, guint id, GValue* value, 
 // All properties of one g_object_set() call are set by now, so one load is enough for them.
 static void gst_dv_infer_dispatch_properties_changed(GObject* object, guint count,
                                                      GParamSpec** specs) {
-  dvnn::gst::guard(object, "another network cannot be loaded",
-                   [&] { GST_DV_INFER(object)->priv->networks.follow_settings(count, specs); });
+  guard(object, "another network cannot be loaded",
+        [&] { GST_DV_INFER(object)->priv->networks.follow_settings(count, specs); });
   G_OBJECT_CLASS(gst_dv_infer_parent_class)->dispatch_properties_changed(object, count, specs);
 }
 
@@ -309,3 +302,5 @@ static void gst_dv_infer_class_init(GstDvInferClass* klass) {
   element_class->set_state = GST_DEBUG_FUNCPTR(gst_dv_infer_set_state);
   element_class->change_state = GST_DEBUG_FUNCPTR(gst_dv_infer_change_state);
 }
+
+}  // namespace dvnn::gst

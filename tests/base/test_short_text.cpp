@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/format.h"
 
+#include <vector>
+
 #include "check_suite.h"
 
 namespace dvnn::test::short_text_tests {
@@ -41,6 +43,20 @@ START_TEST(paths_have_folders_and_names) {
 }
 END_TEST
 
-DVNN_SUITE(short_text, text_is_cut_to_the_bytes_that_there_are, paths_have_folders_and_names)
+START_TEST(lists_are_joined_by_what_lies_between) {
+  struct Row {
+    const char* name;
+  };
+  const Row rows[] = {{"a"}, {"b"}, {"c"}};
+  dvnn_assert_text(joined(rows, " + ", &Row::name), "a + b + c");
+  dvnn_assert_text(joined(std::vector<int64_t>{1, -1, 300}, "x"), "1x-1x300");
+  dvnn_assert_text(joined(std::vector<std::string>{"one"}), "one");
+  dvnn_assert_text(joined(std::vector<std::string>{"one", "two"}), "one, two");
+  dvnn_assert_text(joined(std::vector<std::string>{}), "");
+}
+END_TEST
+
+DVNN_SUITE(short_text, text_is_cut_to_the_bytes_that_there_are, paths_have_folders_and_names,
+           lists_are_joined_by_what_lies_between)
 
 }  // namespace dvnn::test::short_text_tests

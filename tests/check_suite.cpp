@@ -8,11 +8,12 @@
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
+#include <deque>
 
 namespace {
 
-std::vector<DvnnSuite>& suites() {
-  static std::vector<DvnnSuite> all;
+std::deque<DvnnSuite>& suites() {  // files keep references to theirs
+  static std::deque<DvnnSuite> all;
   return all;
 }
 
@@ -103,15 +104,14 @@ int dvnn_run_plainly(const char* name, const std::vector<const TTest*>& tests) {
   return dvnn_run_suite(name, tests);
 }
 
-bool dvnn_add_suite(const char* name, DvnnRunner run, std::initializer_list<const TTest*> tests) {
+DvnnSuite& dvnn_suite_of(const char* name, DvnnRunner run) {
   DvnnSuite* suite = find_suite(name);
   if (!suite) suite = &suites().emplace_back(DvnnSuite{name, run, {}});
   if (suite->run != run) {
     std::fprintf(stderr, "suite '%s' is to be run in two ways\n", name);
     std::abort();
   }
-  suite->tests.insert(suite->tests.end(), tests);
-  return true;
+  return *suite;
 }
 
 // Says in which test and where a process died: a crash that happens once in a thousand runs is

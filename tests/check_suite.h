@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Check suite in one line: DVNN_SUITE(half, rounds_ties_to_even, keeps_infinities). The suites of
-// a folder are one program, whose main() is in check_main.cpp; Meson has a test of each by the same
-// name.
+// Check's tests, said once: DVNN_SUITE(half) in a file's namespace names the suite, and each
+// DVNN_TEST(rounds_ties_to_even) { … } after it is one of its tests. The suites of a folder are one
+// program, whose main() is in check_main.cpp; Meson has a test of each by the same name.
 #pragma once
 
 #include <check.h>
@@ -9,6 +9,9 @@
 // Undefines an old macro of Check's whose name standard headers use, so that this header may come
 // before them.
 #undef fail
+
+// Check's own way to write a test, which no suite would run.
+#undef START_TEST
 
 // Check's own macro writes a line to a file at each assertion that holds, to tell where a forked
 // test crashed. Our tests do not fork, and sweeps check millions of numbers.
@@ -24,7 +27,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -76,18 +78,32 @@ struct DvnnSuite {
   std::vector<const TTest*> tests;
 };
 
-/// Adds tests to a suite, which may already have tests of other files. Returns true.
-bool dvnn_add_suite(const char* name, DvnnRunner run, std::initializer_list<const TTest*> tests);
+/// Returns the program's suite of that name, which files may share. It is run as the first of them
+/// says.
+DvnnSuite& dvnn_suite_of(const char* name, DvnnRunner run);
+
+/// A test that enters its suite when the program starts.
+struct DvnnTest {
+  DvnnTest(DvnnSuite* suite, const TTest& test) : test(test) {
+    suite->tests.push_back(&this->test);
+  }
+  const TTest test;
+};
 
 /// Runs the suite that the argument or CK_RUN_SUITE names; without a name all suites, each in a
 /// process of its own. Returns the program's status.
 int dvnn_run(int argc, char** argv);
 
-/// Adds START_TESTs to a suite of the program. Files of one suite are run in their order.
-#define DVNN_SUITE(name, ...) DVNN_SUITE_RUN_BY(dvnn_run_plainly, name, __VA_ARGS__)
+/// Names the suite of the tests that follow in this namespace. Files of one suite are run in their
+/// order.
+#define DVNN_SUITE(name) DVNN_SUITE_RUN_BY(dvnn_run_plainly, name)
 
-/// Adds START_TESTs to a suite that a function of its own runs.
-#define DVNN_SUITE_RUN_BY(run, name, ...) DVNN_ADD_SUITE_AT(__LINE__, run, name, __VA_ARGS__)
-#define DVNN_ADD_SUITE_AT(line, run, name, ...) DVNN_ADD_SUITE_AS(line, run, name, __VA_ARGS__)
-#define DVNN_ADD_SUITE_AS(line, run, name, ...) \
-  [[maybe_unused]] static const bool dvnn_added_##line = dvnn_add_suite(#name, run, {__VA_ARGS__});
+/// Names a suite that a function of its own runs.
+#define DVNN_SUITE_RUN_BY(run, name) \
+  [[maybe_unused]] static DvnnSuite& dvnn_suite = dvnn_suite_of(#name, run)
+
+/// Defines a test of the namespace's suite, as a function's head does: DVNN_TEST(name) { … }.
+#define DVNN_TEST(name)                                                                      \
+  static void name##_test(int);                                                              \
+  static const DvnnTest name##_entry{&dvnn_suite, {#name, name##_test, __FILE__, __LINE__}}; \
+  static void name##_test(int)

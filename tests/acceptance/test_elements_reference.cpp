@@ -217,7 +217,21 @@ json golden_of(const Reference& reference, const std::string& name) {
 
 }  // namespace
 
-START_TEST(the_same_pixels_give_the_tensor_and_boxes_of_dvnet_run) {
+static int run_with_reference(const char* name, const std::vector<const TTest*>& tests) {
+  if (!fs::exists(kData / "golden")) {
+    std::printf("skipped: no reference data in '%s'\n", kData.c_str());
+    return kSkip;
+  }
+  std::string folder = fs::temp_directory_path() / "dvnn-reference-XXXXXX";
+  work_folder = mkdtemp(&folder[0]);
+  const int status = run_gst_suite(name, tests);
+  fs::remove_all(work_folder);
+  return status;
+}
+
+DVNN_SUITE_RUN_BY(run_with_reference, elements_reference);
+
+DVNN_TEST(the_same_pixels_give_the_tensor_and_boxes_of_dvnet_run) {
   int compared = 0;
   for (const Reference& reference : kReferences) {
     const std::string network = network_file(reference);
@@ -249,9 +263,8 @@ START_TEST(the_same_pixels_give_the_tensor_and_boxes_of_dvnet_run) {
   }
   ck_assert_int_gt(compared, 0);
 }
-END_TEST
 
-START_TEST(photos_through_decodebin_show_the_same_objects) {
+DVNN_TEST(photos_through_decodebin_show_the_same_objects) {
   for (const Reference& reference : kReferences) {
     for (const auto& entry : fs::directory_iterator(kData / "images")) {
       const std::string name = entry.path().filename();
@@ -264,9 +277,8 @@ START_TEST(photos_through_decodebin_show_the_same_objects) {
     }
   }
 }
-END_TEST
 
-START_TEST(videos_through_decodebin_show_the_same_objects) {
+DVNN_TEST(videos_through_decodebin_show_the_same_objects) {
   int compared = 0;
   for (const Reference& reference : kReferences) {
     for (const auto& entry : fs::directory_iterator(kData / "videos")) {
@@ -288,23 +300,5 @@ START_TEST(videos_through_decodebin_show_the_same_objects) {
   }
   ck_assert_int_gt(compared, 0);
 }
-END_TEST
-
-static int run_with_reference(const char* name, const std::vector<const TTest*>& tests) {
-  if (!fs::exists(kData / "golden")) {
-    std::printf("skipped: no reference data in '%s'\n", kData.c_str());
-    return kSkip;
-  }
-  std::string folder = fs::temp_directory_path() / "dvnn-reference-XXXXXX";
-  work_folder = mkdtemp(&folder[0]);
-  const int status = run_gst_suite(name, tests);
-  fs::remove_all(work_folder);
-  return status;
-}
-
-DVNN_SUITE_RUN_BY(run_with_reference, elements_reference,
-                  the_same_pixels_give_the_tensor_and_boxes_of_dvnet_run,
-                  photos_through_decodebin_show_the_same_objects,
-                  videos_through_decodebin_show_the_same_objects)
 
 }  // namespace dvnn::test::elements_reference_tests

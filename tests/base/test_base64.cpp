@@ -5,7 +5,9 @@
 
 namespace dvnn::test::base64_tests {
 
-START_TEST(texts_are_those_of_the_rfc) {
+DVNN_SUITE(base64);
+
+DVNN_TEST(texts_are_those_of_the_rfc) {
   const std::pair<const char*, const char*> known[] = {{"", ""},
                                                        {"f", "Zg=="},
                                                        {"fo", "Zm8="},
@@ -20,9 +22,8 @@ START_TEST(texts_are_those_of_the_rfc) {
     ck_assert(back && *back == bytes);
   }
 }
-END_TEST
 
-START_TEST(all_bytes_come_back) {
+DVNN_TEST(all_bytes_come_back) {
   std::string bytes;
   for (int i = 0; i < 1000; ++i) {
     bytes.push_back(static_cast<char>(i * 37 + i / 256));
@@ -30,16 +31,12 @@ START_TEST(all_bytes_come_back) {
     ck_assert(back && *back == bytes);
   }
 }
-END_TEST
 
-START_TEST(other_texts_are_refused) {
+DVNN_TEST(other_texts_are_refused) {
   for (const char* text :
        {"Z", "Zg", "Zg=", "Zg= ", "Z===", "====", "Zm9v=", "Zm 9", "Zg==Zg==", "Zm-_"}) {
     ck_assert_msg(!from_base64(text), "%s", text);
   }
 }
-END_TEST
-
-DVNN_SUITE(base64, texts_are_those_of_the_rfc, all_bytes_come_back, other_texts_are_refused)
 
 }  // namespace dvnn::test::base64_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::clock_tests {
 
+DVNN_SUITE(clock);
+
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
@@ -32,7 +34,7 @@ struct Flag {
 
 }  // namespace
 
-START_TEST(a_wait_ends_when_it_is_so) {
+DVNN_TEST(a_wait_ends_when_it_is_so) {
   ManualClock manual;
   for (const Clock* clock : {&Clock::steady(), static_cast<const Clock*>(&manual)}) {
     Flag flag;
@@ -42,9 +44,8 @@ START_TEST(a_wait_ends_when_it_is_so) {
     ck_assert(flag.wait(*clock, clock->now() - hours(1)));  // what is so is not waited for
   }
 }
-END_TEST
 
-START_TEST(a_wait_ends_with_its_time_and_not_before) {
+DVNN_TEST(a_wait_ends_with_its_time_and_not_before) {
   const Clock& clock = Clock::steady();
   Flag flag;
   const Clock::Time end = clock.now() + milliseconds(2);
@@ -52,9 +53,8 @@ START_TEST(a_wait_ends_with_its_time_and_not_before) {
   ck_assert(clock.now() >= end);
   ck_assert(!flag.wait(clock, end));
 }
-END_TEST
 
-START_TEST(a_clock_of_tests_wakes_those_whose_time_has_come) {
+DVNN_TEST(a_clock_of_tests_wakes_those_whose_time_has_come) {
   ManualClock clock;
   Flag flag;
   Count ended;
@@ -73,9 +73,8 @@ START_TEST(a_clock_of_tests_wakes_those_whose_time_has_come) {
   }
   for (std::thread& thread : threads) thread.join();
 }
-END_TEST
 
-START_TEST(both_units_are_of_one_time) {
+DVNN_TEST(both_units_are_of_one_time) {
   ManualClock clock;
   const int64_t before = clock.now_us();
   clock.advance(milliseconds(3));
@@ -84,9 +83,5 @@ START_TEST(both_units_are_of_one_time) {
   const int64_t least = now_us(), have = Clock::steady().now_us(), most = now_us();
   ck_assert(least <= have && have <= most);
 }
-END_TEST
-
-DVNN_SUITE(clock, a_wait_ends_when_it_is_so, a_wait_ends_with_its_time_and_not_before,
-           a_clock_of_tests_wakes_those_whose_time_has_come, both_units_are_of_one_time)
 
 }  // namespace dvnn::test::clock_tests

@@ -14,6 +14,8 @@
 
 namespace dvnn::test::file_tests {
 
+DVNN_SUITE(file);
+
 namespace {
 
 class Folder {
@@ -34,7 +36,7 @@ void expect_refused(const Error& error, const std::string& path, const char* why
 
 }  // namespace
 
-START_TEST(pipes_devices_and_folders_are_refused_at_once) {
+DVNN_TEST(pipes_devices_and_folders_are_refused_at_once) {
   const Folder folder;
   const std::string pipe = folder.file("pipe"), link = folder.file("link");
   ck_assert_int_eq(mkfifo(pipe.c_str(), 0600), 0);
@@ -59,9 +61,8 @@ START_TEST(pipes_devices_and_folders_are_refused_at_once) {
   ck_assert(!missing.ok() && missing.error().code == ErrorCode::kNotFound);
   ck_assert(check_regular(folder.file("none")).ok());
 }
-END_TEST
 
-START_TEST(a_folder_for_files_is_one_that_may_be_written_to) {
+DVNN_TEST(a_folder_for_files_is_one_that_may_be_written_to) {
   const Folder folder;
   ck_assert(check_folder(folder.file("")).ok());
   const std::string none = folder.file("none"), file = folder.file("file");
@@ -73,10 +74,9 @@ START_TEST(a_folder_for_files_is_one_that_may_be_written_to) {
   expect_refused(check_folder(folder.file("")).error(), folder.file(""), ": Permission denied");
   ck_assert_int_eq(chmod(folder.file("").c_str(), 0700), 0);
 }
-END_TEST
 
 // Some files of /proc, which have no size, wait for what comes next; dlopen() would read them.
-START_TEST(a_library_has_bytes) {
+DVNN_TEST(a_library_has_bytes) {
   const Folder folder;
   const std::string empty = folder.file("empty.so"), pipe = folder.file("pipe.so");
   ck_assert(write_file(empty, "").ok());
@@ -90,9 +90,8 @@ START_TEST(a_library_has_bytes) {
   ck_assert(!waiting.ok());
   expect_refused(waiting.error(), pipe, " is not a regular file");
 }
-END_TEST
 
-START_TEST(what_is_read_is_bounded) {
+DVNN_TEST(what_is_read_is_bounded) {
   const Folder folder;
   const std::string path = folder.file("file");
   for (const size_t size : {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{200000}}) {
@@ -115,9 +114,8 @@ START_TEST(what_is_read_is_bounded) {
   ck_assert(status.ok() && status.value().find("Name:") != std::string::npos);
   ck_assert(!read_file("/proc/self/status", 100).ok());
 }
-END_TEST
 
-START_TEST(only_own_regular_files_are_opened_within_a_folder) {
+DVNN_TEST(only_own_regular_files_are_opened_within_a_folder) {
   const Folder folder;
   auto opened = open_folder(folder.file("."));
   ck_assert(opened.ok());
@@ -134,9 +132,8 @@ START_TEST(only_own_regular_files_are_opened_within_a_folder) {
   ck_assert_int_eq(symlink(".", folder.file("here").c_str()), 0);
   ck_assert(!open_folder(folder.file("here")).ok());
 }
-END_TEST
 
-START_TEST(variables_are_numbers_or_as_if_not_set) {
+DVNN_TEST(variables_are_numbers_or_as_if_not_set) {
   const struct {
     const char* text;
     std::optional<uint64_t> number;
@@ -150,11 +147,5 @@ START_TEST(variables_are_numbers_or_as_if_not_set) {
   unsetenv("DVNN_OF_A_TEST");
   ck_assert_ptr_null(environment("DVNN_OF_A_TEST"));
 }
-END_TEST
-
-DVNN_SUITE(file, pipes_devices_and_folders_are_refused_at_once,
-           a_folder_for_files_is_one_that_may_be_written_to, a_library_has_bytes,
-           what_is_read_is_bounded, only_own_regular_files_are_opened_within_a_folder,
-           variables_are_numbers_or_as_if_not_set)
 
 }  // namespace dvnn::test::file_tests

@@ -9,9 +9,11 @@
 
 namespace dvnn::test::json_tests {
 
+DVNN_SUITE(json);
+
 using json = dvnn::Json;
 
-START_TEST(reads_fields_and_defaults) {
+DVNN_TEST(reads_fields_and_defaults) {
   const json object = {{"count", 3}, {"ratio", 0.5}, {"name", "x"}, {"list", {1, 2}}};
   JsonReader in(object, "thing");
   ck_assert_int_eq(in.integer("count", 0, 10), 3);
@@ -21,7 +23,6 @@ START_TEST(reads_fields_and_defaults) {
   ck_assert_uint_eq(in.numbers("list", 4).size(), 2);
   ck_assert(in.status().ok());
 }
-END_TEST
 
 static void expect_refusal(const json& object, void (*read)(JsonReader*), const char* word) {
   JsonReader in(object, "thing");
@@ -31,7 +32,7 @@ static void expect_refusal(const json& object, void (*read)(JsonReader*), const 
                 in.status().error().message.c_str());
 }
 
-START_TEST(refusals_name_the_field) {
+DVNN_TEST(refusals_name_the_field) {
   expect_refusal(
       json::object(), [](JsonReader* in) { in->integer("size", 0, 9); }, "size");
   expect_refusal(
@@ -51,9 +52,8 @@ START_TEST(refusals_name_the_field) {
   expect_refusal(
       json::array(), [](JsonReader*) {}, "object");
 }
-END_TEST
 
-START_TEST(members_that_nobody_knows_are_refused) {
+DVNN_TEST(members_that_nobody_knows_are_refused) {
   ck_assert(check_members({{"size", 1}}, "thing", {"size", "name"}).ok());
   const Status other = check_members({{"seize", 1}}, "thing", {"size", "name"});
   ck_assert_str_eq(other.error().message.c_str(),
@@ -63,9 +63,8 @@ START_TEST(members_that_nobody_knows_are_refused) {
     ck_assert_str_eq(none.error().message.c_str(), "thing must be a JSON object");
   }
 }
-END_TEST
 
-START_TEST(text_is_parsed_within_limits) {
+DVNN_TEST(text_is_parsed_within_limits) {
   auto nested = [](size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
   ck_assert(parse_json(nested(kMaxJsonDepth), "a text").ok());
   const auto deep = parse_json(nested(kMaxJsonDepth + 1), "a text");
@@ -83,17 +82,15 @@ START_TEST(text_is_parsed_within_limits) {
   const auto many = parse_json(groups + "]", "a text");
   ck_assert(!many.ok() && many.error().message.find("a text has") == 0);
 }
-END_TEST
 
-START_TEST(values_are_shown_on_one_short_line) {
+DVNN_TEST(values_are_shown_on_one_short_line) {
   dvnn_assert_text(shown(json::array({1, 2})), "a list");
   dvnn_assert_text(shown(json::object()), "an object");
   ck_assert_uint_le(shown(std::string(1000, 'x')).size(), 40);
   dvnn_assert_text(shown("a\xc2\x9b"), "\"a\\u009b\"");
 }
-END_TEST
 
-START_TEST(many_numbers_are_packed_and_come_back) {
+DVNN_TEST(many_numbers_are_packed_and_come_back) {
   ck_assert(packed_numbers({1, 2.5f}) == json::array({1, 2.5f}));
   std::vector<float> many;
   for (int i = 0; i < 100; ++i) many.push_back(std::ldexp(1.0f / 3, i - 50));
@@ -113,10 +110,9 @@ START_TEST(many_numbers_are_packed_and_come_back) {
   refused("AAAA", "base64");      // three bytes
   refused("AADAfw==", "finite");  // not a number
 }
-END_TEST
 
 // Constant values of nlohmann's have no check in their [].
-START_TEST(wrong_kinds_and_absent_members_throw) {
+DVNN_TEST(wrong_kinds_and_absent_members_throw) {
   int thrown = 0;
   const json object = {{"a", "text"}, {"list", {1}}};
   const auto expect = [&](auto ask) {
@@ -132,9 +128,8 @@ START_TEST(wrong_kinds_and_absent_members_throw) {
   expect([&] { (void)object.at("list").at(1); });
   ck_assert_int_eq(thrown, 4);
 }
-END_TEST
 
-START_TEST(members_are_written_by_name_or_as_given) {
+DVNN_TEST(members_are_written_by_name_or_as_given) {
   json by_name = {{"z", 1}, {"a", {{"y", 2}, {"b", 3}}}};
   by_name["m"] = nullptr;
   OrderedJson as_given = {{"z", 1}, {"a", {{"y", 2}, {"b", 3}}}};
@@ -145,9 +140,8 @@ START_TEST(members_are_written_by_name_or_as_given) {
   dvnn_assert_text(json_text(json({{"a", {1, json::object()}}}), 1),
                    "{\n \"a\": [\n  1,\n  {}\n ]\n}");
 }
-END_TEST
 
-START_TEST(what_terminals_obey_is_escaped) {
+DVNN_TEST(what_terminals_obey_is_escaped) {
   const auto check = [](const char* any, const std::string& wanted) {
     std::string text;
     append_json(any, &text);
@@ -163,10 +157,9 @@ START_TEST(what_terminals_obey_is_escaped) {
   check("\xe2\x80\x90 \xf0\x9f\x90\xa6 caf\xc3\xa9 \"\\\n",
         "\"\xe2\x80\x90 \xf0\x9f\x90\xa6 caf\xc3\xa9 \\\"\\\\\\n\"");
 }
-END_TEST
 
 // Network files are compared by their bytes, so text is what it has been.
-START_TEST(text_is_what_it_has_been) {
+DVNN_TEST(text_is_what_it_has_been) {
   const auto check = [](const json& value, const char* wanted) {
     dvnn_assert_text(json_text(value), wanted);
   };
@@ -197,9 +190,8 @@ START_TEST(text_is_what_it_has_been) {
     }
   }
 }
-END_TEST
 
-START_TEST(what_is_let_go_of_is_empty) {
+DVNN_TEST(what_is_let_go_of_is_empty) {
   json list = {1, {{"a", {"b", {1, 2}}}}, "text"}, object = {{"a", {{"b", {1}}}}}, text = "text";
   for (json* value : {&list, &object, &text}) let_go(value);
   ck_assert(list == json::array() && object == json::object() && text == "text");
@@ -210,12 +202,5 @@ START_TEST(what_is_let_go_of_is_empty) {
   }
   ck_assert(object == json::object());
 }
-END_TEST
-
-DVNN_SUITE(json, many_numbers_are_packed_and_come_back, text_is_parsed_within_limits,
-           values_are_shown_on_one_short_line, wrong_kinds_and_absent_members_throw,
-           members_are_written_by_name_or_as_given, what_terminals_obey_is_escaped,
-           text_is_what_it_has_been, what_is_let_go_of_is_empty, reads_fields_and_defaults,
-           refusals_name_the_field, members_that_nobody_knows_are_refused)
 
 }  // namespace dvnn::test::json_tests

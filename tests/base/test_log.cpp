@@ -9,6 +9,8 @@
 
 namespace dvnn::test::base_log_tests {
 
+DVNN_SUITE(log);
+
 namespace {
 
 std::vector<std::string> lines;
@@ -27,7 +29,7 @@ int number() {
 
 }  // namespace
 
-START_TEST(a_line_that_nobody_wants_is_not_made) {
+DVNN_TEST(a_line_that_nobody_wants_is_not_made) {
   made = 0;
   lines.clear();
   DVNN_LOG(kNetwork, kWarning, "number %d", number());
@@ -45,9 +47,8 @@ START_TEST(a_line_that_nobody_wants_is_not_made) {
   // Long lines are cut.
   ck_assert_uint_lt(lines[1].size(), 1100);
 }
-END_TEST
 
-START_TEST(every_topic_has_a_name_of_its_own) {
+DVNN_TEST(every_topic_has_a_name_of_its_own) {
   std::vector<std::string> names;
   for (const log::Topic topic : log::kTopics) {
     const std::string name = log::name_of(topic);
@@ -57,8 +58,5 @@ START_TEST(every_topic_has_a_name_of_its_own) {
     names.push_back(name);
   }
 }
-END_TEST
-
-DVNN_SUITE(log, a_line_that_nobody_wants_is_not_made, every_topic_has_a_name_of_its_own)
 
 }  // namespace dvnn::test::base_log_tests

@@ -7,7 +7,9 @@
 
 namespace dvnn::test::nth_tests {
 
-START_TEST(a_list_has_no_negative_elements_and_none_from_its_end_on) {
+DVNN_SUITE(nth);
+
+DVNN_TEST(a_list_has_no_negative_elements_and_none_from_its_end_on) {
   const std::vector<int> list = {5, 6, 7};
   ck_assert(has_nth(list, 0));
   ck_assert(has_nth(list, 2));
@@ -16,9 +18,8 @@ START_TEST(a_list_has_no_negative_elements_and_none_from_its_end_on) {
   ck_assert(!has_nth(std::vector<int>(), 0));
   ck_assert_int_eq(nth(list, 1), 6);
 }
-END_TEST
 
-START_TEST(a_negative_limit_keeps_a_whole_list) {
+DVNN_TEST(a_negative_limit_keeps_a_whole_list) {
   std::vector<int> list = {5, 6, 7};
   keep_first(-1, &list);
   keep_first(4, &list);
@@ -29,9 +30,5 @@ START_TEST(a_negative_limit_keeps_a_whole_list) {
   keep_first(0, &list);
   ck_assert(list.empty());
 }
-END_TEST
-
-DVNN_SUITE(nth, a_list_has_no_negative_elements_and_none_from_its_end_on,
-           a_negative_limit_keeps_a_whole_list)
 
 }  // namespace dvnn::test::nth_tests

@@ -7,6 +7,8 @@
 
 namespace dvnn::test::result_tests {
 
+DVNN_SUITE(result);
+
 namespace {
 
 const std::string kLong = "an error whose text takes memory of its own, for it is long";
@@ -18,7 +20,7 @@ Status failing() {
 
 }  // namespace
 
-START_TEST(an_error_passes_through_and_can_be_copied) {
+DVNN_TEST(an_error_passes_through_and_can_be_copied) {
   const Status status = failing();
   ck_assert(!status.ok());
   const Status copy = status;
@@ -26,9 +28,8 @@ START_TEST(an_error_passes_through_and_can_be_copied) {
   const Result<int> number = status.error().within("reading");
   ck_assert(!number.ok() && number.error().message == "reading: " + kLong);
 }
-END_TEST
 
-START_TEST(an_error_without_memory_is_told_without_any) {
+DVNN_TEST(an_error_without_memory_is_told_without_any) {
   Error error{ErrorCode::kIo, kLong};
   fail_allocation(0);
   const Status status = std::move(error);
@@ -42,9 +43,8 @@ START_TEST(an_error_without_memory_is_told_without_any) {
   ck_assert(copy.error().code == ErrorCode::kNoMemory &&
             again.error().code == ErrorCode::kNoMemory);
 }
-END_TEST
 
-START_TEST(names_are_found_in_tables_of_rows) {
+DVNN_TEST(names_are_found_in_tables_of_rows) {
   enum class Way { kUp, kDown };
   struct Row {
     int number;
@@ -55,9 +55,5 @@ START_TEST(names_are_found_in_tables_of_rows) {
   const auto unknown = parse_name<Way>("left", kRows, "way");
   ck_assert_str_eq(unknown.error().message.c_str(), "unknown way 'left' (known: up, down)");
 }
-END_TEST
-
-DVNN_SUITE(result, an_error_passes_through_and_can_be_copied,
-           an_error_without_memory_is_told_without_any, names_are_found_in_tables_of_rows)
 
 }  // namespace dvnn::test::result_tests

@@ -5,7 +5,9 @@
 
 namespace dvnn::test::saturate_tests {
 
-START_TEST(sums_and_products_stop_where_they_would_wrap) {
+DVNN_SUITE(saturate);
+
+DVNN_TEST(sums_and_products_stop_where_they_would_wrap) {
   constexpr uint64_t kMost = uint64_t{1} << 63, kAll = UINT64_MAX;
   ck_assert_uint_eq(saturating_sum(2, 3), 5);
   ck_assert_uint_eq(saturating_sum(kSaturated - 1, 1), kSaturated);
@@ -24,16 +26,12 @@ START_TEST(sums_and_products_stop_where_they_would_wrap) {
   // 2^32 squared would be 0.
   ck_assert_uint_eq(saturating_product(uint64_t{1} << 32, uint64_t{1} << 32), kSaturated);
 }
-END_TEST
 
-START_TEST(products_of_sizes_have_no_sign) {
+DVNN_TEST(products_of_sizes_have_no_sign) {
   ck_assert_uint_eq(saturating_product_of(2, int64_t{3}, 4u), 24);
   ck_assert_uint_eq(saturating_product_of(-2, -3), 0);
   ck_assert_uint_eq(saturating_product_of(1 << 30, 1 << 30, 1 << 30), kSaturated);
   ck_assert_uint_eq(saturating_product_of(1 << 30, 1 << 30, 1 << 30, -1), 0);
 }
-END_TEST
-
-DVNN_SUITE(saturate, sums_and_products_stop_where_they_would_wrap, products_of_sizes_have_no_sign)
 
 }  // namespace dvnn::test::saturate_tests

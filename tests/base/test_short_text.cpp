@@ -7,7 +7,9 @@
 
 namespace dvnn::test::short_text_tests {
 
-START_TEST(text_is_cut_to_the_bytes_that_there_are) {
+DVNN_SUITE(short_text);
+
+DVNN_TEST(text_is_cut_to_the_bytes_that_there_are) {
   const std::string text = "abcdefgh";
   // Below four bytes nothing of the text is left but the dots.
   const char* const wanted[] = {"...",   "...",    "...",     "...",      "a...",
@@ -25,9 +27,8 @@ START_TEST(text_is_cut_to_the_bytes_that_there_are) {
     dvnn_assert_text(cut, most < 7 ? "a..." : "a\xe2\x82\xac...");
   }
 }
-END_TEST
 
-START_TEST(paths_have_folders_and_names) {
+DVNN_TEST(paths_have_folders_and_names) {
   const char* const kPaths[][3] = {{"a/b/c.txt", "a/b/", "c.txt"},
                                    {"c.txt", "", "c.txt"},
                                    {"/c", "/", "c"},
@@ -41,9 +42,8 @@ START_TEST(paths_have_folders_and_names) {
   const std::string small = lower_case("AZaz[@\xc3\x84");
   dvnn_assert_text(small, "azaz[@\xc3\x84");
 }
-END_TEST
 
-START_TEST(lists_are_joined_by_what_lies_between) {
+DVNN_TEST(lists_are_joined_by_what_lies_between) {
   struct Row {
     const char* name;
   };
@@ -54,9 +54,5 @@ START_TEST(lists_are_joined_by_what_lies_between) {
   dvnn_assert_text(joined(std::vector<std::string>{"one", "two"}), "one, two");
   dvnn_assert_text(joined(std::vector<std::string>{}), "");
 }
-END_TEST
-
-DVNN_SUITE(short_text, text_is_cut_to_the_bytes_that_there_are, paths_have_folders_and_names,
-           lists_are_joined_by_what_lies_between)
 
 }  // namespace dvnn::test::short_text_tests

@@ -8,13 +8,15 @@
 
 namespace dvnn::test::written_json_tests {
 
+DVNN_SUITE(written_json);
+
 static void expect_refused(const char* text, const std::string& message) {
   const auto parsed = parse_written_json(text, "it");
   ck_assert_msg(!parsed.ok(), "%s", text);
   ck_assert_str_eq(parsed.error().message.c_str(), message.c_str());
 }
 
-START_TEST(what_is_no_json_is_refused_with_its_place) {
+DVNN_TEST(what_is_no_json_is_refused_with_its_place) {
   expect_refused("", "it is not JSON: line 1, column 1");
   expect_refused("{\n  \"a\": 1,\n  \"b\" 2\n}", "it is not JSON: line 3, column 8");
   expect_refused("[1,\n2,\n3\n", "it is not JSON: line 3, column 2");  // its end
@@ -23,9 +25,8 @@ START_TEST(what_is_no_json_is_refused_with_its_place) {
   expect_refused("[\"\xff\"]", "it is not JSON: line 1, column 3");
   expect_refused("{}\n{}", "it is not JSON: line 2, column 1");
 }
-END_TEST
 
-START_TEST(a_name_that_stands_twice_is_refused_with_its_line) {
+DVNN_TEST(a_name_that_stands_twice_is_refused_with_its_line) {
   expect_refused("{\"a\": 1,\n \"b\": 2,\n \"a\": 3}",
                  "it, line 3, column 4: 'a' stands twice in this object");
   expect_refused("[{},\n {\"o\": {\"\\u0061\\n\": [],\n \"a\\u000a\": []}}]",
@@ -35,14 +36,9 @@ START_TEST(a_name_that_stands_twice_is_refused_with_its_line) {
   ck_assert(parsed.ok());
   dvnn_assert_text(json_text(parsed.value()), R"([{"a":{"a":[{"a":1},{"a":2}]},"b":{}}])");
 }
-END_TEST
 
-START_TEST(limits_are_those_of_all_json) {
+DVNN_TEST(limits_are_those_of_all_json) {
   expect_refused(std::string(65, '[').c_str(), "it is nested deeper than 64 levels at byte 64");
 }
-END_TEST
-
-DVNN_SUITE(written_json, what_is_no_json_is_refused_with_its_place,
-           a_name_that_stands_twice_is_refused_with_its_line, limits_are_those_of_all_json)
 
 }  // namespace dvnn::test::written_json_tests

@@ -6,6 +6,8 @@
 
 namespace dvnn::test::dvread_tests {
 
+DVNN_GST_SUITE(gst_dvread);
+
 namespace {
 
 constexpr int kWidth = 320, kHeight = 240;
@@ -78,7 +80,7 @@ const char kAddress[] = "https://dvnn.example/7 QR-Code";
 
 }  // namespace
 
-START_TEST(objects_get_what_is_written_on_them) {
+DVNN_TEST(objects_get_what_is_written_on_them) {
   for (const std::string& format : video_formats()) {
     Reader reader("dvread", format);
     dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0)), kAddress);
@@ -86,18 +88,16 @@ START_TEST(objects_get_what_is_written_on_them) {
     dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0, "cat")), "");
   }
 }
-END_TEST
 
-START_TEST(codes_on_fields_are_read) {
+DVNN_TEST(codes_on_fields_are_read) {
   for (const char* format : {"GRAY8", "NV12", "RGB16"}) {
     Reader reader("dvread", format);
     reader.show_fields();
     dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0)), kAddress);
   }
 }
-END_TEST
 
-START_TEST(a_text_stays_with_its_track) {
+DVNN_TEST(a_text_stays_with_its_track) {
   Reader reader("dvread", "GRAY8");
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), kAddress);
   dvnn_assert_text(reader.said(reader.show(nullptr, 7)), kAddress);
@@ -110,18 +110,16 @@ START_TEST(a_text_stays_with_its_track) {
   gst_harness_push_event(reader.harness, gst_event_new_segment(&segment));
   dvnn_assert_text(reader.said(reader.show(nullptr, 7)), "");
 }
-END_TEST
 
-START_TEST(a_track_is_read_again_after_refresh) {
+DVNN_TEST(a_track_is_read_again_after_refresh) {
   Reader reader("dvread refresh-ms=100", "GRAY8");
   dvnn_assert_text(reader.said(reader.show(nullptr, 7)), "");
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), "");        // 40 ms
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), "");        // 80 ms
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), kAddress);  // 120 ms
 }
-END_TEST
 
-START_TEST(messages_tell_what_was_read) {
+DVNN_TEST(messages_tell_what_was_read) {
   for (const bool wanted : {true, false}) {
     Reader reader(wanted ? "dvread post-messages=true" : "dvread", "GRAY8");
     GstBus* bus = gst_bus_new();
@@ -150,9 +148,8 @@ START_TEST(messages_tell_what_was_read) {
     gst_object_unref(bus);
   }
 }
-END_TEST
 
-START_TEST(so_many_objects_are_read_in_a_second) {
+DVNN_TEST(so_many_objects_are_read_in_a_second) {
   Reader reader("dvread max-rate=2", "GRAY8");
   // A second's at once, and then none until time has passed.
   for (const char* text : {kAddress, kAddress, "", ""}) {
@@ -161,9 +158,8 @@ START_TEST(so_many_objects_are_read_in_a_second) {
   reader.frames += 13;  // half a second, of 40 ms each
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 0)), kAddress);
 }
-END_TEST
 
-START_TEST(so_many_objects_of_a_frame_are_read) {
+DVNN_TEST(so_many_objects_of_a_frame_are_read) {
   Reader reader("dvread max-per-frame=2", "GRAY8");
   reader.copies = 5;
   for (int round = 0; round < 3; ++round) {
@@ -177,10 +173,9 @@ START_TEST(so_many_objects_of_a_frame_are_read) {
     gst_buffer_unref(frame);
   }
 }
-END_TEST
 
 #ifdef DVNN_HAVE_MARKERS
-START_TEST(markers_get_their_numbers_and_corners) {
+DVNN_TEST(markers_get_their_numbers_and_corners) {
   Reader reader("dvread", "NV12");
   // 8 modules of 4 pixels at 100, 60, in a box of 100 pixels: not in its middle, but within it.
   GstBuffer* frame = reader.show(&kTag586, 7, "marker");
@@ -200,23 +195,13 @@ START_TEST(markers_get_their_numbers_and_corners) {
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 9, "marker")), "");
   dvnn_assert_text(reader.said(reader.show(&kTag586, 0, "QR code")), "");
 }
-END_TEST
 
-START_TEST(families_of_markers_are_chosen) {
+DVNN_TEST(families_of_markers_are_chosen) {
   Reader reader("dvread marker-class=tag,target marker-families=aruco-4x4", "GRAY8");
   dvnn_assert_text(reader.said(reader.show(&kAruco17, 0, "target")), "17 aruco-4x4");
   dvnn_assert_text(reader.said(reader.show(&kAruco321, 0, "target")), "");
   dvnn_assert_text(reader.said(reader.show(&kAruco17, 0, "marker")), "");
 }
-END_TEST
 #endif
-
-DVNN_GST_SUITE(gst_dvread, objects_get_what_is_written_on_them, codes_on_fields_are_read,
-               a_text_stays_with_its_track)
-#ifdef DVNN_HAVE_MARKERS
-DVNN_GST_SUITE(gst_dvread, markers_get_their_numbers_and_corners, families_of_markers_are_chosen)
-#endif
-DVNN_GST_SUITE(gst_dvread, a_track_is_read_again_after_refresh, messages_tell_what_was_read,
-               so_many_objects_are_read_in_a_second, so_many_objects_of_a_frame_are_read)
 
 }  // namespace dvnn::test::dvread_tests

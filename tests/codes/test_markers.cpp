@@ -8,6 +8,8 @@
 
 namespace dvnn::test::markers_tests {
 
+DVNN_SUITE(codes_markers);
+
 using namespace dvnn::codes;
 
 namespace {
@@ -45,7 +47,7 @@ Modules damaged(Modules marker) {
 
 }  // namespace
 
-START_TEST(numbers_are_read_of_all_families_at_once) {
+DVNN_TEST(numbers_are_read_of_all_families_at_once) {
   for (const int module : {4, 8, 20}) {
     check_reads(picture_of(kTag586, module), 586, "apriltag-36h11");
     check_reads(picture_of(kTag11, module), 11, "apriltag-25h9");
@@ -56,16 +58,14 @@ START_TEST(numbers_are_read_of_all_families_at_once) {
     check_reads(picture_of(original_aruco(1003), module), 1003, "aruco-original");
   }
 }
-END_TEST
 
-START_TEST(small_markers_are_read_enlarged) {
+DVNN_TEST(small_markers_are_read_enlarged) {
   check_reads(picture_of(kTag586, 2), 586, "apriltag-36h11");
   check_reads(picture_of(kAruco17, 2), 17, "aruco-4x4");
 }
-END_TEST
 
 // In whichever way the marker lies, its corners begin at what was its upper left one in print.
-START_TEST(corners_turn_with_the_marker) {
+DVNN_TEST(corners_turn_with_the_marker) {
   const Modules* markers[] = {&kTag586, &kAruco17};
   for (const Modules* modules : markers) {
     const Luma upright = picture_of(*modules);
@@ -90,9 +90,8 @@ START_TEST(corners_turn_with_the_marker) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_bit_is_corrected_where_one_family_is_named) {
+DVNN_TEST(a_bit_is_corrected_where_one_family_is_named) {
   const Luma picture = picture_of(damaged(kTag586));
   ck_assert(!read_marker(picture).has_value());
   ck_assert(!read_marker(picture, {"apriltag-36h11", "aruco-6x6"}).has_value());
@@ -100,9 +99,8 @@ START_TEST(a_bit_is_corrected_where_one_family_is_named) {
   ck_assert(marker.has_value());
   ck_assert_int_eq(marker->id, 586);
 }
-END_TEST
 
-START_TEST(only_named_families_are_read) {
+DVNN_TEST(only_named_families_are_read) {
   ck_assert(!read_marker(picture_of(kTag586), {"aruco-6x6"}).has_value());
   ck_assert(read_marker(picture_of(kAruco321), {"aruco-5x5", "aruco-6x6"}).has_value());
   const dvnn::Status unknown = MarkerReader::check_families({"aruco-6x6", "aruco-9x9"});
@@ -111,9 +109,8 @@ START_TEST(only_named_families_are_read) {
   ck_assert(unknown.error().message.find("'aruco-9x9'") != std::string::npos);
   ck_assert(MarkerReader::check_families({}).ok());
 }
-END_TEST
 
-START_TEST(a_marker_beside_the_object_is_not_its_number) {
+DVNN_TEST(a_marker_beside_the_object_is_not_its_number) {
   Luma picture = light_picture(400, 200);
   draw(kAruco17, 20, 70, 10, &picture);
   ck_assert(!read_marker(picture, {}, 0.3).has_value());
@@ -122,9 +119,8 @@ START_TEST(a_marker_beside_the_object_is_not_its_number) {
   ck_assert(nearest.has_value());
   ck_assert_int_eq(nearest->id, 321);
 }
-END_TEST
 
-START_TEST(distance_from_the_centre_is_the_same_to_all_sides) {
+DVNN_TEST(distance_from_the_centre_is_the_same_to_all_sides) {
   constexpr int kSide = 400, kWidth = 48;  // of the picture, and of a marker of 6 modules
   for (const double x : {0.12, 0.5, 0.88}) {
     for (const double y : {0.12, 0.5, 0.88}) {
@@ -149,19 +145,12 @@ START_TEST(distance_from_the_centre_is_the_same_to_all_sides) {
     }
   }
 }
-END_TEST
 
-START_TEST(what_is_no_marker_has_no_number) {
+DVNN_TEST(what_is_no_marker_has_no_number) {
   ck_assert(!read_marker(picture_of(kAddressCode, 4)).has_value());
   ck_assert(!read_marker(light_picture(1, 1)).has_value());
   ck_assert(!read_marker(light_picture(3, 900)).has_value());
   ck_assert(!read_marker(Luma{}).has_value());
 }
-END_TEST
-
-DVNN_SUITE(codes_markers, numbers_are_read_of_all_families_at_once, small_markers_are_read_enlarged,
-           corners_turn_with_the_marker, a_bit_is_corrected_where_one_family_is_named,
-           only_named_families_are_read, a_marker_beside_the_object_is_not_its_number,
-           distance_from_the_centre_is_the_same_to_all_sides, what_is_no_marker_has_no_number)
 
 }  // namespace dvnn::test::markers_tests

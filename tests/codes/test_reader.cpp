@@ -6,6 +6,8 @@
 
 namespace dvnn::test::reader_tests {
 
+DVNN_SUITE(codes_reader);
+
 using namespace dvnn::codes;
 
 namespace {
@@ -28,14 +30,13 @@ Luma picture_of(const Modules& code, int module) {
 
 }  // namespace
 
-START_TEST(codes_are_read_exactly) {
+DVNN_TEST(codes_are_read_exactly) {
   check_reads(picture_of(kAddressCode, 4), "https://dvnn.example/7", "QR-Code");
   check_reads(picture_of(kArticleCode, 2), "4006381333931", "EAN-13");
   check_reads(picture_of(kShelfCode, 2), "SHELF-07/b:12", "CODE-128");
 }
-END_TEST
 
-START_TEST(codes_that_lie_askew_are_read) {
+DVNN_TEST(codes_that_lie_askew_are_read) {
   Luma turned;
   for (const double degrees : {20.0, 45.0, 90.0, 135.0, 180.0, 250.0}) {
     turn(picture_of(kAddressCode, 4), 1, degrees, &turned);
@@ -44,10 +45,9 @@ START_TEST(codes_that_lie_askew_are_read) {
     check_reads(turned, "4006381333931", "EAN-13");
   }
 }
-END_TEST
 
 // The neighbour's text is not this object's.
-START_TEST(a_code_beside_the_object_is_not_its_text) {
+DVNN_TEST(a_code_beside_the_object_is_not_its_text) {
   Luma picture = light_picture(400, 200);
   draw(kAddressCode, 20, 50, 4, &picture);
   ck_assert(!Reader().read(picture, 0.3).has_value());
@@ -56,16 +56,14 @@ START_TEST(a_code_beside_the_object_is_not_its_text) {
   ck_assert(nearest.has_value());
   ck_assert_int_eq(nearest->text[0], 'a');
 }
-END_TEST
 
-START_TEST(a_picture_without_a_code_has_no_text) {
+DVNN_TEST(a_picture_without_a_code_has_no_text) {
   ck_assert(!Reader().read(light_picture(100, 80), kAll).has_value());
   ck_assert(!Reader().read(light_picture(1, 1), kAll).has_value());
   ck_assert(!Reader().read(Luma{}, kAll).has_value());
 }
-END_TEST
 
-START_TEST(hostile_texts_become_harmless) {
+DVNN_TEST(hostile_texts_become_harmless) {
   dvnn_assert_text(harmless_text("caf\xc3\xa9 \xe6\x9d\xb1 \xf0\x9f\x98\x80"),
                    "caf\xc3\xa9 \xe6\x9d\xb1 \xf0\x9f\x98\x80");
   dvnn_assert_text(harmless_text("a\r\n\tb"), "a   b");
@@ -83,9 +81,8 @@ START_TEST(hostile_texts_become_harmless) {
   ck_assert_uint_gt(cut.size(), kMostTextBytes - 4);
   ck_assert(cut.find('?') == std::string::npos);
 }
-END_TEST
 
-START_TEST(what_a_hostile_code_says_is_harmless) {
+DVNN_TEST(what_a_hostile_code_says_is_harmless) {
   const auto reading = Reader().read(picture_of(kHostileCode, 4), kAll);
   ck_assert(reading.has_value());
   ck_assert_int_eq(reading->text[0], 'a');
@@ -95,10 +92,5 @@ START_TEST(what_a_hostile_code_says_is_harmless) {
   // UTF-8 is read as such, so what is in it is seen.
   check_reads(picture_of(kTurningCode, 4), "turned ?cod.exe", "QR-Code");
 }
-END_TEST
-
-DVNN_SUITE(codes_reader, codes_are_read_exactly, codes_that_lie_askew_are_read,
-           a_code_beside_the_object_is_not_its_text, a_picture_without_a_code_has_no_text,
-           hostile_texts_become_harmless, what_a_hostile_code_says_is_harmless)
 
 }  // namespace dvnn::test::reader_tests

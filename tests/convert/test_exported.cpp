@@ -6,6 +6,8 @@
 
 namespace dvnn::test::exported_tests {
 
+DVNN_SUITE(convert_exported);
+
 namespace {
 
 using Outputs = std::vector<std::pair<const char*, Shape>>;
@@ -61,7 +63,7 @@ Outputs heads(std::initializer_list<int> numbers) {
 
 }  // namespace
 
-START_TEST(names_are_read_as_python_writes_them) {
+DVNN_TEST(names_are_read_as_python_writes_them) {
   using Names = std::vector<std::string>;
   ck_assert(convert::read_python_names("{0: 'person', 1: \"driver's cab\"}") ==
             Names({"person", "driver's cab"}));
@@ -74,9 +76,8 @@ START_TEST(names_are_read_as_python_writes_them) {
     ck_assert_msg(convert::read_python_names(wrong).empty(), "%s", wrong);
   }
 }
-END_TEST
 
-START_TEST(metadata_of_others_says_nothing) {
+DVNN_TEST(metadata_of_others_says_nothing) {
   ck_assert(!convert::read_exported({}));
   ck_assert(!convert::read_exported({{"author", "Somebody"}, {"task", "detect"}}));
   ck_assert(!convert::read_exported({{"author", "Ultralytics"}, {"task", "dance"}}));
@@ -87,9 +88,8 @@ START_TEST(metadata_of_others_says_nothing) {
       {{"author", "Ultralytics"}, {"task", "detect"}, {"imgsz", "[0, 99999999999]"}});
   ck_assert(odd && odd->width == 0 && odd->height == 0 && odd->labels.empty());
 }
-END_TEST
 
-START_TEST(whole_heads_follow_from_the_task) {
+DVNN_TEST(whole_heads_follow_from_the_task) {
   const auto whole = [](int numbers) { return Outputs{{"o", {1, numbers, 8400}}}; };
   dvnn_assert_text(found(whole(84), model("detect", 80)),
                    "yolov8 \"center\" [\"boxes+scores\"] 80");
@@ -110,9 +110,8 @@ START_TEST(whole_heads_follow_from_the_task) {
   // Outputs that contradict the file's metadata have no decoder.
   dvnn_assert_text(found(whole(85), model("detect", 80)), "none");
 }
-END_TEST
 
-START_TEST(rows_after_suppression_are_no_cells) {
+DVNN_TEST(rows_after_suppression_are_no_cells) {
   dvnn_assert_text(found({{"o", {1, 300, 6}}}, model("detect", 80)),
                    "yolo-end-to-end \"corners\" [\"boxes+scores+class\"] 1");
   // Two classes beside a box are six numbers, too.
@@ -125,9 +124,8 @@ START_TEST(rows_after_suppression_are_no_cells) {
   dvnn_assert_text(found({{"o", {1, 300, 38}}, {"p", {1, 32, 160, 160}}}, model("segment", 80)),
                    "yolo-end-to-end \"corners\" [\"boxes+scores+class+masks\"] 1");
 }
-END_TEST
 
-START_TEST(raw_heads_are_told_by_their_numbers) {
+DVNN_TEST(raw_heads_are_told_by_their_numbers) {
   const std::string joined = "yolov8-raw \"distribution\" [\"boxes+scores\"] ",
                     apart = "yolov8-raw \"distribution\" [\"boxes\",\"scores\"] ";
   ck_assert(found(heads({144}), nullptr) == joined + "80");
@@ -157,10 +155,5 @@ START_TEST(raw_heads_are_told_by_their_numbers) {
   more.push_back({"x", {1, 5, 7, 7}});
   dvnn_assert_text(found(more, nullptr), "none");
 }
-END_TEST
-
-DVNN_SUITE(convert_exported, names_are_read_as_python_writes_them, metadata_of_others_says_nothing,
-           whole_heads_follow_from_the_task, rows_after_suppression_are_no_cells,
-           raw_heads_are_told_by_their_numbers)
 
 }  // namespace dvnn::test::exported_tests

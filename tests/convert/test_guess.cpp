@@ -6,7 +6,9 @@
 
 namespace dvnn::test::guess_tests {
 
-START_TEST(families_are_known_by_their_shapes) {
+DVNN_SUITE(convert_guess);
+
+DVNN_TEST(families_are_known_by_their_shapes) {
   auto family = [](std::initializer_list<std::pair<const char*, Shape>> outputs, int w, int h) {
     std::vector<decode::NamedOutput> named;
     for (const auto& o : outputs) {
@@ -31,10 +33,9 @@ START_TEST(families_are_known_by_their_shapes) {
   dvnn_assert_text(family({{"o", {1, 1000}}}, 224, 224), "none");
   dvnn_assert_text(family({}, 224, 224), "none");
 }
-END_TEST
 
 // With key points an SCRFD has nine outputs, without them six: each kind has a preset of its own.
-START_TEST(key_points_decide_which_scrfd_it_is) {
+DVNN_TEST(key_points_decide_which_scrfd_it_is) {
   auto preset = [](bool points, Shape odd) {
     std::vector<decode::NamedOutput> named;
     auto add = [&](Shape shape) {
@@ -59,10 +60,9 @@ START_TEST(key_points_decide_which_scrfd_it_is) {
   dvnn_assert_text(preset(true, {1, 200, 5}), "none");
   dvnn_assert_text(preset(false, {1, 200, 5}), "none");
 }
-END_TEST
 
 // Outputs that a decoder takes, although they are another family's.
-START_TEST(another_familys_preset_is_doubted) {
+DVNN_TEST(another_familys_preset_is_doubted) {
   auto doubt = [](const char* preset, Shape shape) {
     const decode::NamedOutput output = {"o", {ElementType::kFloat32, Layout::kNchw, shape}};
     const auto found = convert::find_preset(preset);
@@ -82,9 +82,5 @@ START_TEST(another_familys_preset_is_doubted) {
   dvnn_assert_text(doubt("light-person-detector", {1, 8400, 85}), "");  // read as YOLOX is
   dvnn_assert_text(doubt("imagenet", {1, 1000}), "");
 }
-END_TEST
-
-DVNN_SUITE(convert_guess, families_are_known_by_their_shapes, key_points_decide_which_scrfd_it_is,
-           another_familys_preset_is_doubted)
 
 }  // namespace dvnn::test::guess_tests

@@ -7,6 +7,8 @@
 
 namespace dvnn::test::ini_tests {
 
+DVNN_SUITE(convert_ini);
+
 using namespace dvnn::convert;
 using dvnn::test::TemporaryFile;
 
@@ -49,7 +51,7 @@ void refused(const std::string& text, const char* word) {
 
 }  // namespace
 
-START_TEST(options_are_read) {
+DVNN_TEST(options_are_read) {
   const auto ini = read(kGood);
   ck_assert_msg(ini.ok(), "%s", ini.ok() ? "" : ini.error().message.c_str());
   const IniFile& i = ini.value();
@@ -63,9 +65,8 @@ START_TEST(options_are_read) {
   const auto custom = read(with("origin = Caffe", "origin = CAFFE\ncustom_layer = mine.py"));
   ck_assert(custom.ok() && custom.value().custom_layer == "mine.py");
 }
-END_TEST
 
-START_TEST(defaults_are_the_tools) {
+DVNN_TEST(defaults_are_the_tools) {
   const auto ini =
       read("[INPUT]\nname=N\ndefinition=n.h5\norigin=KERAS\n[OUTPUT]\noutput_folder=o\n");
   ck_assert(ini.ok());
@@ -73,9 +74,8 @@ START_TEST(defaults_are_the_tools) {
   ck_assert(i.keras && i.quantise && i.hwc && i.width == 0 && i.data == i.definition);
   ck_assert_uint_eq(i.notes.size(), 1);  // transpose_weight, which older files mean otherwise
 }
-END_TEST
 
-START_TEST(what_is_wrong_is_named) {
+DVNN_TEST(what_is_wrong_is_named) {
   refused(with("name = Net  ; the class\n", ""), "INPUT.name");
   refused(with("origin = Caffe", "origin = TORCH"), "TORCH");
   refused(with("width_override = 320", "width_override = wide"), "wide");
@@ -85,8 +85,5 @@ START_TEST(what_is_wrong_is_named) {
   refused(with("[INPUT]", "nonsense"), "line 2");
   refused(with("name = Net", "name = ../Net"), "'/'");
 }
-END_TEST
-
-DVNN_SUITE(convert_ini, options_are_read, defaults_are_the_tools, what_is_wrong_is_named)
 
 }  // namespace dvnn::test::ini_tests

@@ -6,6 +6,8 @@
 
 namespace dvnn::test::passes_tests {
 
+DVNN_SUITE(convert_passes);
+
 using network::Model;
 using network::Step;
 using network::StepKind;
@@ -28,7 +30,7 @@ const device::ConvRun& run_of(const Model& model, size_t step) {
 
 }  // namespace
 
-START_TEST(batchnorm_scale_and_relu_join_their_convolution) {
+DVNN_TEST(batchnorm_scale_and_relu_join_their_convolution) {
   const Model model =
       converted(network_text(3, 16, 16,
                              layer("c", "Convolution", "data", "c", kConv8) +
@@ -47,9 +49,8 @@ START_TEST(batchnorm_scale_and_relu_join_their_convolution) {
   ck_assert(run_of(model, 0).activation == device::Activation::kRelu);
   ck_assert_uint_eq(model.steps[0].layers.size(), 4);
 }
-END_TEST
 
-START_TEST(an_affine_input_layer_becomes_mean_and_scale) {
+DVNN_TEST(an_affine_input_layer_becomes_mean_and_scale) {
   const Model model =
       converted(network_text(3, 16, 16,
                              layer("s", "Scale", "data", "s", "scale_param { bias_term: true }") +
@@ -58,9 +59,8 @@ START_TEST(an_affine_input_layer_becomes_mean_and_scale) {
   ck_assert_uint_eq(model.steps.size(), 1);
   ck_assert(model.input.picture.scale[0] == 2 && model.input.picture.mean[0] == -5);
 }
-END_TEST
 
-START_TEST(max_pooling_joins_its_convolution_and_rounds_up) {
+DVNN_TEST(max_pooling_joins_its_convolution_and_rounds_up) {
   const std::string pool =
       layer("p", "Pooling", "c", "p", "pooling_param { kernel_size: 3 stride: 2 }");
   const Model model = converted(network_text(3, 16, 16,
@@ -72,9 +72,8 @@ START_TEST(max_pooling_joins_its_convolution_and_rounds_up) {
   ck_assert(run.pool == device::PoolKind::kMax && run.pool_pad.right == 1);
   ck_assert(model.tensors[1].desc.shape.to_string() == "1x8x8x8");
 }
-END_TEST
 
-START_TEST(a_sum_joins_one_of_its_convolutions) {
+DVNN_TEST(a_sum_joins_one_of_its_convolutions) {
   const Model model = converted(
       network_text(3, 16, 16,
                    layer("a", "Convolution", "data", "a", kConv8) +
@@ -87,9 +86,8 @@ START_TEST(a_sum_joins_one_of_its_convolutions) {
   ck_assert(model.steps[1].command.eltwise_add);
   ck_assert(run_of(model, 1).activation == device::Activation::kRelu);
 }
-END_TEST
 
-START_TEST(aligned_branches_are_joined_without_a_copy) {
+DVNN_TEST(aligned_branches_are_joined_without_a_copy) {
   const std::string tail =
       "layer { name: \"j\" type: \"Concat\" bottom: \"a\" bottom: \"b\" top: \"j\" } ";
   const std::string text =
@@ -115,9 +113,8 @@ START_TEST(aligned_branches_are_joined_without_a_copy) {
   ck_assert_uint_eq(copied.steps.size(), 3);
   ck_assert(copied.steps[2].layer->as<layers::ConcatAttributes>());
 }
-END_TEST
 
-START_TEST(one_group_per_channel_is_depthwise_and_others_are_dense) {
+DVNN_TEST(one_group_per_channel_is_depthwise_and_others_are_dense) {
   const std::string text =
       network_text(3, 8, 8,
                    layer("a", "Convolution", "data", "a",
@@ -129,9 +126,8 @@ START_TEST(one_group_per_channel_is_depthwise_and_others_are_dense) {
   ck_assert(run_of(model, 0).conv == device::ConvKind::kDepthwise);
   ck_assert(run_of(model, 1).conv == device::ConvKind::kConv);
 }
-END_TEST
 
-START_TEST(large_global_averages_are_split_and_primes_go_to_the_cpu) {
+DVNN_TEST(large_global_averages_are_split_and_primes_go_to_the_cpu) {
   auto steps = [](int size) {
     return converted(network_text(3, size, size,
                                   layer("p", "Pooling", "data", "p",
@@ -145,9 +141,8 @@ START_TEST(large_global_averages_are_split_and_primes_go_to_the_cpu) {
   ck_assert_uint_eq(steps(53).size(), 1);
   ck_assert(steps(53)[0].kind == StepKind::kCpu);
 }
-END_TEST
 
-START_TEST(priors_are_made_once_and_heads_lie_side_by_side) {
+DVNN_TEST(priors_are_made_once_and_heads_lie_side_by_side) {
   const std::string prior =
       "layer { name: \"pb\" type: \"PriorBox\" bottom: \"c\" bottom: \"data\" top: \"pb\" "
       "prior_box_param { min_size: 4 } } ";
@@ -156,9 +151,8 @@ START_TEST(priors_are_made_once_and_heads_lie_side_by_side) {
                 Weights().blob("c", 216).blob("c", 8));
   ck_assert(model.constant_bytes > 0);
 }
-END_TEST
 
-START_TEST(an_affine_layer_and_its_activation_are_one_command) {
+DVNN_TEST(an_affine_layer_and_its_activation_are_one_command) {
   // The pooling before them cannot take the affine layer.
   const Model model = converted(
       network_text(
@@ -171,9 +165,8 @@ START_TEST(an_affine_layer_and_its_activation_are_one_command) {
   ck_assert(run_of(model, 1).conv == device::ConvKind::kDepthwise);
   ck_assert(run_of(model, 1).activation == device::Activation::kRelu);
 }
-END_TEST
 
-START_TEST(the_device_runs_all_it_can_before_the_cpu) {
+DVNN_TEST(the_device_runs_all_it_can_before_the_cpu) {
   const char* const order = "permute_param { order: 0 order: 2 order: 3 order: 1 }";
   const Model model = converted(network_text(3, 16, 16,
                                              layer("a", "Convolution", "data", "a", kConv8) +
@@ -185,16 +178,5 @@ START_TEST(the_device_runs_all_it_can_before_the_cpu) {
   ck_assert_uint_eq(model.steps.size(), names.size());
   for (size_t i = 0; i < names.size(); ++i) ck_assert(model.steps[i].name == names[i]);
 }
-END_TEST
-
-DVNN_SUITE(convert_passes, batchnorm_scale_and_relu_join_their_convolution,
-           an_affine_input_layer_becomes_mean_and_scale,
-           max_pooling_joins_its_convolution_and_rounds_up, a_sum_joins_one_of_its_convolutions,
-           aligned_branches_are_joined_without_a_copy,
-           one_group_per_channel_is_depthwise_and_others_are_dense,
-           large_global_averages_are_split_and_primes_go_to_the_cpu,
-           priors_are_made_once_and_heads_lie_side_by_side,
-           an_affine_layer_and_its_activation_are_one_command,
-           the_device_runs_all_it_can_before_the_cpu)
 
 }  // namespace dvnn::test::passes_tests

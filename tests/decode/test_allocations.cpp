@@ -9,6 +9,8 @@
 
 namespace dvnn::test::allocations_tests {
 
+DVNN_SUITE(decoder_allocations);
+
 using json = dvnn::Json;
 
 namespace {
@@ -55,7 +57,7 @@ const json kImage = {64, 64};
 
 }  // namespace
 
-START_TEST(detectors_work_in_the_memory_that_they_have) {
+DVNN_TEST(detectors_work_in_the_memory_that_they_have) {
   Outputs grid;
   grid.add("o", {1, 84, 17}, numbers(84 * 17, 0.1f, 0.9f));
   check_steady("grid",
@@ -111,9 +113,8 @@ START_TEST(detectors_work_in_the_memory_that_they_have) {
                   {"min_boxes", {{8, 16, 24}}}}}},
                priors);
 }
-END_TEST
 
-START_TEST(maps_points_and_text_do_so_too) {
+DVNN_TEST(maps_points_and_text_do_so_too) {
   Outputs map;
   map.add("o", {1, 3, 16, 16}, numbers(768, 0, 1));
   check_steady("segmentation", json::object(), map);
@@ -138,9 +139,8 @@ START_TEST(maps_points_and_text_do_so_too) {
   text.add("o", {1, 60, 4}, steps);
   check_steady("ctc", {{"alphabet", "abc"}}, text);
 }
-END_TEST
 
-START_TEST(what_is_known_of_the_whole_does_so_too) {
+DVNN_TEST(what_is_known_of_the_whole_does_so_too) {
   Outputs whole;
   whole.add("o", {1, 100}, numbers(100, 0, 1));
   check_steady("classification", json::object(), whole);
@@ -151,19 +151,13 @@ START_TEST(what_is_known_of_the_whole_does_so_too) {
   check_steady("classification", {{"heads", true}}, heads);
   check_steady("classification", {{"multi_label", true}}, whole);
 }
-END_TEST
 
-START_TEST(decoders_of_libraries_do_so_too) {
+DVNN_TEST(decoders_of_libraries_do_so_too) {
   auto library = decode::CustomDecoders::open(CELLS_MODULE);
   ck_assert(library.ok());
   Outputs cells;
   cells.add("o", {1, 2, 8, 8}, numbers(128, 0, 1));
   check_steady("cells", json::object(), cells, library.value().get());
 }
-END_TEST
-
-DVNN_SUITE(decoder_allocations, detectors_work_in_the_memory_that_they_have,
-           maps_points_and_text_do_so_too, what_is_known_of_the_whole_does_so_too,
-           decoders_of_libraries_do_so_too)
 
 }  // namespace dvnn::test::allocations_tests

@@ -9,9 +9,11 @@
 
 namespace dvnn::test::anchors_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(anchors_share_classes_and_interleave_them_if_told_so) {
+DVNN_TEST(anchors_share_classes_and_interleave_them_if_told_so) {
   // Boxes of both anchors, objectness of both, then two classes for both (Yolo-FastestV2).
   const std::vector<float> row = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f,
                                   1,    0.5f, 0.1f, 0.9f, 0.2f, 0.8f};
@@ -38,9 +40,8 @@ START_TEST(anchors_share_classes_and_interleave_them_if_told_so) {
   ck_assert_float_eq_tol(found[0].confidence, 0.7f, 1e-6f);
   assert_box(found[0], (8 + 2 - 4) / 32.0, 7 / 16.0, (8 + 2 + 4) / 32.0, 9 / 16.0);
 }
-END_TEST
 
-START_TEST(mtcnn_looks_again_at_crops) {
+DVNN_TEST(mtcnn_looks_again_at_crops) {
   // Its third stage: one window of 48 pixels; corners move by parts of it, points are parts of it.
   const json params = {{"image", {48, 48}},   {"parts", {"boxes", "points", "scores"}},
                        {"num_classes", 2},    {"background_label_id", 0},
@@ -64,9 +65,8 @@ START_TEST(mtcnn_looks_again_at_crops) {
     ck_assert_double_eq_tol(found[0].points[k].y, 0.6 + 0.1 * at, 1e-6);
   }
 }
-END_TEST
 
-START_TEST(mtcnn_has_an_anchor_where_a_window_fits) {
+DVNN_TEST(mtcnn_has_an_anchor_where_a_window_fits) {
   // Its first stage: windows of 12 pixels, 2 apart. In 20x16 pixels 5 x 3 of them fit.
   constexpr size_t kColumns = 5, kWindows = 15, kFound = kColumns + 2;
   const json params = {{"image", {20, 16}},    {"parts", {"boxes", "scores"}},
@@ -83,9 +83,8 @@ START_TEST(mtcnn_has_an_anchor_where_a_window_fits) {
   ck_assert_uint_eq(found.size(), 1);
   assert_box(found[0], 4 / 20.0, 2 / 16.0, 16 / 20.0, 14 / 16.0);
 }
-END_TEST
 
-START_TEST(mtcnn_numbers_are_the_upright_pictures) {
+DVNN_TEST(mtcnn_numbers_are_the_upright_pictures) {
   // The network sees columns for rows: what moves the picture's x moves the input's y.
   const json params = {{"image", {24, 24}},    {"parts", {"boxes", "scores"}},
                        {"num_classes", 2},     {"background_label_id", 0},
@@ -98,10 +97,5 @@ START_TEST(mtcnn_numbers_are_the_upright_pictures) {
   ck_assert_uint_eq(found.size(), 1);
   assert_box(found[0], 0.125, 0.25, 1, 0.75);
 }
-END_TEST
-
-DVNN_SUITE(decoders, anchors_share_classes_and_interleave_them_if_told_so,
-           mtcnn_looks_again_at_crops, mtcnn_has_an_anchor_where_a_window_fits,
-           mtcnn_numbers_are_the_upright_pictures)
 
 }  // namespace dvnn::test::anchors_tests

@@ -8,9 +8,11 @@
 
 namespace dvnn::test::boxes_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(boxes_are_read_in_the_form_that_is_named) {
+DVNN_TEST(boxes_are_read_in_the_form_that_is_named) {
   auto found = [](const char* form) {
     return Outputs()
         .add("o", {1, 6, 3},
@@ -25,9 +27,8 @@ START_TEST(boxes_are_read_in_the_form_that_is_named) {
   assert_box(found("corners-yx")[0], 4 / 32.0, 2 / 16.0, 12 / 32.0, 8 / 16.0);
   assert_box(found("origin")[0], 2 / 32.0, 4 / 16.0, 10 / 32.0, 16 / 16.0);
 }
-END_TEST
 
-START_TEST(rows_that_the_network_has_chosen_are_not_suppressed) {
+DVNN_TEST(rows_that_the_network_has_chosen_are_not_suppressed) {
   // Two equal boxes of class 7, a row of a class that is none, and one that is unsure.
   const std::vector<float> rows = {0, 0, 8, 8, 0.9f, 7,   0, 0, 8, 8, 0.8f, 7,
                                    0, 0, 8, 8, 0.9f, NAN, 0, 0, 8, 8, 0.2f, 7};
@@ -44,9 +45,8 @@ START_TEST(rows_that_the_network_has_chosen_are_not_suppressed) {
   ck_assert_int_eq(found[1].class_id, 7);
   ck_assert_float_eq_tol(found[1].confidence, 0.8f, 1e-6f);
 }
-END_TEST
 
-START_TEST(classes_suppress_each_other_only_if_told_so) {
+DVNN_TEST(classes_suppress_each_other_only_if_told_so) {
   const std::vector<float> rows = {8, 8, 8, 8, 0.9f, 0,    8, 8, 8, 8, 0,    0.8f,
                                    8, 8, 8, 7, 0.7f, 0.6f, 0, 0, 1, 1, 0.1f, 0.1f};
   json params = {{"image", {32, 16}}, {"parts", {"boxes+scores"}}, {"num_classes", 2}};
@@ -64,9 +64,8 @@ START_TEST(classes_suppress_each_other_only_if_told_so) {
   params["keep_top_k"] = 2;
   ck_assert_uint_eq(count(), 2);
 }
-END_TEST
 
-START_TEST(poses_masks_and_angles_come_with_their_boxes) {
+DVNN_TEST(poses_masks_and_angles_come_with_their_boxes) {
   // Box, score, two points of three numbers, two coefficients; the prototypes are 4 x 2 cells.
   const std::vector<float> row = {16, 8, 16, 16, 0.9f, 8, 4, 0.75f, NAN, 4, 0.5f, 1, -1};
   std::vector<float> rows(13 * 20, 0.0f);
@@ -109,9 +108,8 @@ START_TEST(poses_masks_and_angles_come_with_their_boxes) {
   ck_assert_double_eq_tol(oriented[0].outline[0].x, 18 / 32.0, 1e-5);
   ck_assert_double_eq_tol(oriented[0].outline[0].y, 0, 1e-5);
 }
-END_TEST
 
-START_TEST(oriented_boxes_overlap_as_they_lie) {
+DVNN_TEST(oriented_boxes_overlap_as_they_lie) {
   // Across one another; then the same one, told as its other sides by a quarter of a turn.
   const float quarter = 1.5707963f;
   auto count = [&](const std::vector<float>& other) {
@@ -130,11 +128,5 @@ START_TEST(oriented_boxes_overlap_as_they_lie) {
   ck_assert_uint_eq(count({16, 8, 16, 4, 0.8f, 0.1f}), 1);
   ck_assert_uint_eq(count({16, 8, 16, 4, 0.8f, NAN}), 1);
 }
-END_TEST
-
-DVNN_SUITE(decoders, boxes_are_read_in_the_form_that_is_named,
-           rows_that_the_network_has_chosen_are_not_suppressed,
-           classes_suppress_each_other_only_if_told_so,
-           poses_masks_and_angles_come_with_their_boxes, oriented_boxes_overlap_as_they_lie)
 
 }  // namespace dvnn::test::boxes_tests

@@ -7,9 +7,11 @@
 
 namespace dvnn::test::centres_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(peaks_of_heat_maps_are_centres) {
+DVNN_TEST(peaks_of_heat_maps_are_centres) {
   std::vector<float> heat(8, 0.0f), sizes(16, 1.0f), offsets(16, 0.5f);
   heat[4] = 0.6f;  // beside the peak
   heat[5] = 0.9f;
@@ -23,10 +25,9 @@ START_TEST(peaks_of_heat_maps_are_centres) {
   ck_assert_uint_eq(found.size(), 1);
   assert_box(found[0], 4 / 32.0, 8 / 16.0, 20 / 32.0, 16 / 16.0);
 }
-END_TEST
 
 // From the cell's corner, in cells, or as parts of the box; x first or y first.
-START_TEST(points_are_of_the_cell_or_of_the_box) {
+DVNN_TEST(points_are_of_the_cell_or_of_the_box) {
   std::vector<float> heat(8, 0.0f), sizes(16, 1.0f), offsets(16, 0.5f), points(16, 0.0f);
   heat[5] = 0.9f;                        // column 1, row 1
   points[5] = 0.25f, points[8 + 5] = 1;  // two numbers
@@ -54,8 +55,5 @@ START_TEST(points_are_of_the_cell_or_of_the_box) {
     ck_assert_double_eq_tol(found[0].points[0].y, c.y / 16, 1e-6);
   }
 }
-END_TEST
-
-DVNN_SUITE(decoders, peaks_of_heat_maps_are_centres, points_are_of_the_cell_or_of_the_box)
 
 }  // namespace dvnn::test::centres_tests

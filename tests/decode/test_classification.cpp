@@ -8,10 +8,12 @@
 
 namespace dvnn::test::classification_tests {
 
+DVNN_SUITE(decoders);
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
-START_TEST(classes_come_best_first_with_probabilities) {
+DVNN_TEST(classes_come_best_first_with_probabilities) {
   const NamedOutput scores = output("s", {1, 4});
   auto decoder = create_decoder("classification", {{"softmax", true}, {"top_k", 2}}, {&scores, 1});
   ck_assert(decoder.ok());
@@ -29,9 +31,8 @@ START_TEST(classes_come_best_first_with_probabilities) {
   ck_assert(found[0].box.x0 == 0 && found[0].box.y0 == 0 && found[0].box.x1 == 1 &&
             found[0].box.y1 == 1);
 }
-END_TEST
 
-START_TEST(scores_that_are_no_numbers_come_last) {
+DVNN_TEST(scores_that_are_no_numbers_come_last) {
   const NamedOutput scores = output("s", {1, 1000});
   auto decoder = create_decoder("classification", {{"top_k", 3}}, {&scores, 1});
   ck_assert(decoder.ok());
@@ -44,9 +45,8 @@ START_TEST(scores_that_are_no_numbers_come_last) {
   ck_assert_uint_eq(found.size(), 2);
   ck_assert_int_eq(found[0].class_id, 7);
 }
-END_TEST
 
-START_TEST(heads_tell_their_best_class_and_labels_may_be_several) {
+DVNN_TEST(heads_tell_their_best_class_and_labels_may_be_several) {
   Outputs heads;
   heads.add("colour", {1, 3}, {0.1f, 0.2f, 0.7f}).add("kind", {1, 2}, {0.9f, 0.1f});
   const auto found = heads.found("classification", {{"heads", true}}, 0.5f);
@@ -62,10 +62,5 @@ START_TEST(heads_tell_their_best_class_and_labels_may_be_several) {
   ck_assert_float_eq_tol(labels[1].confidence, 1 / (1 + std::exp(-1.0f)), 1e-6f);
   ck_assert(heads.found("none", json::object(), 0).empty());
 }
-END_TEST
-
-DVNN_SUITE(decoders, classes_come_best_first_with_probabilities,
-           scores_that_are_no_numbers_come_last,
-           heads_tell_their_best_class_and_labels_may_be_several)
 
 }  // namespace dvnn::test::classification_tests

@@ -7,9 +7,11 @@
 
 namespace dvnn::test::ctc_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(best_paths_are_text_without_repeats_and_blanks) {
+DVNN_TEST(best_paths_are_text_without_repeats_and_blanks) {
   // Steps: b b blank b a, over (blank, a, b).
   const std::vector<float> rows = {0, 0, 9, 0, 0, 9, 9, 0, 0, 0, 0, 9, 0, 9, 0};
   const json params = {{"alphabet", "a\xc3\xa4"}, {"score", "softmax"}};
@@ -30,8 +32,5 @@ START_TEST(best_paths_are_text_without_repeats_and_blanks) {
       Outputs().add("o", {1, 5, 4}, std::vector<float>(20)).refusal("ctc", last);
   ck_assert_msg(refused.find("alphabet") != std::string::npos, "%s", refused.c_str());
 }
-END_TEST
-
-DVNN_SUITE(decoders, best_paths_are_text_without_repeats_and_blanks)
 
 }  // namespace dvnn::test::ctc_tests

@@ -12,6 +12,8 @@
 
 namespace dvnn::test::custom_decoders_tests {
 
+DVNN_SUITE(custom_decoders);
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
@@ -61,7 +63,7 @@ bool has(const std::string& text, const char* part) {
 
 }  // namespace
 
-START_TEST(the_example_finds_its_cells_and_leaves_the_best_of_neighbours) {
+DVNN_TEST(the_example_finds_its_cells_and_leaves_the_best_of_neighbours) {
   const auto library = library_at(CELLS_MODULE);
   Outputs outputs;
   // Class 1, row 1: 0.5 and 0.9 side by side; class 0 beside them is another thing.
@@ -92,9 +94,8 @@ START_TEST(the_example_finds_its_cells_and_leaves_the_best_of_neighbours) {
   ck_assert(found[0].confidence >= found[1].confidence &&
             found[1].confidence >= found[2].confidence);
 }
-END_TEST
 
-START_TEST(a_library_refuses_outputs_in_its_own_words) {
+DVNN_TEST(a_library_refuses_outputs_in_its_own_words) {
   const auto library = library_at(CELLS_MODULE);
   Outputs row;
   row.add("o", {1, 4}, {0, 0, 0, 0});
@@ -110,9 +111,8 @@ START_TEST(a_library_refuses_outputs_in_its_own_words) {
   const std::string said = status.error().message;
   dvnn_assert_text(said, "decoder 'none-of-these': not?these");
 }
-END_TEST
 
-START_TEST(numbers_that_are_none_are_left_out) {
+DVNN_TEST(numbers_that_are_none_are_left_out) {
   objects::Objects found;
   const Status status = behave("wild", 0, &found);
   ck_assert_msg(status.ok(), "%s", status.ok() ? "" : status.error().message.c_str());
@@ -128,9 +128,8 @@ START_TEST(numbers_that_are_none_are_left_out) {
   dvnn_assert_text(object.text, "bell? ?");
   ck_assert_int_eq(object.mask.width, 0);
 }
-END_TEST
 
-START_TEST(what_a_library_returns_is_bounded) {
+DVNN_TEST(what_a_library_returns_is_bounded) {
   objects::Objects found;
   ck_assert(behave("wild", 1, &found).ok());
   size_t cells = 0;
@@ -143,9 +142,8 @@ START_TEST(what_a_library_returns_is_bounded) {
   ck_assert(behave("wild", 30, &found).ok());
   ck_assert_uint_eq(found.size(), 256);
 }
-END_TEST
 
-START_TEST(mistakes_of_a_library_are_errors_by_name) {
+DVNN_TEST(mistakes_of_a_library_are_errors_by_name) {
   fails(2, "3 points and no memory");
   fails(3, "class -1");
   fails(4, "'size'");
@@ -159,18 +157,16 @@ START_TEST(mistakes_of_a_library_are_errors_by_name) {
   fails(24, "4097 numbers, at the most");
   fails(10, "decoder 'wild' of a library: cannot");
 }
-END_TEST
 
-START_TEST(exceptions_of_a_library_end_in_errors) {
+DVNN_TEST(exceptions_of_a_library_end_in_errors) {
   fails(8, "lost");
   fails(9, "unknown kind");
   objects::Objects found;
   const Status status = behave("throwing", 0, &found);
   ck_assert(!status.ok() && has(status.error().message, "not in the mood"));
 }
-END_TEST
 
-START_TEST(objects_of_the_whole_have_no_place_of_their_own) {
+DVNN_TEST(objects_of_the_whole_have_no_place_of_their_own) {
   objects::Objects found;
   ck_assert(behave("whole", 0, &found).ok());
   ck_assert_uint_gt(found.size(), 0);
@@ -179,18 +175,16 @@ START_TEST(objects_of_the_whole_have_no_place_of_their_own) {
     assert_box(object, 0, 0, 1, 1);
   }
 }
-END_TEST
 
-START_TEST(libraries_that_are_none_are_refused) {
+DVNN_TEST(libraries_that_are_none_are_refused) {
   ck_assert(!CustomDecoders::open("/nowhere/libmine.so").ok());
   const auto none = CustomDecoders::open(NO_MODULE);
   ck_assert(!none.ok() && has(none.error().message, "dvnn_decoder_classes_v1"));
   const auto taken = CustomDecoders::open(TAKEN_MODULE);
   ck_assert(!taken.ok() && has(taken.error().message, "'ssd' exists already"));
 }
-END_TEST
 
-START_TEST(networks_name_libraries_only_in_folders_set_aside_for_them) {
+DVNN_TEST(networks_name_libraries_only_in_folders_set_aside_for_them) {
   Outputs outputs;
   outputs.add("o", {1, 2, 2, 4}, cells_but({}));
   char folder[] = "/tmp/dvnn-decoders-XXXXXX";
@@ -225,9 +219,8 @@ START_TEST(networks_name_libraries_only_in_folders_set_aside_for_them) {
   unlink(link.c_str());
   rmdir(folder);
 }
-END_TEST
 
-START_TEST(the_size_of_the_input_is_told) {
+DVNN_TEST(the_size_of_the_input_is_told) {
   json params = {{"library", "libcells.so"}};
   set_input_size("cells", {320, 240}, &params);
   const std::string image = json_text(params["image"]);
@@ -236,14 +229,5 @@ START_TEST(the_size_of_the_input_is_told) {
   set_input_size("none", {320, 240}, &params);
   ck_assert(!params.contains("image"));
 }
-END_TEST
-
-DVNN_SUITE(custom_decoders, the_example_finds_its_cells_and_leaves_the_best_of_neighbours,
-           a_library_refuses_outputs_in_its_own_words, numbers_that_are_none_are_left_out,
-           what_a_library_returns_is_bounded, mistakes_of_a_library_are_errors_by_name,
-           exceptions_of_a_library_end_in_errors, objects_of_the_whole_have_no_place_of_their_own,
-           libraries_that_are_none_are_refused,
-           networks_name_libraries_only_in_folders_set_aside_for_them,
-           the_size_of_the_input_is_told)
 
 }  // namespace dvnn::test::custom_decoders_tests

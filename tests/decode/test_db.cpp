@@ -8,9 +8,11 @@
 
 namespace dvnn::test::db_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(regions_of_text_are_turned_rectangles) {
+DVNN_TEST(regions_of_text_are_turned_rectangles) {
   // A bar of 20 x 4 cells, and one along a diagonal, in 64 x 32 cells.
   std::vector<float> map(64 * 32, 0.0f);
   for (int y = 10; y < 15; ++y) {
@@ -39,8 +41,5 @@ START_TEST(regions_of_text_are_turned_rectangles) {
   const auto grown = Outputs().add("o", {1, 1, 32, 64}, map).found("db", {{"unclip", 1.5}}, 0.6f);
   assert_box(grown[1], (5 - 2.5) / 64, (10 - 2.5) / 32, (25 + 2.5) / 64, (14 + 2.5) / 32);
 }
-END_TEST
-
-DVNN_SUITE(decoders, regions_of_text_are_turned_rectangles)
 
 }  // namespace dvnn::test::db_tests

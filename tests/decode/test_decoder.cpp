@@ -8,10 +8,12 @@
 
 namespace dvnn::test::decoder_tests {
 
+DVNN_SUITE(decoders);
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
-START_TEST(decoders_that_do_not_fit_are_refused_by_name) {
+DVNN_TEST(decoders_that_do_not_fit_are_refused_by_name) {
   const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
   auto message = [&](const char* name, const json& params, size_t count) {
     auto decoder = create_decoder(name, params, {outputs, count});
@@ -37,9 +39,8 @@ START_TEST(decoders_that_do_not_fit_are_refused_by_name) {
   params.erase("anchors");
   ck_assert(has(message("ssd", params, 2), "anchors"));
 }
-END_TEST
 
-START_TEST(class_thresholds_that_are_none_are_refused_whatever_the_decoder) {
+DVNN_TEST(class_thresholds_that_are_none_are_refused_whatever_the_decoder) {
   const NamedOutput rows = output("d", {1, 1, 3, 7});
   const struct {
     json value;
@@ -63,10 +64,9 @@ START_TEST(class_thresholds_that_are_none_are_refused_whatever_the_decoder) {
   ck_assert(read.ok() && read.value() == (ClassThresholds{{"a, b", 0.0f}, {"cat", 0.25f}}));
   ck_assert(read_class_thresholds(json::object()).value().empty());
 }
-END_TEST
 
 // dvdecode and dvnet choose by it what they do with results.
-START_TEST(decoders_say_what_they_find) {
+DVNN_TEST(decoders_say_what_they_find) {
   Outputs none, picture;
   none.add("y", {1, 4}, {1, 2, 3, 4});
   picture.add("map", {1, 1, 4, 4}, std::vector<float>(16, 0.0f));
@@ -79,9 +79,8 @@ START_TEST(decoders_say_what_they_find) {
   ck_assert(kind_of(none, "classification", json::object()) == objects::Kind::kClassification);
   ck_assert(kind_of(picture, "db", json::object()) == objects::Kind::kDetection);
 }
-END_TEST
 
-START_TEST(outputs_other_than_those_it_was_made_for_are_refused) {
+DVNN_TEST(outputs_other_than_those_it_was_made_for_are_refused) {
   const NamedOutput rows = output("d", {1, 1, 3, 7}), more = output("d", {1, 1, 30, 7});
   auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
   ck_assert(decoder.ok());
@@ -94,9 +93,8 @@ START_TEST(outputs_other_than_those_it_was_made_for_are_refused) {
   ck_assert(!decoder.value()->decode({&nothing, 1}, 0.5f, &found).ok());
   ck_assert(found.empty());
 }
-END_TEST
 
-START_TEST(outputs_that_do_not_fit_are_told_with_what_was_looked_for) {
+DVNN_TEST(outputs_that_do_not_fit_are_told_with_what_was_looked_for) {
   auto has = [](const std::string& text, const char* word) {
     ck_assert_msg(text.find(word) != std::string::npos, "%s", text.c_str());
   };
@@ -116,11 +114,5 @@ START_TEST(outputs_that_do_not_fit_are_told_with_what_was_looked_for) {
   has(outputs.refusal("grid", with(params, {{"outputs", {"nowhere", "cls"}}})), "nowhere");
   has(outputs.refusal("grid", with(params, {{"parts", {"scores"}}})), "'boxes'");
 }
-END_TEST
-
-DVNN_SUITE(decoders, decoders_that_do_not_fit_are_refused_by_name,
-           outputs_other_than_those_it_was_made_for_are_refused,
-           outputs_that_do_not_fit_are_told_with_what_was_looked_for, decoders_say_what_they_find,
-           class_thresholds_that_are_none_are_refused_whatever_the_decoder)
 
 }  // namespace dvnn::test::decoder_tests

@@ -8,10 +8,12 @@
 
 namespace dvnn::test::detection_output_tests {
 
+DVNN_SUITE(decoders);
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
-START_TEST(detection_rows_are_read_until_their_threshold) {
+DVNN_TEST(detection_rows_are_read_until_their_threshold) {
   const NamedOutput rows = output("d", {1, 1, 3, 7});
   auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
   ck_assert(decoder.ok());
@@ -27,9 +29,8 @@ START_TEST(detection_rows_are_read_until_their_threshold) {
   ck_assert(decoder.value()->decode({&v, 1}, 0.7f, &found).ok());
   ck_assert_uint_eq(found.size(), 1);
 }
-END_TEST
 
-START_TEST(rows_of_impossible_classes_are_no_objects) {
+DVNN_TEST(rows_of_impossible_classes_are_no_objects) {
   const NamedOutput rows = output("d", {1, 1, 4, 7});
   auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
   ck_assert(decoder.ok());
@@ -42,9 +43,8 @@ START_TEST(rows_of_impossible_classes_are_no_objects) {
   ck_assert_uint_eq(found.size(), 1);
   ck_assert_int_eq(found[0].class_id, 3);
 }
-END_TEST
 
-START_TEST(what_is_no_number_and_no_class_is_no_detection) {
+DVNN_TEST(what_is_no_number_and_no_class_is_no_detection) {
   const NamedOutput rows = output("d", {1, 1, 8, 7});
   auto decoder = create_decoder("detection-output", json::object(), {&rows, 1});
   ck_assert(decoder.ok());
@@ -60,10 +60,5 @@ START_TEST(what_is_no_number_and_no_class_is_no_detection) {
   ck_assert_uint_eq(found.size(), 1);
   ck_assert_int_eq(found[0].class_id, 1);
 }
-END_TEST
-
-DVNN_SUITE(decoders, detection_rows_are_read_until_their_threshold,
-           rows_of_impossible_classes_are_no_objects,
-           what_is_no_number_and_no_class_is_no_detection)
 
 }  // namespace dvnn::test::detection_output_tests

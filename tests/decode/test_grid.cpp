@@ -8,9 +8,11 @@
 
 namespace dvnn::test::grid_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(distances_reach_from_the_cells_centre) {
+DVNN_TEST(distances_reach_from_the_cells_centre) {
   Outputs outputs;
   outputs.add("score", {1, kCells, 1}, one_row({0.9f}))
       .add("box", {1, kCells, 4}, one_row({1, 0.5f, 2, 0.25f}))
@@ -29,9 +31,8 @@ START_TEST(distances_reach_from_the_cells_centre) {
   ck_assert_double_eq_tol(found[0].points[1].y, 16 / 16.0, 1e-6);
   dvnn_assert_text(found[0].skeleton, "two");
 }
-END_TEST
 
-START_TEST(levels_share_an_output_or_have_their_own) {
+DVNN_TEST(levels_share_an_output_or_have_their_own) {
   // At strides 8 and 16: 4 x 2 cells and 2 x 1. Cell 1 of the latter has its centre at (24, 8).
   constexpr size_t kCoarse = 2, kAll = kCells + kCoarse;
   const json params = {{"image", {32, 16}},
@@ -62,9 +63,5 @@ START_TEST(levels_share_an_output_or_have_their_own) {
     assert_box(found[0], 20 / 32.0, 4 / 16.0, 28 / 32.0, 12 / 16.0);
   }
 }
-END_TEST
-
-DVNN_SUITE(decoders, levels_share_an_output_or_have_their_own,
-           distances_reach_from_the_cells_centre)
 
 }  // namespace dvnn::test::grid_tests

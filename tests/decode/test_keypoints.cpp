@@ -8,9 +8,11 @@
 
 namespace dvnn::test::keypoints_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(coordinates_are_points_of_the_whole_input) {
+DVNN_TEST(coordinates_are_points_of_the_whole_input) {
   Outputs outputs;
   outputs.add("p", {1, 6}, {8, 4, 0, 16, NAN, 1}).add("sure", {1, 1}, {std::log(4.0f)});
   const json params = {{"unit", "pixels"}, {"image", {32, 16}},  {"point_size", 3},
@@ -25,9 +27,8 @@ START_TEST(coordinates_are_points_of_the_whole_input) {
   ck_assert(found[0].points[0].confidence == 1 && found[0].points[1].confidence == 0);
   ck_assert_uint_eq(outputs.found("keypoints", params, 0.9f).size(), 0);
 }
-END_TEST
 
-START_TEST(heat_maps_are_points_a_quarter_of_a_cell_on) {
+DVNN_TEST(heat_maps_are_points_a_quarter_of_a_cell_on) {
   std::vector<float> maps(24, 0.0f);
   maps[5] = 0.9f;   // column 1, row 1 of 4 x 3 cells
   maps[6] = 0.5f;   // and more of it to the right
@@ -40,9 +41,8 @@ START_TEST(heat_maps_are_points_a_quarter_of_a_cell_on) {
   ck_assert_double_eq_tol(found[0].points[1].x, 0.5 / 4, 1e-6);
   ck_assert_float_eq_tol(found[0].confidence, 0.8f, 1e-6f);
 }
-END_TEST
 
-START_TEST(a_line_for_each_axis_gives_a_point) {
+DVNN_TEST(a_line_for_each_axis_gives_a_point) {
   const auto found = Outputs()
                          .add("x", {1, 2, 4}, {0, 0, 0.9f, 0, 0.5f, 0, 0, 0})
                          .add("y", {1, 2, 2}, {0, 0.7f, 0.6f, 0})
@@ -52,9 +52,5 @@ START_TEST(a_line_for_each_axis_gives_a_point) {
   ck_assert_float_eq_tol(found[0].points[0].confidence, 0.7f, 1e-6f);
   ck_assert_float_eq_tol(found[0].points[1].confidence, 0.5f, 1e-6f);
 }
-END_TEST
-
-DVNN_SUITE(decoders, coordinates_are_points_of_the_whole_input,
-           heat_maps_are_points_a_quarter_of_a_cell_on, a_line_for_each_axis_gives_a_point)
 
 }  // namespace dvnn::test::keypoints_tests

@@ -8,9 +8,11 @@
 
 namespace dvnn::test::numbers_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(embeddings_are_of_unit_length_unless_told_otherwise) {
+DVNN_TEST(embeddings_are_of_unit_length_unless_told_otherwise) {
   Outputs outputs;
   outputs.add("o", {1, 2, 1, 1}, {3, 4}, ElementType::kFloat16, Layout::kWhc8);
   const auto found = outputs.found("embedding", json::object(), 0.9f);
@@ -19,9 +21,8 @@ START_TEST(embeddings_are_of_unit_length_unless_told_otherwise) {
   ck_assert(outputs.found("embedding", {{"normalize", false}}, 0)[0].embedding[1] == 4);
   ck_assert(Outputs().add("o", {1, 2}, {NAN, 1}).found("embedding", json::object(), 0).empty());
 }
-END_TEST
 
-START_TEST(numbers_have_names) {
+DVNN_TEST(numbers_have_names) {
   Outputs outputs;
   outputs.add("o", {1, 2}, {0.25f, 0.5f});
   const auto found =
@@ -36,8 +37,5 @@ START_TEST(numbers_have_names) {
   const std::string refused = outputs.refusal("number", {{"names", {"age"}}});
   ck_assert_msg(refused.find("2 numbers") != std::string::npos, "%s", refused.c_str());
 }
-END_TEST
-
-DVNN_SUITE(decoders, embeddings_are_of_unit_length_unless_told_otherwise, numbers_have_names)
 
 }  // namespace dvnn::test::numbers_tests

@@ -11,10 +11,12 @@
 
 namespace dvnn::test::priors_tests {
 
+DVNN_SUITE(priors);
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
-START_TEST(anchor_rules_make_the_detectors_counts) {
+DVNN_TEST(anchor_rules_make_the_detectors_counts) {
   const json ulfg = {{"rule", "min-boxes"},
                      {"image", {320, 240}},
                      {"strides", {8, 16, 32, 64}},
@@ -32,7 +34,6 @@ START_TEST(anchor_rules_make_the_detectors_counts) {
       {"ratios", {ratios, ratios, ratios, ratios, ratios}}};
   ck_assert_uint_eq(make_anchors(mask).value().size(), 5972);
 }
-END_TEST
 
 static std::vector<float> read_npy(const char* path) {
   std::ifstream file(path, std::ios::binary);
@@ -45,7 +46,7 @@ static std::vector<float> read_npy(const char* path) {
   return values;
 }
 
-START_TEST(min_box_anchors_decode_the_reference_boxes) {
+DVNN_TEST(min_box_anchors_decode_the_reference_boxes) {
   // Raw deltas and decoded boxes of the ultra-light face detector; origin: golden/ulfg_rfb320_onnx.
   const auto raw = read_npy(DVNN_TEST_DATA "/golden/ulfg_rfb320_onnx/ulfg_5.jpg.raw_deltas.npy");
   const auto want =
@@ -68,9 +69,8 @@ START_TEST(min_box_anchors_decode_the_reference_boxes) {
     for (size_t k = 0; k < 4; ++k) ck_assert_float_eq_tol(have[k], want[4 * i + k], 1e-4f);
   }
 }
-END_TEST
 
-START_TEST(impossible_rules_are_refused) {
+DVNN_TEST(impossible_rules_are_refused) {
   ck_assert(!make_anchors({{"rule", "spiral"}}).ok());
   ck_assert(!make_anchors(json::object()).ok());
   ck_assert(!make_anchors(
@@ -82,9 +82,5 @@ START_TEST(impossible_rules_are_refused) {
                            {"min_boxes", {{1}}}})
                  .ok());
 }
-END_TEST
-
-DVNN_SUITE(priors, anchor_rules_make_the_detectors_counts,
-           min_box_anchors_decode_the_reference_boxes, impossible_rules_are_refused)
 
 }  // namespace dvnn::test::priors_tests

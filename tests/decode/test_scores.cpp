@@ -8,9 +8,11 @@
 
 namespace dvnn::test::scores_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(numbers_at_the_threshold_are_found) {
+DVNN_TEST(numbers_at_the_threshold_are_found) {
   // The logit of 0.25, whose sigmoid may be rounded to a little less or more.
   const float logit = std::log(0.25f / 0.75f);
   for (const float by : {-0.01f, 0.01f}) {
@@ -22,9 +24,8 @@ START_TEST(numbers_at_the_threshold_are_found) {
     ck_assert_uint_eq(found.size(), by > 0 ? 1 : 0);
   }
 }
-END_TEST
 
-START_TEST(softmax_and_its_background_agree_with_plain_arithmetic) {
+DVNN_TEST(softmax_and_its_background_agree_with_plain_arithmetic) {
   // The boxes lie apart, so that only scores decide.
   std::vector<float> boxes, logits;
   size_t wanted = 0;
@@ -54,9 +55,5 @@ START_TEST(softmax_and_its_background_agree_with_plain_arithmetic) {
     ck_assert_float_ge(found[i - 1].confidence, found[i].confidence);
   }
 }
-END_TEST
-
-DVNN_SUITE(decoders, numbers_at_the_threshold_are_found,
-           softmax_and_its_background_agree_with_plain_arithmetic)
 
 }  // namespace dvnn::test::scores_tests

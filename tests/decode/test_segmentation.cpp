@@ -8,6 +8,8 @@
 
 namespace dvnn::test::segmentation_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
 static std::vector<int> cells_of(const objects::Objects& found) {
@@ -16,7 +18,7 @@ static std::vector<int> cells_of(const objects::Objects& found) {
   return {found[0].mask.cells.begin(), found[0].mask.cells.end()};
 }
 
-START_TEST(maps_have_the_largest_class_of_each_cell_in_every_order) {
+DVNN_TEST(maps_have_the_largest_class_of_each_cell_in_every_order) {
   // Nine classes in 3 x 2 cells: a chunk of the device's layouts and one more.
   std::vector<float> planes(54, 0.0f), pixels(54);
   const std::vector<int> wanted = {8, 0, 3, 7, 1, 8};
@@ -37,9 +39,8 @@ START_TEST(maps_have_the_largest_class_of_each_cell_in_every_order) {
       Outputs().add("o", {1, 2, 3, 9}, pixels).found("segmentation", {{"channels", "last"}}, 0.5f);
   ck_assert(cells_of(last) == wanted);
 }
-END_TEST
 
-START_TEST(one_number_says_what_is_foreground) {
+DVNN_TEST(one_number_says_what_is_foreground) {
   const std::vector<float> values = {-1, 0, 0.4f, 0.5f, 2, NAN};
   auto cells = [&](const json& params) {
     return cells_of(Outputs().add("o", {1, 1, 2, 3}, values).found("segmentation", params, 0.5f));
@@ -48,9 +49,5 @@ START_TEST(one_number_says_what_is_foreground) {
   ck_assert((cells({{"score", "sigmoid"}}) == std::vector<int>{0, 1, 1, 1, 1, 0}));
   ck_assert((cells({{"indices", true}}) == std::vector<int>{0, 0, 0, 0, 2, 0}));
 }
-END_TEST
-
-DVNN_SUITE(decoders, maps_have_the_largest_class_of_each_cell_in_every_order,
-           one_number_says_what_is_foreground)
 
 }  // namespace dvnn::test::segmentation_tests

@@ -9,10 +9,12 @@
 
 namespace dvnn::test::ssd_tests {
 
+DVNN_SUITE(decoders);
+
 using namespace dvnn::decode;
 using json = dvnn::Json;
 
-START_TEST(raw_heads_become_boxes_over_anchors) {
+DVNN_TEST(raw_heads_become_boxes_over_anchors) {
   const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
   auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
   ck_assert_msg(decoder.ok(), "%s", decoder.ok() ? "" : decoder.error().message.c_str());
@@ -25,9 +27,8 @@ START_TEST(raw_heads_become_boxes_over_anchors) {
   ck_assert_double_eq_tol(found[0].box.y1, 0.5, 1e-6);
   ck_assert_int_eq(found[0].class_id, 1);
 }
-END_TEST
 
-START_TEST(priors_bring_points_and_linear_sizes) {
+DVNN_TEST(priors_bring_points_and_linear_sizes) {
   const json params = {{"parts", {"boxes+points", "scores"}},
                        {"num_classes", 1},
                        {"background_label_id", -1},
@@ -54,19 +55,17 @@ START_TEST(priors_bring_points_and_linear_sizes) {
   assert_box(found[0], 0.625 - 0.125, 0.375 - 0.25, 0.625 + 0.125, 0.375 + 0.25);
   ck_assert_double_eq_tol(found[0].points[0].x, 0.625, 1e-6);
 }
-END_TEST
 
 // Names of outputs may be any text.
-START_TEST(an_error_about_an_output_is_a_line) {
+DVNN_TEST(an_error_about_an_output_is_a_line) {
   const auto made = Outputs().add("lo\nc\x1b[2J", {1, 3}, {0, 0, 0}).make("ssd", ssd_params());
   ck_assert(!made.ok());
   const std::string& why = made.error().message;
   ck_assert_msg(why.find("lo?c?[2J 1x3") != std::string::npos, "%s", why.c_str());
 }
-END_TEST
 
 // With classes together, a box has the class of its best score, and suppresses those of others.
-START_TEST(boxes_of_all_classes_are_suppressed_together) {
+DVNN_TEST(boxes_of_all_classes_are_suppressed_together) {
   json params = ssd_params();
   params["num_classes"] = 4;
   params["nms_threshold"] = 0.1;  // all four boxes share a seventh at least
@@ -88,9 +87,8 @@ START_TEST(boxes_of_all_classes_are_suppressed_together) {
   ck_assert_int_eq(apart[1].class_id, 3);
   ck_assert_float_eq(apart[1].confidence, 0.8f);
 }
-END_TEST
 
-START_TEST(boxes_that_are_nowhere_are_left_out) {
+DVNN_TEST(boxes_that_are_nowhere_are_left_out) {
   const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
   auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
   ck_assert(decoder.ok());
@@ -103,9 +101,8 @@ START_TEST(boxes_that_are_nowhere_are_left_out) {
   ck_assert(decoder.value()->decode({views, 2}, 0.5f, &found).ok());
   ck_assert_uint_eq(found.size(), 1);
 }
-END_TEST
 
-START_TEST(anchors_and_classes_are_held_against_outputs_before_memory_is_taken) {
+DVNN_TEST(anchors_and_classes_are_held_against_outputs_before_memory_is_taken) {
   const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
   json params = ssd_params();
   params["num_classes"] = 65536;  // with 2^20 anchors: 256 GiB
@@ -121,9 +118,8 @@ START_TEST(anchors_and_classes_are_held_against_outputs_before_memory_is_taken) 
   ck_assert_msg(decoder.error().message.find("output 'loc'") != std::string::npos, "%s",
                 decoder.error().message.c_str());
 }
-END_TEST
 
-START_TEST(candidates_of_all_classes_have_a_budget) {
+DVNN_TEST(candidates_of_all_classes_have_a_budget) {
   const NamedOutput outputs[] = {output("loc", {1, 4, 4}), output("conf", {1, 4, 2})};
   setenv("DVNN_MAX_CANDIDATES", "3", 1);
   const auto decoder = create_decoder("ssd", ssd_params(), {outputs, 2});
@@ -134,9 +130,8 @@ START_TEST(candidates_of_all_classes_have_a_budget) {
   ck_assert(create_decoder("ssd", params, {outputs, 2}).ok());
   unsetenv("DVNN_MAX_CANDIDATES");
 }
-END_TEST
 
-START_TEST(boxes_that_overlap_more_than_they_are_told_to_go) {
+DVNN_TEST(boxes_that_overlap_more_than_they_are_told_to_go) {
   // The second anchor's box moves left by 0.35, so that it shares
   // 0.35 of 0.65 with the first.
   auto kept = [](double threshold) {
@@ -154,13 +149,5 @@ START_TEST(boxes_that_overlap_more_than_they_are_told_to_go) {
   ck_assert_uint_eq(kept(overlap - 0.02), 1);
   ck_assert_uint_eq(kept(overlap + 0.02), 2);
 }
-END_TEST
-
-DVNN_SUITE(decoders, an_error_about_an_output_is_a_line,
-           boxes_of_all_classes_are_suppressed_together,
-           boxes_that_overlap_more_than_they_are_told_to_go, raw_heads_become_boxes_over_anchors,
-           priors_bring_points_and_linear_sizes, boxes_that_are_nowhere_are_left_out,
-           anchors_and_classes_are_held_against_outputs_before_memory_is_taken,
-           candidates_of_all_classes_have_a_budget)
 
 }  // namespace dvnn::test::ssd_tests

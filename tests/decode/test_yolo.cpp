@@ -9,9 +9,11 @@
 
 namespace dvnn::test::yolo_tests {
 
+DVNN_SUITE(decoders);
+
 using json = dvnn::Json;
 
-START_TEST(grid_boxes_are_the_same_from_every_order_and_type) {
+DVNN_TEST(grid_boxes_are_the_same_from_every_order_and_type) {
   // Eleven columns are a chunk of the device's layouts and a part of one.
   const std::vector<float> row = {0.5f, 0.25f, 0, std::log(2.0f), 0.75f, 0, 0, 0.1f, 0.875f, 0, 0};
   const std::vector<float> rows = one_row(row), columns = transposed(rows, row.size());
@@ -34,9 +36,8 @@ START_TEST(grid_boxes_are_the_same_from_every_order_and_type) {
     }
   }
 }
-END_TEST
 
-START_TEST(sides_are_means_of_distributions) {
+DVNN_TEST(sides_are_means_of_distributions) {
   // Two of four bins are as likely as each other, the others are not likely at all.
   const std::vector<float> row = {9, 9, -99, -99, -99, 9, 9, -99, 9, -99, -99, -99, -99, -99, 9, 9};
   Outputs outputs;
@@ -49,9 +50,8 @@ START_TEST(sides_are_means_of_distributions) {
   // From the centre (12, 12) by 0.5, 1.5, 0 and 2.5 cells.
   assert_box(found[0], 8 / 32.0, 0, 12 / 32.0, 32 / 16.0);
 }
-END_TEST
 
-START_TEST(sides_of_oriented_boxes_turn_with_them) {
+DVNN_TEST(sides_of_oriented_boxes_turn_with_them) {
   constexpr double kPi = 3.14159265358979;
   // Two cells long and one high, and its centre half a cell beyond the cell's own.
   const std::vector<float> sides = {0.5f, 0.5f, 1.5f, 0.5f};
@@ -81,9 +81,8 @@ START_TEST(sides_of_oriented_boxes_turn_with_them) {
   const auto flat = found(-std::log(3.0f), "sigmoid");
   assert_box(flat[0], 8 / 32.0, 8 / 16.0, 24 / 32.0, 16 / 16.0);
 }
-END_TEST
 
-START_TEST(prototypes_are_the_finest_map) {
+DVNN_TEST(prototypes_are_the_finest_map) {
   Outputs outputs;
   outputs.add("m", {1, 2, 2, 4}, std::vector<float>(16, 1.0f));
   outputs.add("b", {1, kCells, 4}, one_row({0.5f, 0.5f, 0.5f, 0.5f}));
@@ -100,9 +99,8 @@ START_TEST(prototypes_are_the_finest_map) {
   ck_assert_int_eq(found[0].mask.height, 2);
   ck_assert_int_eq(found[0].mask.cells[0], std::lrint(255 / (1 + std::exp(-1.0))));
 }
-END_TEST
 
-START_TEST(anchors_of_a_cell_have_their_own_rows) {
+DVNN_TEST(anchors_of_a_cell_have_their_own_rows) {
   // Two anchors of (objectness behind the box, two classes): 2 x 7 columns.
   std::vector<float> row(14, -9.0f);
   const std::vector<float> second = {0, 0, 0, std::log(3.0f), 9, -9, 9};
@@ -132,10 +130,5 @@ START_TEST(anchors_of_a_cell_have_their_own_rows) {
   }
   check(Outputs().add("o", {1, 2, 2, 4, 7}, split));
 }
-END_TEST
-
-DVNN_SUITE(decoders, grid_boxes_are_the_same_from_every_order_and_type,
-           sides_are_means_of_distributions, sides_of_oriented_boxes_turn_with_them,
-           prototypes_are_the_finest_map, anchors_of_a_cell_have_their_own_rows)
 
 }  // namespace dvnn::test::yolo_tests

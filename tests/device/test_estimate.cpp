@@ -5,6 +5,8 @@
 
 namespace dvnn::test::estimate_tests {
 
+DVNN_SUITE(estimate);
+
 using namespace dvnn::device;
 
 namespace {
@@ -33,7 +35,7 @@ Hardware board(const char* text) {
 
 }  // namespace
 
-START_TEST(a_unit_takes_a_block_of_weights_per_clock) {
+DVNN_TEST(a_unit_takes_a_block_of_weights_per_clock) {
   // 128 pixels, 2 groups of 8 kernels, 8 blocks of 8 channels each.
   const Estimate e = estimate(same_size_conv(), board("clock=100,macs=576,bus=1000"));
   ck_assert(e.clocks == 128 * 2 * 8);
@@ -42,9 +44,8 @@ START_TEST(a_unit_takes_a_block_of_weights_per_clock) {
   ck_assert_double_eq_tol(e.microseconds, 20.48, 1e-9);
   ck_assert(estimate(same_size_conv(), board("macs=1152,bus=1000")).clocks == 128 * 1 * 8);
 }
-END_TEST
 
-START_TEST(kernels_fill_blocks_as_they_are_packed) {
+DVNN_TEST(kernels_fill_blocks_as_they_are_packed) {
   const struct {
     int kernel;
     double blocks;  // of 64 channels
@@ -65,9 +66,8 @@ START_TEST(kernels_fill_blocks_as_they_are_packed) {
   command.runs[0].conv_pad = {2, 2, 2, 2};
   ck_assert(estimate(command, board("")).clocks == 128 * 2 * 9);
 }
-END_TEST
 
-START_TEST(the_bus_moves_tensors_weights_and_addends) {
+DVNN_TEST(the_bus_moves_tensors_weights_and_addends) {
   ConvCommand command = same_size_conv();
   const double in = 128 * 64 * 2, out = 128 * 16 * 2;
   const double weights = 144 * 16 * 8 + 16 * 2;
@@ -78,9 +78,8 @@ START_TEST(the_bus_moves_tensors_weights_and_addends) {
   ck_assert(e.waits_for_memory);
   ck_assert_double_eq_tol(e.microseconds, e.bus_bytes / 100, 1e-9);
 }
-END_TEST
 
-START_TEST(runs_through_the_unified_buffer_spare_the_bus) {
+DVNN_TEST(runs_through_the_unified_buffer_spare_the_bus) {
   ConvCommand command = same_size_conv();
   ConvRun second = command.runs[0];
   command.runs.push_back(second);
@@ -90,9 +89,8 @@ START_TEST(runs_through_the_unified_buffer_spare_the_bus) {
   ck_assert(e.bus_bytes == 128 * 64 * 2 + weights + weights2 + 128 * 16 * 2);
   ck_assert(e.clocks == 128 * 2 * 8 + 128 * 2 * 2);
 }
-END_TEST
 
-START_TEST(a_commands_time_is_corrected_by_its_kind) {
+DVNN_TEST(a_commands_time_is_corrected_by_its_kind) {
   Hardware hardware = board("bus=1000,command=5");
   hardware.factors = {2, 3, 4, 5};  // transposed, depthwise, convolution, pooling
   ConvCommand command = same_size_conv();
@@ -107,9 +105,8 @@ START_TEST(a_commands_time_is_corrected_by_its_kind) {
   check(ConvKind::kConv, CommandKind::kConvolution, 4);
   check(ConvKind::kNone, CommandKind::kPooling, 5);
 }
-END_TEST
 
-START_TEST(boards_are_described_by_name) {
+DVNN_TEST(boards_are_described_by_name) {
   const Hardware h = board("clock=333,macs=1152,bus=32,ub=524288,command=7.5");
   ck_assert(h.clock_mhz == 333 && h.macs == 1152 && h.bus_bytes == 32 && h.ub_bytes == 524288 &&
             h.command_us == 7.5);
@@ -120,11 +117,5 @@ START_TEST(boards_are_described_by_name) {
     ck_assert(!refused.error().message.empty());
   }
 }
-END_TEST
-
-DVNN_SUITE(estimate, a_unit_takes_a_block_of_weights_per_clock,
-           kernels_fill_blocks_as_they_are_packed, the_bus_moves_tensors_weights_and_addends,
-           runs_through_the_unified_buffer_spare_the_bus, a_commands_time_is_corrected_by_its_kind,
-           boards_are_described_by_name)
 
 }  // namespace dvnn::test::estimate_tests

@@ -6,6 +6,8 @@
 
 namespace dvnn::test::limits_tests {
 
+DVNN_SUITE(limits);
+
 using namespace dvnn::device;
 
 namespace {
@@ -25,7 +27,7 @@ int tiles(const ConvRun& run, Dims in, bool lrn = false) {
 
 }  // namespace
 
-START_TEST(tiles_are_counted_as_the_driver_does) {
+DVNN_TEST(tiles_are_counted_as_the_driver_does) {
   ck_assert_int_eq(tiles(convolution(32, 7, 1), {300, 300, 3}), 1);
   ck_assert_int_eq(tiles(convolution(64, 3, 1), {224, 224, 64}), 13);
   ck_assert_int_eq(tiles(convolution(32, 3, 1), {150, 150, 32}), 3);
@@ -39,9 +41,8 @@ START_TEST(tiles_are_counted_as_the_driver_does) {
   lone.pool = PoolKind::kMax;
   ck_assert_int_eq(tiles(lone, {2000, 1000, 64}), 1);
 }
-END_TEST
 
-START_TEST(runs_share_the_unified_buffer_as_the_driver_counts) {
+DVNN_TEST(runs_share_the_unified_buffer_as_the_driver_counts) {
   std::vector<ConvRun> runs = {convolution(16, 1, 0), convolution(64, 1, 0), convolution(64, 3, 1)};
   const int64_t plain[] = {451872, 552480, 853536, 502272};
   for (uint32_t topo = 4; topo <= 7; ++topo) {
@@ -55,9 +56,8 @@ START_TEST(runs_share_the_unified_buffer_as_the_driver_counts) {
     ck_assert_int_eq(unified_buffer_use(runs, topo, {28, 28, 192}), pooled[7 - topo]);
   }
 }
-END_TEST
 
-START_TEST(dilation_asks_for_odd_kernels_and_an_output_of_the_same_size) {
+DVNN_TEST(dilation_asks_for_odd_kernels_and_an_output_of_the_same_size) {
   ConvRun run = convolution(8, 3, 2);
   const Dims in = {10, 12, 8};
   ck_assert_ptr_null(dilation_problem(run, in));
@@ -72,10 +72,5 @@ START_TEST(dilation_asks_for_odd_kernels_and_an_output_of_the_same_size) {
   run.kernel = {2, 3};
   ck_assert_ptr_nonnull(dilation_problem(run, in));
 }
-END_TEST
-
-DVNN_SUITE(limits, tiles_are_counted_as_the_driver_does,
-           runs_share_the_unified_buffer_as_the_driver_counts,
-           dilation_asks_for_odd_kernels_and_an_output_of_the_same_size)
 
 }  // namespace dvnn::test::limits_tests

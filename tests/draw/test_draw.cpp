@@ -10,6 +10,8 @@
 
 namespace dvnn::test::draw_tests {
 
+DVNN_SUITE(draw);
+
 using namespace dvnn::draw;
 using namespace dvnn::draw::test;
 
@@ -40,7 +42,7 @@ int of_line(double distance, double half) {
 
 }  // namespace
 
-START_TEST(boxes_are_four_lines) {
+DVNN_TEST(boxes_are_four_lines) {
   Item item;
   item.object.box = {20, 30, 70, 60};
   check_pixels(paint({item}, 100, 80), "box", [](int x, int y) {
@@ -48,10 +50,9 @@ START_TEST(boxes_are_four_lines) {
     return inside && (x < 22 || x >= 68 || y < 32 || y >= 58) ? 1 : 0;
   });
 }
-END_TEST
 
 // Across blocks, whose edges are at multiples of 128.
-START_TEST(outlines_are_drawn_instead_of_boxes) {
+DVNN_TEST(outlines_are_drawn_instead_of_boxes) {
   Item item;
   item.object.box = {100, 40, 300, 200};
   item.object.outline = {{200, 40, 1}, {300, 120, 1}, {200, 200, 1}, {100, 120, 1}};
@@ -64,10 +65,9 @@ START_TEST(outlines_are_drawn_instead_of_boxes) {
     return of_line(nearest, 2.5);
   });
 }
-END_TEST
 
 // An open way down and right, whose right is left of it, and then below it.
-START_TEST(figures_are_drawn_with_their_arrows) {
+DVNN_TEST(figures_are_drawn_with_their_arrows) {
   Figure figure;
   figure.points = {{50, 20, 1}, {50, 140, 1}, {90, 140, 1}};
   for (const bool closed : {false, true}) {
@@ -88,10 +88,9 @@ START_TEST(figures_are_drawn_with_their_arrows) {
     });
   }
 }
-END_TEST
 
 // The columns and rows at the frame's edges are drawn on like others.
-START_TEST(a_line_that_leaves_the_frame_reaches_its_edge) {
+DVNN_TEST(a_line_that_leaves_the_frame_reaches_its_edge) {
   Figure across, down;
   across.points = {{-50, 30, 1}, {150, 30, 1}};
   down.points = {{40, -50, 1}, {40, 150, 1}};
@@ -99,9 +98,8 @@ START_TEST(a_line_that_leaves_the_frame_reaches_its_edge) {
     return of_line(std::min(std::abs(y + 0.5 - 30), std::abs(x + 0.5 - 40)), 3);
   });
 }
-END_TEST
 
-START_TEST(ways_of_tracks_grow_thicker) {
+DVNN_TEST(ways_of_tracks_grow_thicker) {
   Figure figure;
   figure.points = {{10, 30, 1}, {50, 30, 1}, {90, 30, 1}, {130, 30, 1}};
   figure.tapers = true;
@@ -115,9 +113,8 @@ START_TEST(ways_of_tracks_grow_thicker) {
   ck_assert_int_le(std::abs(thickness(70) - 6), 1);
   ck_assert_int_le(std::abs(thickness(110) - 9), 1);
 }
-END_TEST
 
-START_TEST(hostile_figures_have_limits) {
+DVNN_TEST(hostile_figures_have_limits) {
   Figure figure;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   figure.text = "name";
@@ -136,9 +133,8 @@ START_TEST(hostile_figures_have_limits) {
     paint({}, 64, 64, 2, 1, {figure});
   }
 }
-END_TEST
 
-START_TEST(points_and_skeletons_are_drawn_where_they_were_seen) {
+DVNN_TEST(points_and_skeletons_are_drawn_where_they_were_seen) {
   Item item = bare();
   item.object.skeleton = "coco-17";
   item.object.points.resize(17);
@@ -158,9 +154,8 @@ START_TEST(points_and_skeletons_are_drawn_where_they_were_seen) {
   ck_assert_int_gt(photo.contrast(60, 60), 15);
   ck_assert_int_eq(photo.contrast(150, 120), 0);
 }
-END_TEST
 
-START_TEST(many_points_are_drawn_small) {
+DVNN_TEST(many_points_are_drawn_small) {
   Item item = bare();
   for (int i = 0; i < 400; ++i)
     item.object.points.push_back({100.0 + i % 20 * 5, 100.0 + i / 20 * 5, 1});
@@ -172,9 +167,8 @@ START_TEST(many_points_are_drawn_small) {
   }
   ck_assert_msg(drawn > 400 && drawn < 4000, "%d pixels", drawn);  // 10,000 would hide the face
 }
-END_TEST
 
-START_TEST(masks_tint_their_cells) {
+DVNN_TEST(masks_tint_their_cells) {
   Item item;
   item.object.box = {40, 40, 120, 120};
   item.color = 1;
@@ -199,9 +193,8 @@ START_TEST(masks_tint_their_cells) {
   check_pixels(paint({item}, 160, 160, 1), "mask",
                [](int x, int y) { return x >= 40 && x < 120 && y >= 40 && y < 120 ? 1 : 0; });
 }
-END_TEST
 
-START_TEST(maps_tint_each_class_and_leave_the_background) {
+DVNN_TEST(maps_tint_each_class_and_leave_the_background) {
   Item item = bare();
   set_mask(&item, {0, 0, 160, 160}, 4, 4, {0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 0, 0, 2, 2, 0, 0},
            objects::Kind::kSegmentation);
@@ -209,10 +202,9 @@ START_TEST(maps_tint_each_class_and_leave_the_background) {
   check_pixels(photo, "map", [](int x, int y) { return (x < 80) != (y < 80) ? 1 : 0; });
   ck_assert_int_ne(photo.bgr[3 * (20 * 160 + 120)], photo.bgr[3 * (120 * 160 + 20)]);
 }
-END_TEST
 
 // Large masks are painted with fewer pixels and scaled: cells have to stay where they are.
-START_TEST(scaled_masks_stay_in_their_places) {
+DVNN_TEST(scaled_masks_stay_in_their_places) {
   constexpr int kWidth = 3840, kHeight = 2160;
   Item item = bare();
   set_mask(&item, {0, 0, kWidth, kHeight}, 2, 1, {0, 3}, objects::Kind::kSegmentation);
@@ -224,17 +216,15 @@ START_TEST(scaled_masks_stay_in_their_places) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_mask_beyond_the_frame_is_cut) {
+DVNN_TEST(a_mask_beyond_the_frame_is_cut) {
   Item item = bare();
   // As of a letterboxed network: half of it lies above and below the frame.
   set_mask(&item, {0, -40, 80, 80}, 1, 3, {1, 0, 1}, objects::Kind::kSegmentation);
   check_pixels(paint({item}, 80, 60), "cut", [](int, int y) { return y < 40 ? 0 : 1; });
 }
-END_TEST
 
-START_TEST(what_is_not_shown_is_not_drawn) {
+DVNN_TEST(what_is_not_shown_is_not_drawn) {
   Item item;
   item.object.box = {20, 20, 60, 60};
   item.caption = "label";
@@ -242,9 +232,8 @@ START_TEST(what_is_not_shown_is_not_drawn) {
   item.shown = false;
   check_pixels(paint({item}, 80, 80), "hidden", [](int, int) { return 0; });
 }
-END_TEST
 
-START_TEST(hostile_items_have_limits) {
+DVNN_TEST(hostile_items_have_limits) {
   std::vector<Item> items;
   const double bad[] = {kNan, kInf, -kInf, 1e300, -1e300, 1e9, -5, 0, 63.9};
   for (double a : bad) {
@@ -287,9 +276,8 @@ START_TEST(hostile_items_have_limits) {
   ck_assert_uint_lt(bytes, size_t{64} << 20);
   ck_assert_double_le(masks, 8.0 * 3840 * 2160);
 }
-END_TEST
 
-START_TEST(obscured_samples_are_averages) {
+DVNN_TEST(obscured_samples_are_averages) {
   for (int bytes : {1, 2}) {
     for (int step : {1, 3}) {
       const int shift = bytes == 2 ? 6 : 0, stride = 20 * bytes * step;
@@ -333,9 +321,8 @@ START_TEST(obscured_samples_are_averages) {
     }
   }
 }
-END_TEST
 
-START_TEST(blurred_samples_change_smoothly) {
+DVNN_TEST(blurred_samples_change_smoothly) {
   std::vector<uint8_t> data(64 * 64);
   for (size_t i = 0; i < data.size(); ++i) data[i] = i % 64 < 32 ? 0 : 200;
   Samples s;
@@ -354,10 +341,9 @@ START_TEST(blurred_samples_change_smoothly) {
   ck_assert_int_eq(squares[64 * 9 + 39], 100);
   ck_assert_int_eq(squares[64 * 9 + 40], 200);
 }
-END_TEST
 
 // Where a rectangle lies says nothing of how it is blurred.
-START_TEST(a_blur_is_the_same_wherever_it_is) {
+DVNN_TEST(a_blur_is_the_same_wherever_it_is) {
   constexpr int kSide = 32, kX = 21, kY = 13;
   std::vector<uint8_t> small(kSide * kSide), large(64 * 64, 7);
   for (int y = 0; y < kSide; ++y) {
@@ -380,9 +366,8 @@ START_TEST(a_blur_is_the_same_wherever_it_is) {
     }
   }
 }
-END_TEST
 
-START_TEST(neighbouring_colors_differ) {
+DVNN_TEST(neighbouring_colors_differ) {
   for (int i = 0; i < 100; ++i) {
     const Color a = color_of(i), b = color_of(i + 1);
     ck_assert_double_gt(
@@ -390,16 +375,5 @@ START_TEST(neighbouring_colors_differ) {
   }
   ck_assert_uint_eq(color_of(0).pixel(), 0xffff2424);  // red, nearly pure
 }
-END_TEST
-
-DVNN_SUITE(draw, boxes_are_four_lines, outlines_are_drawn_instead_of_boxes,
-           figures_are_drawn_with_their_arrows, a_line_that_leaves_the_frame_reaches_its_edge,
-           ways_of_tracks_grow_thicker, hostile_figures_have_limits,
-           points_and_skeletons_are_drawn_where_they_were_seen, many_points_are_drawn_small,
-           masks_tint_their_cells, maps_tint_each_class_and_leave_the_background,
-           scaled_masks_stay_in_their_places, a_mask_beyond_the_frame_is_cut,
-           what_is_not_shown_is_not_drawn, hostile_items_have_limits, obscured_samples_are_averages,
-           blurred_samples_change_smoothly, a_blur_is_the_same_wherever_it_is,
-           neighbouring_colors_differ)
 
 }  // namespace dvnn::test::draw_tests

@@ -4,10 +4,12 @@
 
 namespace dvnn::test::labels_tests {
 
+DVNN_SUITE(draw_labels);
+
 using namespace dvnn::draw;
 using namespace dvnn::draw::test;
 
-START_TEST(labels_are_written_in_many_scripts) {
+DVNN_TEST(labels_are_written_in_many_scripts) {
   for (const char* text : {"person 93%", "\u0416\u0443\u043a", "\u0645\u0631\u062d\u0628\u0627",
                            "\u6771\u4eac", "\u0e01\u0e32", "\U0001F697"}) {
     Item item;
@@ -27,9 +29,8 @@ START_TEST(labels_are_written_in_many_scripts) {
     ck_assert_msg(ground > 10 && ink > 10, "%s: %d pixels of ground, %d of ink", text, ground, ink);
   }
 }
-END_TEST
 
-START_TEST(labels_stay_on_the_frame) {
+DVNN_TEST(labels_stay_on_the_frame) {
   for (int width : {1, 7, 64, 320}) {
     for (double shape : {1.0 / 16, 1.0, 16.0}) {
       Item item;
@@ -45,10 +46,9 @@ START_TEST(labels_stay_on_the_frame) {
     }
   }
 }
-END_TEST
 
 // One under the other, below the object; what is said of the whole frame is in the corner.
-START_TEST(what_is_said_of_an_object_is_written_below_it) {
+DVNN_TEST(what_is_said_of_an_object_is_written_below_it) {
   Item part = bare();
   part.object.parent = 1;
   part.object.box = {40, 30, 90, 50};
@@ -67,9 +67,8 @@ START_TEST(what_is_said_of_an_object_is_written_below_it) {
   ck_assert_int_gt(one.contrast(40, 50), 0);
   ck_assert_int_eq(lowest(two) - 49, 2 * (lowest(one) - 49));
 }
-END_TEST
 
-START_TEST(captions_have_limits) {
+DVNN_TEST(captions_have_limits) {
   objects::Object object;
   object.label = "person";
   object.confidence = 0.934f;
@@ -95,9 +94,5 @@ START_TEST(captions_have_limits) {
   object.numbers.assign(1000, {std::string(1 << 16, 'n'), 1e300});
   ck_assert_uint_lt(caption_of(object, {true, true}).size(), 600);
 }
-END_TEST
-
-DVNN_SUITE(draw_labels, labels_are_written_in_many_scripts, labels_stay_on_the_frame,
-           what_is_said_of_an_object_is_written_below_it, captions_have_limits)
 
 }  // namespace dvnn::test::labels_tests

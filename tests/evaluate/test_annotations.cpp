@@ -11,6 +11,8 @@
 
 namespace dvnn::test::annotations_tests {
 
+DVNN_SUITE(annotations);
+
 namespace {
 
 using evaluate::Annotations;
@@ -71,7 +73,7 @@ void expect_coco_refused(const std::string& text, const std::string& why) {
 
 }  // namespace
 
-START_TEST(coco_tells_boxes_crowds_areas_and_points_by_ids) {
+DVNN_TEST(coco_tells_boxes_crowds_areas_and_points_by_ids) {
   const Folder folder;
   folder.with("annotations/instances_val.json",
               coco(R"({"image_id":7,"category_id":18,"bbox":[1,2,3.5,4],"area":9,"iscrowd":1},)"
@@ -89,9 +91,8 @@ START_TEST(coco_tells_boxes_crowds_areas_and_points_by_ids) {
   const evaluate::Truth& dog = data.pictures[1].truths.at(0);
   ck_assert(dog.class_id == 1 && dog.crowd && dog.area == 9 && dog.box.width == 3.5);
 }
-END_TEST
 
-START_TEST(coco_pictures_are_found_where_they_usually_are) {
+DVNN_TEST(coco_pictures_are_found_where_they_usually_are) {
   for (const char* where :
        {"annotations/", "annotations/images/", "", "images/", "val2017/", "images/val2017/"}) {
     const Folder folder;
@@ -112,9 +113,8 @@ START_TEST(coco_pictures_are_found_where_they_usually_are) {
                                              "' is in none of '") == 0,
                 "%s", missing.error().message.c_str());
 }
-END_TEST
 
-START_TEST(faulty_coco_is_refused_by_its_place) {
+DVNN_TEST(faulty_coco_is_refused_by_its_place) {
   expect_coco_refused("", "'FOLDER/a.json' is not JSON");
   expect_coco_refused("[]",
                       "'FOLDER/a.json' is not an object with images, categories and annotations");
@@ -149,9 +149,8 @@ START_TEST(faulty_coco_is_refused_by_its_place) {
       coco(R"({"image_id":5,"category_id":1,"bbox":[0,0,1,1],"keypoints":[1,2]})"),
       "field 'keypoints' of annotations 0 of 'FOLDER/a.json': is no list of x, y and visibility");
 }
-END_TEST
 
-START_TEST(one_of_several_coco_files_has_to_be_named) {
+DVNN_TEST(one_of_several_coco_files_has_to_be_named) {
   const Folder folder;
   folder.with("annotations/a.json", coco("")).with("annotations/b.json", coco(""));
   expect_refused(folder, "",
@@ -160,9 +159,8 @@ START_TEST(one_of_several_coco_files_has_to_be_named) {
                  "them instead of the folder");
   ck_assert_uint_eq(read(folder.at("annotations/b.json")).pictures.size(), 2);
 }
-END_TEST
 
-START_TEST(results_are_matched_by_ids) {
+DVNN_TEST(results_are_matched_by_ids) {
   const Folder folder;
   folder.with("in.json", coco(""));
   folder.with("found.json", R"([{"image_id":7,"category_id":18,"bbox":[1,2,3,4],"score":0.5},
@@ -180,12 +178,11 @@ START_TEST(results_are_matched_by_ids) {
                           "': 9 is the id of none of the images";
   dvnn_assert_text(bad.error().message, why.c_str());
 }
-END_TEST
 
 // --- YOLO
 // -----------------------------------------------------------------------------------------
 
-START_TEST(yolo_lines_are_boxes_around_their_middle_and_outlines) {
+DVNN_TEST(yolo_lines_are_boxes_around_their_middle_and_outlines) {
   const Folder folder;
   folder.with("data.yaml", "names: [cat, 'dog, large']\n")
       .with("images/b.png")
@@ -202,9 +199,8 @@ START_TEST(yolo_lines_are_boxes_around_their_middle_and_outlines) {
   // A triangle of half a box of 1 x 0.5.
   ck_assert(truths[1].box.width == 1 && truths[1].box.height == 0.5 && truths[1].area == 0.25);
 }
-END_TEST
 
-START_TEST(yolo_folders_are_found_in_each_order) {
+DVNN_TEST(yolo_folders_are_found_in_each_order) {
   const struct {
     const char *picture, *labels, *yaml, *data;
   } kCases[] = {{"images/val/a.jpg", "labels/val/a.txt", "data.yaml", ""},
@@ -226,9 +222,8 @@ START_TEST(yolo_folders_are_found_in_each_order) {
     ck_assert(data.named == (*c.yaml != 0));
   }
 }
-END_TEST
 
-START_TEST(faulty_yolo_lines_are_refused_with_file_and_line) {
+DVNN_TEST(faulty_yolo_lines_are_refused_with_file_and_line) {
   const struct {
     const char *line, *why;
   } kCases[] = {
@@ -260,9 +255,8 @@ START_TEST(faulty_yolo_lines_are_refused_with_file_and_line) {
       without, "",
       "none of the pictures in 'FOLDER/images' has annotations: 'FOLDER/labels/a.txt' is missing");
 }
-END_TEST
 
-START_TEST(data_yaml_is_read_as_exporters_write_it) {
+DVNN_TEST(data_yaml_is_read_as_exporters_write_it) {
   const struct {
     const char* text;
     std::vector<std::string> names;
@@ -295,9 +289,8 @@ START_TEST(data_yaml_is_read_as_exporters_write_it) {
     dvnn_assert_text(yaml.error().message, why.c_str());
   }
 }
-END_TEST
 
-START_TEST(yolo_poses_have_points) {
+DVNN_TEST(yolo_poses_have_points) {
   const Folder folder;
   folder.with("images/a.jpg").with("data.yaml", "kpt_shape: [2, 3]\nnames: [a]\n");
   folder.with("labels/a.txt", "0 .5 .5 .5 .5 .25 .5 2 0 0 0\n");
@@ -313,7 +306,6 @@ START_TEST(yolo_poses_have_points) {
                  "'FOLDER/labels/a.txt', line 1: '0 .5 .5 .5 .5 .25 .5 2 .5 320 1' has coordinates "
                  "that are not fractions of the picture, 0..1");
 }
-END_TEST
 
 // --- VOC and folders
 // --------------------------------------------------------------------------------
@@ -328,7 +320,7 @@ std::string voc_object(const std::string& name, const std::string& xmin,
 
 }  // namespace
 
-START_TEST(voc_counts_pixels_from_one) {
+DVNN_TEST(voc_counts_pixels_from_one) {
   const Folder folder;
   folder.with("JPEGImages/a.jpg");
   folder.with("Annotations/a.xml", "<?xml version=\"1.0\"?><annotation><filename>a.jpg</filename>" +
@@ -343,9 +335,8 @@ START_TEST(voc_counts_pixels_from_one) {
             truths[0].box.height == 3);
   ck_assert(!truths[0].ignored && truths[1].ignored && truths[1].class_id == 0);
 }
-END_TEST
 
-START_TEST(faulty_voc_is_refused_with_file_and_line) {
+DVNN_TEST(faulty_voc_is_refused_with_file_and_line) {
   const auto refused = [](const std::string& text, const std::string& why) {
     const Folder folder;
     folder.with("a.jpg").with("a.xml", text);
@@ -373,9 +364,8 @@ START_TEST(faulty_voc_is_refused_with_file_and_line) {
                   data.error().message.c_str());
   }
 }
-END_TEST
 
-START_TEST(folders_are_classes) {
+DVNN_TEST(folders_are_classes) {
   const Folder folder;
   folder.with("dog/a.JPEG").with("dog/b.png").with("cat/c.jpg").with("cat/readme.txt");
   const DataSet data = read(folder.path());
@@ -384,9 +374,8 @@ START_TEST(folders_are_classes) {
   ck_assert(data.pictures.size() == 3 && data.pictures[0].class_id == 0 &&
             data.pictures[2].class_id == 1);
 }
-END_TEST
 
-START_TEST(texts_are_lines_of_a_file) {
+DVNN_TEST(texts_are_lines_of_a_file) {
   const Folder folder;
   folder.with("words/a.png")
       .with("words/b.png")
@@ -412,9 +401,8 @@ START_TEST(texts_are_lines_of_a_file) {
   expect_refused(icdar.with("gt.txt", "w_1.png\t\x01\n"), "",
                  "'FOLDER/gt.txt', line 1: the text is not a line of at most 4096 bytes of UTF-8");
 }
-END_TEST
 
-START_TEST(masks_lie_beside_pictures) {
+DVNN_TEST(masks_lie_beside_pictures) {
   const Folder folder;
   folder.with("images/sub/a.jpg").with("masks/sub/a.png");
   DataSet data = read(folder.path());
@@ -425,10 +413,9 @@ START_TEST(masks_lie_beside_pictures) {
   expect_refused(folder.with("images/b.jpg"), "",
                  "picture 'FOLDER/images/b.jpg' has no mask 'FOLDER/masks/b.png'");
 }
-END_TEST
 
 // Any bytes in place of any others are read or refused; the sanitizers see what else happens.
-START_TEST(broken_annotations_are_read_or_refused) {
+DVNN_TEST(broken_annotations_are_read_or_refused) {
   const struct {
     const char* name;
     std::string text;
@@ -477,9 +464,8 @@ START_TEST(broken_annotations_are_read_or_refused) {
   ck_assert_uint_gt(accepted, 0);
   ck_assert_uint_gt(refused, 0);
 }
-END_TEST
 
-START_TEST(what_has_no_annotations_is_refused) {
+DVNN_TEST(what_has_no_annotations_is_refused) {
   const Folder folder;
   expect_refused(
       folder.with("a.jpg"), "",
@@ -495,16 +481,5 @@ START_TEST(what_has_no_annotations_is_refused) {
   expect_refused(folder, "x", "'FOLDER/x' has no JSON file, nor has 'annotations' in it",
                  Annotations::kCoco);
 }
-END_TEST
-
-DVNN_SUITE(annotations, coco_tells_boxes_crowds_areas_and_points_by_ids,
-           coco_pictures_are_found_where_they_usually_are, faulty_coco_is_refused_by_its_place,
-           one_of_several_coco_files_has_to_be_named, results_are_matched_by_ids,
-           yolo_lines_are_boxes_around_their_middle_and_outlines,
-           yolo_folders_are_found_in_each_order, faulty_yolo_lines_are_refused_with_file_and_line,
-           data_yaml_is_read_as_exporters_write_it, yolo_poses_have_points,
-           voc_counts_pixels_from_one, faulty_voc_is_refused_with_file_and_line,
-           folders_are_classes, masks_lie_beside_pictures, texts_are_lines_of_a_file,
-           broken_annotations_are_read_or_refused, what_has_no_annotations_is_refused)
 
 }  // namespace dvnn::test::annotations_tests

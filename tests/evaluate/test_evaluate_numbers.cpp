@@ -17,6 +17,8 @@
 
 namespace dvnn::test::evaluate_numbers_tests {
 
+DVNN_SUITE(evaluate_numbers);
+
 namespace {
 
 using namespace evaluate;
@@ -55,7 +57,7 @@ ClassJudgement judged(const std::vector<std::pair<double, bool>>& scores, uint32
 
 }  // namespace
 
-START_TEST(the_best_threshold_has_the_largest_f1) {
+DVNN_TEST(the_best_threshold_has_the_largest_f1) {
   // F1 at the scores: 2/5, 4/6, 4/7, 6/8, 6/9.
   const ClassJudgement of =
       judged({{.9, true}, {.8, true}, {.7, false}, {.6, true}, {.3, false}}, 1);
@@ -68,9 +70,8 @@ START_TEST(the_best_threshold_has_the_largest_f1) {
   ck_assert(there.right == 3 && there.wrong == 1 && there.missed == 1);
   ck_assert_double_eq(operation_at(of, 0.3).precision(), 3.0 / 5);
 }
-END_TEST
 
-START_TEST(a_threshold_parts_scores_however_close) {
+DVNN_TEST(a_threshold_parts_scores_however_close) {
   const float low = 0.5F, high = std::nextafter(low, 1.0F);
   const ClassJudgement of =
       judged({{double{high}, true}, {double{low}, false}, {double{low}, false}}, 0);
@@ -80,9 +81,8 @@ START_TEST(a_threshold_parts_scores_however_close) {
   const auto read = static_cast<float>(best.threshold);
   ck_assert(high >= read && low < read);
 }
-END_TEST
 
-START_TEST(a_wanted_precision_is_reached_with_a_margin) {
+DVNN_TEST(a_wanted_precision_is_reached_with_a_margin) {
   std::vector<std::pair<double, bool>> scores;
   for (int i = 0; i < 200; ++i)
     scores.emplace_back(1 - i * 0.004, i % 10 != 9);  // nine of ten are right
@@ -96,9 +96,8 @@ START_TEST(a_wanted_precision_is_reached_with_a_margin) {
   ck_assert_double_eq_tol(lower_bound_of_share(9, 10), 0.65228, 1e-5);
   ck_assert_double_eq(lower_bound_of_share(0, 0), 0);
 }
-END_TEST
 
-START_TEST(what_is_taken_for_what) {
+DVNN_TEST(what_is_taken_for_what) {
   const Box here = {0, 0, 10, 10}, there = {100, 0, 10, 10}, far = {300, 0, 10, 10};
   Picture picture;
   picture.truths = {truth_of(0, here), truth_of(1, there), truth_of(0, far)};
@@ -119,9 +118,8 @@ START_TEST(what_is_taken_for_what) {
   }
   ck_assert_uint_eq(comparison.mistakes(picture, found), 3);
 }
-END_TEST
 
-START_TEST(of_equal_boxes_the_one_of_the_same_class_is_taken) {
+DVNN_TEST(of_equal_boxes_the_one_of_the_same_class_is_taken) {
   const Box box = {0, 0, 10, 10};
   Picture picture;
   picture.truths = {truth_of(1, box), truth_of(0, box), truth_of(2, box)};
@@ -129,9 +127,8 @@ START_TEST(of_equal_boxes_the_one_of_the_same_class_is_taken) {
   const Comparison comparison = compare(picture, found, {0, 0, 0});
   ck_assert(comparison.pairs.size() == 1 && comparison.pairs[0].truth == 1);
 }
-END_TEST
 
-START_TEST(top_five_are_the_five_most_confident_ones) {
+DVNN_TEST(top_five_are_the_five_most_confident_ones) {
   DataSet data;
   data.classes = {"a", "b"};
   data.pictures.resize(4);
@@ -149,11 +146,10 @@ START_TEST(top_five_are_the_five_most_confident_ones) {
   const Accuracy known = accuracy_of(data, places, {true, false});
   ck_assert(known.all.pictures == 3 && known.classes[1].pictures == 0);
 }
-END_TEST
 
 // The share of heads in n throws has a known spread: the interval is 1.96 of its standard
 // deviations to both sides.
-START_TEST(intervals_are_as_wide_as_theory_has_them) {
+DVNN_TEST(intervals_are_as_wide_as_theory_has_them) {
   std::mt19937 random(dvnn_seed(3));
   std::vector<double> throws(400);
   double heads = 0;
@@ -176,9 +172,8 @@ START_TEST(intervals_are_as_wide_as_theory_has_them) {
   const auto again = bootstrap(throws.size(), 2000, 1, share);
   ck_assert_double_eq(again[0].low, intervals[0].low);
 }
-END_TEST
 
-START_TEST(pixels_overlap_by_class) {
+DVNN_TEST(pixels_overlap_by_class) {
   PixelCount count;
   ck_assert_double_eq(count.mean_overlap(), -1);
   for (int i = 0; i < 6; ++i) count.add(0, 0);
@@ -194,10 +189,9 @@ START_TEST(pixels_overlap_by_class) {
   ck_assert_double_eq(count.accuracy(), 9.0 / 13);
   ck_assert_uint_eq(count.pixels(1), 5);
 }
-END_TEST
 
 // Examples that textbooks give: of Levenshtein's distance, and of an inserted and a lost word.
-START_TEST(texts_are_compared_by_edits) {
+DVNN_TEST(texts_are_compared_by_edits) {
   const struct {
     const char *truth, *read;
     uint64_t characters, edits, words, word_edits;
@@ -225,10 +219,9 @@ START_TEST(texts_are_compared_by_edits) {
   ck_assert_double_eq(ReadingCount().character_error(), -1);
   ck_assert_double_eq(count_reading("", "ab").character_error(), -1);
 }
-END_TEST
 
 // Directions in a plane, as degrees: 0, 10 and 40 of identity 1, 15 and 50 of 2, 90 of 3.
-START_TEST(identities_are_ranked_by_cosine) {
+DVNN_TEST(identities_are_ranked_by_cosine) {
   const double degrees[] = {0, 10, 40, 15, 50, 90};
   std::vector<std::vector<float>> embeddings;
   for (const double angle : degrees) {
@@ -258,10 +251,9 @@ START_TEST(identities_are_ranked_by_cosine) {
   ck_assert_double_eq_tol(figures.rates[0].threshold, std::cos(10 * 3.14159265358979 / 180), 1e-6);
   ck_assert_double_eq(EmbeddingFigures().rank(1), -1);
 }
-END_TEST
 
 // Equal embeddings tell nothing: the wrong ones come first, and no pair is accepted.
-START_TEST(equal_embeddings_are_no_success) {
+DVNN_TEST(equal_embeddings_are_no_success) {
   const std::vector<std::vector<float>> embeddings(8, {0.3F, 0.4F});
   const EmbeddingFigures figures = compare_embeddings(embeddings, {1, 1, 2, 2, 3, 3, 4, 4});
   ck_assert_double_eq(figures.rank(1), 0);
@@ -269,13 +261,5 @@ START_TEST(equal_embeddings_are_no_success) {
   ck_assert_uint_eq(figures.rates.size(), 1);
   ck_assert_double_eq(figures.rates[0].true_accepts, 0);
 }
-END_TEST
-
-DVNN_SUITE(evaluate_numbers, texts_are_compared_by_edits, identities_are_ranked_by_cosine,
-           equal_embeddings_are_no_success, the_best_threshold_has_the_largest_f1,
-           a_threshold_parts_scores_however_close, a_wanted_precision_is_reached_with_a_margin,
-           what_is_taken_for_what, of_equal_boxes_the_one_of_the_same_class_is_taken,
-           pixels_overlap_by_class, top_five_are_the_five_most_confident_ones,
-           intervals_are_as_wide_as_theory_has_them)
 
 }  // namespace dvnn::test::evaluate_numbers_tests

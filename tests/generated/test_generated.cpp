@@ -18,6 +18,8 @@
 
 namespace dvnn::test::generated_tests {
 
+DVNN_SUITE(generated);
+
 using network::Network;
 
 namespace {
@@ -140,7 +142,7 @@ static void double_values(fpga_layer& layer, void* custom_param) {
   put_layer_output(layer, values, true);
 }
 
-START_TEST(a_program_runs_its_network) {
+DVNN_TEST(a_program_runs_its_network) {
   const TemporaryFile weights(small_weights());
   CSmall network;
   network.WantLayerOutputs();
@@ -172,9 +174,8 @@ START_TEST(a_program_runs_its_network) {
   }
   ck_assert_float_eq(static_cast<float>(network.get_layer(5).output[0]), total);
 }
-END_TEST
 
-START_TEST(calls_in_the_wrong_order_are_refused) {
+DVNN_TEST(calls_in_the_wrong_order_are_refused) {
   const TemporaryFile weights(small_weights()), wrong(std::vector<uint8_t>(1391));
   CSmall network;
   std::vector<float> output = {1};
@@ -196,10 +197,9 @@ START_TEST(calls_in_the_wrong_order_are_refused) {
   fill_input(static_cast<uint8_t*>(network.get_network_input_addr_cpu()));
   ck_assert(network.RunNetwork());
 }
-END_TEST
 
 // A program is told on standard error.
-START_TEST(layers_beyond_the_memory_are_refused_with_their_bytes) {
+DVNN_TEST(layers_beyond_the_memory_are_refused_with_their_bytes) {
   const TemporaryFile weights(small_weights());
   const struct {
     int layer;
@@ -230,9 +230,8 @@ START_TEST(layers_beyond_the_memory_are_refused_with_their_bytes) {
     ck_assert_msg(has(line, wanted.c_str()), "'%s' has no '%s'", line.c_str(), wanted.c_str());
   }
 }
-END_TEST
 
-START_TEST(a_library_runs_as_a_network_with_many_slots) {
+DVNN_TEST(a_library_runs_as_a_network_with_many_slots) {
   const TemporaryFile weights(small_weights());
   // Twice: the library stays loaded, and its static lists point into the first instance.
   for (int round = 0; round < 2; ++round) {
@@ -258,9 +257,8 @@ START_TEST(a_library_runs_as_a_network_with_many_slots) {
     }
   }
 }
-END_TEST
 
-START_TEST(layers_of_a_library_are_listed) {
+DVNN_TEST(layers_of_a_library_are_listed) {
   const TemporaryFile weights(small_weights());
   const auto network = Network::load({SMALL_MODULE, weights.path()}, "soft");
   ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
@@ -274,9 +272,8 @@ START_TEST(layers_of_a_library_are_listed) {
                                                   [](const auto& l) { return l.on_device; })),
                    3);
 }
-END_TEST
 
-START_TEST(libraries_that_do_not_fit_are_named) {
+DVNN_TEST(libraries_that_do_not_fit_are_named) {
   const TemporaryFile weights(small_weights()), wrong(std::vector<uint8_t>(7));
   ck_assert(has(failure({SMALL_MODULE, ""}), "weights"));
   ck_assert(has(failure({SMALL_MODULE, "/nowhere.bin"}), "/nowhere.bin"));
@@ -287,10 +284,9 @@ START_TEST(libraries_that_do_not_fit_are_named) {
   // A library that is no network is told so first, and not asked for weights.
   ck_assert(has(failure({NO_NETWORK, ""}), "DVNN_NETWORK"));
 }
-END_TEST
 
 // The vendor's programs get these with dmp_network.h.
-START_TEST(the_vendors_clocks_measure_time) {
+DVNN_TEST(the_vendors_clocks_measure_time) {
   constexpr int kPause = 20000;  // microseconds
   const double begin = get_clock_sec();
   TimeInterval real;
@@ -309,10 +305,9 @@ START_TEST(the_vendors_clocks_measure_time) {
   ck_assert_int_eq(get_exec_stats(&most, &user, &system), 0);
   ck_assert(most > 0 && user >= 0 && system >= 0);
 }
-END_TEST
 
 // Source: dv-sdk wiki, "Runtime custom layer implementation"; formats.md, "PriorBox".
-START_TEST(the_published_prior_box_gives_its_example) {
+DVNN_TEST(the_published_prior_box_gives_its_example) {
   const TemporaryFile weights(std::vector<uint8_t>(448));
   auto network = Network::load({PRIOR_MODULE, weights.path()}, "soft");
   ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
@@ -346,11 +341,10 @@ START_TEST(the_published_prior_box_gives_its_example) {
                         0.2f, 0.2f};
   for (size_t i = 0; i < 8; ++i) ck_assert_float_eq_tol(made[i], want[i], 1e-6f);
 }
-END_TEST
 
 // The first channel of the lane network is the lane's surface: with the vendor's weights, as its
 // converter packed them, it must find a drawn road.
-START_TEST(real_weights_of_the_vendors_network_run) {
+DVNN_TEST(real_weights_of_the_vendors_network_run) {
   const std::string weights = std::string(DVNN_TEST_DATA) + "/models/LaneDetection_weights.bin";
   if (access(weights.c_str(), R_OK) != 0) {
     std::printf("skipped: no reference data in '%s'\n", DVNN_TEST_DATA);
@@ -404,13 +398,6 @@ START_TEST(real_weights_of_the_vendors_network_run) {
     ck_assert_int_eq(found[0].mask.cells[i], lanes[i] >= 0.5f ? 1 : 0);
   }
 }
-END_TEST
-
-DVNN_SUITE(generated, a_program_runs_its_network, calls_in_the_wrong_order_are_refused,
-           layers_beyond_the_memory_are_refused_with_their_bytes,
-           a_library_runs_as_a_network_with_many_slots, layers_of_a_library_are_listed,
-           libraries_that_do_not_fit_are_named, the_vendors_clocks_measure_time,
-           the_published_prior_box_gives_its_example, real_weights_of_the_vendors_network_run)
 
 }  // namespace dvnn::test::generated_tests
 

@@ -10,6 +10,8 @@
 
 namespace dvnn::test::convert_sweep_tests {
 
+DVNN_SUITE(convert_sweep);
+
 using namespace dvnn::image;
 using frames::Frame;
 
@@ -141,20 +143,18 @@ void sweep(unsigned seed, int rounds) {
 
 }  // namespace
 
-START_TEST(all_combinations_are_within_one_level_of_double_precision) {
+DVNN_TEST(all_combinations_are_within_one_level_of_double_precision) {
   sweep(7, dvnn_rounds(20));
 }
-END_TEST
 
-START_TEST(every_instruction_set_is_within_one_level) {
+DVNN_TEST(every_instruction_set_is_within_one_level) {
   dvnn::test::on_every_target([](const char* name) {
     std::printf("%s\n", name);
     sweep(11, 1);
   });
 }
-END_TEST
 
-START_TEST(elements_of_levels_are_exact) {
+DVNN_TEST(elements_of_levels_are_exact) {
   // Nearest sampling of RGB gives whole levels: normalisation and rounding are one formula.
   g_random.seed(dvnn_seed(3));
   for (int round = 0; round < dvnn_rounds(200); ++round) {
@@ -187,9 +187,8 @@ START_TEST(elements_of_levels_are_exact) {
     }
   }
 }
-END_TEST
 
-START_TEST(boxes_come_back_within_a_pixel) {
+DVNN_TEST(boxes_come_back_within_a_pixel) {
   // A box of the frame, put into the tensor's whole pixels and mapped back.
   g_random.seed(dvnn_seed(5));
   for (int round = 0; round < dvnn_rounds(2000); ++round) {
@@ -219,9 +218,8 @@ START_TEST(boxes_come_back_within_a_pixel) {
     ck_assert_double_eq_tol(c.y1, y + h, 1e-6);
   }
 }
-END_TEST
 
-START_TEST(a_drawn_box_is_found_where_it_was_drawn) {
+DVNN_TEST(a_drawn_box_is_found_where_it_was_drawn) {
   // A white box on black: its place in the tensor, mapped back, is its place in the frame, to the
   // size of a tensor pixel there.
   g_random.seed(dvnn_seed(6));
@@ -264,10 +262,5 @@ START_TEST(a_drawn_box_is_found_where_it_was_drawn) {
     ck_assert_double_eq_tol(c.y1, y + h, py);
   }
 }
-END_TEST
-
-DVNN_SUITE(convert_sweep, all_combinations_are_within_one_level_of_double_precision,
-           every_instruction_set_is_within_one_level, elements_of_levels_are_exact,
-           boxes_come_back_within_a_pixel, a_drawn_box_is_found_where_it_was_drawn)
 
 }  // namespace dvnn::test::convert_sweep_tests

@@ -13,6 +13,8 @@
 
 namespace dvnn::test::converter_tests {
 
+DVNN_SUITE(converter);
+
 using namespace dvnn::image;
 
 namespace {
@@ -31,7 +33,7 @@ FrameFormat format_of(PixelFormat f, int width, int height) {
 
 }  // namespace
 
-START_TEST(values_are_normalised_and_rounded_once) {
+DVNN_TEST(values_are_normalised_and_rounded_once) {
   const uint8_t pixel[] = {200, 100, 50};
   FrameView view;
   view.planes[0] = pixel;
@@ -49,7 +51,6 @@ START_TEST(values_are_normalised_and_rounded_once) {
   ck_assert_uint_eq(out[1], float_to_half(100 * (1 / 255.0f)));
   ck_assert_uint_eq(out[2], float_to_half((200 - 127.0f) * -3));
 }
-END_TEST
 
 namespace {
 
@@ -71,7 +72,7 @@ void expect_corners(const Corners& have, const Corners& want) {
 
 }  // namespace
 
-START_TEST(transforms_map_the_pictures_corners) {
+DVNN_TEST(transforms_map_the_pictures_corners) {
   const Corners all = {0, 0, 100, 100};
   expect_corners(transform_of(200, 50, 1, ResizeRule::kStretch).invert(all), {0, 0, 200, 50});
   // 100 x 50, centred.
@@ -85,9 +86,8 @@ START_TEST(transforms_map_the_pictures_corners) {
   // The middle 100 x 100.
   expect_corners(transform_of(200, 100, 1, ResizeRule::kCrop).invert(all), {50, 0, 150, 100});
 }
-END_TEST
 
-START_TEST(a_cropped_frame_is_the_frame_of_its_part) {
+DVNN_TEST(a_cropped_frame_is_the_frame_of_its_part) {
   std::mt19937 random(3);
   for (ResizeRule rule : {ResizeRule::kStretch, ResizeRule::kLetterbox, ResizeRule::kCrop}) {
     const frames::Frame frame = frames::make_frame(PixelFormat::kRgb, 60, 50, &random);
@@ -120,9 +120,8 @@ START_TEST(a_cropped_frame_is_the_frame_of_its_part) {
   const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 20, 20}};
   ck_assert(!Converter::create(outside, desc, InputSpec()).ok());
 }
-END_TEST
 
-START_TEST(a_region_alone_is_a_frame_of_its_own) {
+DVNN_TEST(a_region_alone_is_a_frame_of_its_own) {
   std::mt19937 random(31);
   const auto below = [&](int limit) {
     return static_cast<int>(random() % static_cast<unsigned>(limit));
@@ -167,11 +166,10 @@ START_TEST(a_region_alone_is_a_frame_of_its_own) {
   }
   ck_assert_int_gt(differ, 0);  // chroma is shared by pixels beside the region, too
 }
-END_TEST
 
 // A region that reaches beyond the frame is one of a frame with a border of the padding colour,
 // whose picture is what lies within. Sizes are such that no pixel is cut in two.
-START_TEST(beyond_the_frame_is_the_padding_colour) {
+DVNN_TEST(beyond_the_frame_is_the_padding_colour) {
   constexpr int kWidth = 24, kHeight = 16, kBorder = 24;
   constexpr int kWide = kWidth + 2 * kBorder, kHigh = kHeight + 2 * kBorder;
   std::mt19937 random(53);
@@ -224,9 +222,8 @@ START_TEST(beyond_the_frame_is_the_padding_colour) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_transposed_picture_has_columns_for_rows) {
+DVNN_TEST(a_transposed_picture_has_columns_for_rows) {
   std::mt19937 random(59);
   const frames::Frame frame = frames::make_frame(PixelFormat::kNv12, 50, 40, &random);
   const FrameFormat format = format_of(PixelFormat::kNv12, 50, 40);
@@ -262,10 +259,9 @@ START_TEST(a_transposed_picture_has_columns_for_rows) {
     ck_assert_double_eq_tol(y, same_y, 1e-9);
   }
 }
-END_TEST
 
 // One converter, frame after frame, whatever of them it looks at.
-START_TEST(pixels_of_16_bits_are_converted_as_their_32_bits) {
+DVNN_TEST(pixels_of_16_bits_are_converted_as_their_32_bits) {
   std::mt19937 random(5);
   const auto below = [&](int limit) {
     return static_cast<int>(random() % static_cast<unsigned>(limit));
@@ -300,10 +296,9 @@ START_TEST(pixels_of_16_bits_are_converted_as_their_32_bits) {
     }
   }
 }
-END_TEST
 
 // Under UndefinedBehaviorSanitizer: no sample of 16 bits is read as one that is aligned.
-START_TEST(rows_may_begin_at_any_address) {
+DVNN_TEST(rows_may_begin_at_any_address) {
   std::mt19937 random(4);
   for (PixelFormat f : frames::all_formats()) {
     for (ResizeMethod method :
@@ -334,9 +329,8 @@ START_TEST(rows_may_begin_at_any_address) {
     }
   }
 }
-END_TEST
 
-START_TEST(impossible_requests_are_refused) {
+DVNN_TEST(impossible_requests_are_refused) {
   InputSpec picture;
   const TensorDesc good = {ElementType::kFloat16, Layout::kNwhc, {1, 3, 8, 8}};
   auto refused = [&](const FrameFormat& frame, const TensorDesc& desc, const InputSpec& p) {
@@ -367,12 +361,5 @@ START_TEST(impossible_requests_are_refused) {
   bad.quant_scale = 0;
   ck_assert(refused(frame, good, bad));
 }
-END_TEST
-
-DVNN_SUITE(converter, values_are_normalised_and_rounded_once, transforms_map_the_pictures_corners,
-           a_cropped_frame_is_the_frame_of_its_part, a_region_alone_is_a_frame_of_its_own,
-           beyond_the_frame_is_the_padding_colour, a_transposed_picture_has_columns_for_rows,
-           pixels_of_16_bits_are_converted_as_their_32_bits, rows_may_begin_at_any_address,
-           impossible_requests_are_refused)
 
 }  // namespace dvnn::test::converter_tests

@@ -12,6 +12,8 @@
 
 namespace dvnn::test::resize_opencv_tests {
 
+DVNN_SUITE(resize_opencv);
+
 using namespace dvnn::image;
 
 static cv::Mat random_picture(int width, int height, int channels, unsigned seed) {
@@ -61,7 +63,7 @@ static int between(int a, int b) {
   return a + static_cast<int>(g_random() % static_cast<unsigned>(b - a + 1));
 }
 
-START_TEST(random_sizes_equal_opencv_byte_for_byte) {
+DVNN_TEST(random_sizes_equal_opencv_byte_for_byte) {
   g_random.seed(dvnn_seed(11));
   dvnn::test::on_every_target([](const char*) {
     for (unsigned i = 0; i < static_cast<unsigned>(dvnn_rounds(150)); ++i) {
@@ -69,9 +71,8 @@ START_TEST(random_sizes_equal_opencv_byte_for_byte) {
     }
   });
 }
-END_TEST
 
-START_TEST(nearest_equals_opencv_byte_for_byte) {
+DVNN_TEST(nearest_equals_opencv_byte_for_byte) {
   g_random.seed(dvnn_seed(12));
   dvnn::test::on_every_target([](const char*) {
     for (unsigned i = 0; i < static_cast<unsigned>(dvnn_rounds(100)); ++i) {
@@ -80,9 +81,8 @@ START_TEST(nearest_equals_opencv_byte_for_byte) {
     }
   });
 }
-END_TEST
 
-START_TEST(area_is_within_a_level_of_opencv) {
+DVNN_TEST(area_is_within_a_level_of_opencv) {
   // The pictures become smaller both ways: OpenCV has another rule for enlarged ones.
   g_random.seed(dvnn_seed(13));
   for (unsigned i = 0; i < static_cast<unsigned>(dvnn_rounds(100)); ++i) {
@@ -91,9 +91,8 @@ START_TEST(area_is_within_a_level_of_opencv) {
             cv::INTER_AREA, 1);
   }
 }
-END_TEST
 
-START_TEST(edge_sizes_equal_opencv_byte_for_byte) {
+DVNN_TEST(edge_sizes_equal_opencv_byte_for_byte) {
   const int cases[][4] = {{1, 1, 1, 1},         {1, 1, 9, 7},          {2, 2, 1, 1},
                           {64, 48, 32, 24},     {64, 48, 128, 96},     {33, 17, 33, 17},
                           {640, 480, 300, 300}, {1024, 769, 320, 240}, {3, 500, 300, 2},
@@ -104,10 +103,5 @@ START_TEST(edge_sizes_equal_opencv_byte_for_byte) {
     compare(c[0], c[1], c[2], c[3], 1, 2);
   }
 }
-END_TEST
-
-DVNN_SUITE(resize_opencv, random_sizes_equal_opencv_byte_for_byte,
-           nearest_equals_opencv_byte_for_byte, area_is_within_a_level_of_opencv,
-           edge_sizes_equal_opencv_byte_for_byte)
 
 }  // namespace dvnn::test::resize_opencv_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::view_tests {
 
+DVNN_SUITE(view);
+
 using namespace dvnn::image;
 
 namespace {
@@ -42,7 +44,7 @@ void expect_near(double a, double b) {
 
 }  // namespace
 
-START_TEST(the_way_back_undoes_the_way_there) {
+DVNN_TEST(the_way_back_undoes_the_way_there) {
   for (int i = 0; i < 1000; ++i) {
     const Transform t = random_affine();
     const double x = number(), y = number();
@@ -53,9 +55,8 @@ START_TEST(the_way_back_undoes_the_way_there) {
     expect_near(v, y);
   }
 }
-END_TEST
 
-START_TEST(a_changed_frame_leads_to_the_same_place_in_the_tensor) {
+DVNN_TEST(a_changed_frame_leads_to_the_same_place_in_the_tensor) {
   for (int i = 0; i < 1000; ++i) {
     const Transform to_tensor = random_affine(), change = random_affine();
     const double x = number(), y = number();
@@ -68,9 +69,8 @@ START_TEST(a_changed_frame_leads_to_the_same_place_in_the_tensor) {
     expect_near(v, direct_y);
   }
 }
-END_TEST
 
-START_TEST(corners_stay_in_order) {
+DVNN_TEST(corners_stay_in_order) {
   for (int i = 0; i < 1000; ++i) {
     const Transform t = random_transform();
     const Corners c = t.apply(Corners{1, 2, 3, 4});
@@ -80,17 +80,15 @@ START_TEST(corners_stay_in_order) {
     expect_near(back.y1, 4);
   }
 }
-END_TEST
 
-START_TEST(orientations_and_flips_are_each_others_names) {
+DVNN_TEST(orientations_and_flips_are_each_others_names) {
   for (int i = 0; i <= static_cast<int>(Orientation::kAnti); ++i) {
     const auto o = static_cast<Orientation>(i);
     ck_assert(orientation_of(axis_flips(o)) == o);
   }
 }
-END_TEST
 
-START_TEST(a_view_follows_scaling_and_cropping) {
+DVNN_TEST(a_view_follows_scaling_and_cropping) {
   View view;
   view.region = {0.5, 0, 0.5, 1};
   Transform half;
@@ -107,18 +105,16 @@ START_TEST(a_view_follows_scaling_and_cropping) {
   crop.offset_x = -220;
   ck_assert(!view.follow(crop, {220, 240}, {10, 240}));
 }
-END_TEST
 
-START_TEST(all_of_a_frame_stays_all_of_it) {
+DVNN_TEST(all_of_a_frame_stays_all_of_it) {
   View view;
   Transform crop;
   crop.offset_x = -10;
   ck_assert(view.follow(crop, {100, 100}, {50, 100}));
   ck_assert(view.region == RelativeRect{});
 }
-END_TEST
 
-START_TEST(what_is_beyond_a_frame_stays_beyond_it) {
+DVNN_TEST(what_is_beyond_a_frame_stays_beyond_it) {
   View view;
   view.region = {-0.25, 0.25, 1, 1};
   Transform crop;  // its upper left quarter
@@ -131,9 +127,8 @@ START_TEST(what_is_beyond_a_frame_stays_beyond_it) {
   below.region = {-0.25, 0.5, 1, 0.75};
   ck_assert(!below.follow(crop, {200, 100}, {100, 50}));
 }
-END_TEST
 
-START_TEST(a_turned_frame_is_looked_at_the_other_way) {
+DVNN_TEST(a_turned_frame_is_looked_at_the_other_way) {
   // The frame is turned upright upstream: the view need not turn it any more.
   View view;
   view.orientation = Orientation::k90;
@@ -144,9 +139,8 @@ START_TEST(a_turned_frame_is_looked_at_the_other_way) {
   ck_assert(view.follow(turn, {640, 480}, {480, 640}));
   ck_assert(view.orientation == Orientation::kIdentity);
 }
-END_TEST
 
-START_TEST(pads_of_a_colour_are_as_the_network_has_its_channels) {
+DVNN_TEST(pads_of_a_colour_are_as_the_network_has_its_channels) {
   View view;
   view.pad_color = 0x102030;
   dvnn::InputSpec input;
@@ -163,9 +157,8 @@ START_TEST(pads_of_a_colour_are_as_the_network_has_its_channels) {
   view.pad_color.reset();
   ck_assert(pads(dvnn::ChannelOrder::kGray) == input.pad_value);
 }
-END_TEST
 
-START_TEST(a_slanted_view_follows_scaling_and_cropping) {
+DVNN_TEST(a_slanted_view_follows_scaling_and_cropping) {
   View view;
   view.slant = Slant{0.25, 0.2, 0.75, 0.2, 0.25, 0.8};
   // 100 x 80 pixels from (50, 10) on, twice as large.
@@ -177,9 +170,8 @@ START_TEST(a_slanted_view_follows_scaling_and_cropping) {
   change.scale_x = 0;  // nothing is left of it
   ck_assert(!view.follow(change, {200, 160}, {200, 160}));
 }
-END_TEST
 
-START_TEST(slants_are_alike_if_all_corners_are) {
+DVNN_TEST(slants_are_alike_if_all_corners_are) {
   const Slant slant = {0.1, 0.2, 0.8, 0.3, 0.2, 0.9};
   ck_assert(slant == Slant(slant));
   for (double Slant::*member :
@@ -192,13 +184,5 @@ START_TEST(slants_are_alike_if_all_corners_are) {
     ck_assert(!(view == moved) && view == View(view));
   }
 }
-END_TEST
-
-DVNN_SUITE(view, pads_of_a_colour_are_as_the_network_has_its_channels,
-           the_way_back_undoes_the_way_there, a_changed_frame_leads_to_the_same_place_in_the_tensor,
-           corners_stay_in_order, orientations_and_flips_are_each_others_names,
-           a_view_follows_scaling_and_cropping, a_slanted_view_follows_scaling_and_cropping,
-           slants_are_alike_if_all_corners_are, all_of_a_frame_stays_all_of_it,
-           what_is_beyond_a_frame_stays_beyond_it, a_turned_frame_is_looked_at_the_other_way)
 
 }  // namespace dvnn::test::view_tests

@@ -13,6 +13,8 @@
 
 namespace dvnn::test::warp_opencv_tests {
 
+DVNN_SUITE(warp_opencv);
+
 using namespace dvnn::image;
 
 namespace {
@@ -58,7 +60,7 @@ Difference difference_of(const std::vector<uint8_t>& have, const cv::Mat& want) 
 
 }  // namespace
 
-START_TEST(an_oriented_region_is_what_warp_affine_makes_of_it) {
+DVNN_TEST(an_oriented_region_is_what_warp_affine_makes_of_it) {
   test::on_every_target([](const char* target) {
     std::mt19937 random(dvnn_seed(17));
     std::uniform_real_distribution<double> any(0, 1);
@@ -114,10 +116,9 @@ START_TEST(an_oriented_region_is_what_warp_affine_makes_of_it) {
     }
   });
 }
-END_TEST
 
 // Frames of other formats are converted first: then it is the same as of their pixels.
-START_TEST(every_format_can_be_oriented) {
+DVNN_TEST(every_format_can_be_oriented) {
   std::mt19937 random(23);
   for (const PixelFormat pixels : frames::all_formats()) {
     for (const int crop : {0, 5}) {
@@ -151,9 +152,8 @@ START_TEST(every_format_can_be_oriented) {
     }
   }
 }
-END_TEST
 
-START_TEST(an_upright_slant_is_the_region) {
+DVNN_TEST(an_upright_slant_is_the_region) {
   // Both are of the same size, so they only copy.
   std::mt19937 random(29);
   FrameFormat format;
@@ -174,9 +174,8 @@ START_TEST(an_upright_slant_is_the_region) {
     ck_assert(a == b);
   }
 }
-END_TEST
 
-START_TEST(what_cannot_be_oriented_is_refused) {
+DVNN_TEST(what_cannot_be_oriented_is_refused) {
   FrameFormat format;
   format.width = format.height = 32;
   const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 8, 8}};
@@ -200,10 +199,5 @@ START_TEST(what_cannot_be_oriented_is_refused) {
   converter.value()->convert(pixels, out.data());
   for (size_t i = 0; i < out.size(); ++i) ck_assert_uint_eq(out[i], i % 3 + 1);
 }
-END_TEST
-
-DVNN_SUITE(warp_opencv, an_oriented_region_is_what_warp_affine_makes_of_it,
-           every_format_can_be_oriented, an_upright_slant_is_the_region,
-           what_cannot_be_oriented_is_refused)
 
 }  // namespace dvnn::test::warp_opencv_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::caffe_tests {
 
+DVNN_SUITE(import_caffe);
+
 namespace {
 
 bool has(const std::string& text, const char* word) {
@@ -37,7 +39,7 @@ const char* const kConv = "convolution_param { num_output: 8 kernel_size: 3 }";
 
 }  // namespace
 
-START_TEST(sizes_that_do_not_meet_again_are_told_the_multiple) {
+DVNN_TEST(sizes_that_do_not_meet_again_are_told_the_multiple) {
   refused(network_text(
               3, 13, 16,
               layer("p", "Pooling", "data", "p", "pooling_param { kernel_size: 2 stride: 2 }") +
@@ -45,9 +47,8 @@ START_TEST(sizes_that_do_not_meet_again_are_told_the_multiple) {
                   layer("s", "Eltwise", "u", "s", "bottom: \"data\"")),
           Weights(), {"layer 's' (Eltwise)", "try a multiple of 2, such as --size 16x14"});
 }
-END_TEST
 
-START_TEST(models_that_cannot_be_done_are_refused_by_layer) {
+DVNN_TEST(models_that_cannot_be_done_are_refused_by_layer) {
   const Weights conv = Weights().blob("c", 216).blob("c", 8);
   const auto one = [](const std::string& l) { return network_text(3, 16, 16, l); };
   refused(one(layer("x", "LSTM", "data", "x")), Weights(), {"'x'", "LSTM", "--outputs"});
@@ -76,9 +77,8 @@ START_TEST(models_that_cannot_be_done_are_refused_by_layer) {
   refused(one(layer("f", "Permute", "data", "f", "permute_param { order: 0 order: 0 }")), Weights(),
           {"'f'"});
 }
-END_TEST
 
-START_TEST(the_vendors_limits_are_named_where_they_are_asked_for) {
+DVNN_TEST(the_vendors_limits_are_named_where_they_are_asked_for) {
   convert::ConvertOptions options;
   options.as_vendor = true;
   const auto refused_as_vendor = [&](const char* layer_name, int h, int w,
@@ -93,9 +93,8 @@ START_TEST(the_vendors_limits_are_named_where_they_are_asked_for) {
   refused_as_vendor("wide", 8, 2048, {"'wide'", "width", "2048", "2047"});
   refused_as_vendor("tall", 1025, 8, {"'tall'", "height", "1025", "1024"});
 }
-END_TEST
 
-START_TEST(what_the_driver_would_refuse_becomes_strips) {
+DVNN_TEST(what_the_driver_would_refuse_becomes_strips) {
   const std::string text =
       network_text(3, 1024, 8,
                    layer("many", "Convolution", "data", "many",
@@ -116,9 +115,8 @@ START_TEST(what_the_driver_would_refuse_becomes_strips) {
   ck_assert_int_gt(strips, 1);
   ck_assert_int_eq(told, strips);
 }
-END_TEST
 
-START_TEST(inputs_that_make_no_sense_are_refused) {
+DVNN_TEST(inputs_that_make_no_sense_are_refused) {
   const std::string conv = layer("c", "Convolution", "data", "c", kConv);
   refused("name: \"t\" " + conv, Weights(), {"data"});
   refused(network_text(3, 0, 8, conv), Weights(), {"data"});
@@ -126,9 +124,8 @@ START_TEST(inputs_that_make_no_sense_are_refused) {
   refused(network_text(3, 2000000000, 2000000000, conv), Weights(), {"data"});
   refused("input: \"data\" " + conv, Weights(), {"data"});
 }
-END_TEST
 
-START_TEST(text_that_is_no_prototxt_is_refused_with_its_line) {
+DVNN_TEST(text_that_is_no_prototxt_is_refused_with_its_line) {
   refused("name: \"t\"\nlayer {\n  name: 7\n}", Weights(), {"line 3"});
   refused("{{{{", Weights(), {"line 1"});
   refused(std::string(100000, '{'), Weights(), {"line 1"});
@@ -136,9 +133,8 @@ START_TEST(text_that_is_no_prototxt_is_refused_with_its_line) {
   for (int i = 0; i < 5000; ++i) nested += "unknown {";
   refused(nested, Weights(), {"'"});
 }
-END_TEST
 
-START_TEST(files_that_are_missing_or_damaged_are_named) {
+DVNN_TEST(files_that_are_missing_or_damaged_are_named) {
   const std::string text = network_text(3, 16, 16, layer("c", "Convolution", "data", "c", kConv));
   const Weights weights = Weights().blob("c", 216).blob("c", 8);
   const auto missing =
@@ -159,9 +155,8 @@ START_TEST(files_that_are_missing_or_damaged_are_named) {
   std::ofstream(files.prototxt, std::ios::trunc) << "";
   ck_assert(has(files.convert().error().message, "empty"));
 }
-END_TEST
 
-START_TEST(random_damage_never_crashes) {
+DVNN_TEST(random_damage_never_crashes) {
   const std::string text = network_text(
       3, 16, 16,
       layer("c", "Convolution", "data", "c", kConv) + layer("r", "ReLU", "c", "c") +
@@ -186,9 +181,8 @@ START_TEST(random_damage_never_crashes) {
     (void)files.convert().ok();  // either way; the sanitizers watch
   }
 }
-END_TEST
 
-START_TEST(old_spellings_and_unknown_fields_are_read) {
+DVNN_TEST(old_spellings_and_unknown_fields_are_read) {
   const std::string text =
       "name: \"old\" input: \"data\" input_dim: 1 input_dim: 3 input_dim: 16 input_dim: 16 "
       "force_backward: true "
@@ -204,9 +198,8 @@ START_TEST(old_spellings_and_unknown_fields_are_read) {
   ck_assert_uint_eq(model.value().steps.size(), 1);
   ck_assert(!report.skipped.empty());
 }
-END_TEST
 
-START_TEST(layers_of_training_alone_are_left_out) {
+DVNN_TEST(layers_of_training_alone_are_left_out) {
   // The layer doubles what it gets; without it, the ReLU is all.
   auto steps = [](const char* rules) {
     const std::string twice = layer("c", "Convolution", "data", "data",
@@ -231,9 +224,8 @@ START_TEST(layers_of_training_alone_are_left_out) {
     ck_assert_msg(steps(stays) == all, "%s", stays);
   }
 }
-END_TEST
 
-START_TEST(shapes_take_what_is_left) {
+DVNN_TEST(shapes_take_what_is_left) {
   auto made = [](const std::string& dims) {
     return ModelFiles(network_text(3, 4, 8,
                                    layer("a", "AbsVal", "data", "a") +
@@ -258,9 +250,8 @@ START_TEST(shapes_take_what_is_left) {
     ck_assert_msg(!model.ok() && has(model.error().message, "'r'"), "%s", bad);
   }
 }
-END_TEST
 
-START_TEST(a_decoder_that_does_not_fit_is_refused) {
+DVNN_TEST(a_decoder_that_does_not_fit_is_refused) {
   const std::string text = network_text(3, 16, 16, layer("c", "Convolution", "data", "c", kConv));
   ModelFiles files(text, Weights().blob("c", 216).blob("c", 8).net());
   convert::ConvertOptions options;
@@ -269,11 +260,10 @@ START_TEST(a_decoder_that_does_not_fit_is_refused) {
   ck_assert(!model.ok());
   ck_assert(has(model.error().message, "num_classes"));
 }
-END_TEST
 
 // Two permutations become one, which reads what the first one reads; and a Dropout is what it
 // reads. Neither makes an output of what a layer reads, nor loses one.
-START_TEST(outputs_are_the_blobs_that_no_layer_reads) {
+DVNN_TEST(outputs_are_the_blobs_that_no_layer_reads) {
   const std::string order = "permute_param { order: 0 order: 2 order: 3 order: 1 }";
   const std::string text = network_text(
       3, 16, 16,
@@ -286,10 +276,9 @@ START_TEST(outputs_are_the_blobs_that_no_layer_reads) {
   for (const auto& output : made.value().outputs) names.push_back(output.name);
   ck_assert(names == std::vector<std::string>({"two", "r", "d"}));
 }
-END_TEST
 
 // y = a x + y with a number per channel, as squeeze-and-excitation networks have it.
-START_TEST(scaled_sums_take_a_number_per_channel) {
+DVNN_TEST(scaled_sums_take_a_number_per_channel) {
   constexpr size_t kPixels = 16, kChannels = 3;
   const auto model =
       ModelFiles(
@@ -309,9 +298,8 @@ START_TEST(scaled_sums_take_a_number_per_channel) {
   }
   expect_close("Axpy", run_model("Axpy", model.value(), input.data()), want.data(), want.size());
 }
-END_TEST
 
-START_TEST(interpolation_puts_corners_on_corners) {
+DVNN_TEST(interpolation_puts_corners_on_corners) {
   constexpr size_t kSide = 4;
   const std::vector<float> input = rising(kSide * kSide);
   const struct {
@@ -351,17 +339,5 @@ START_TEST(interpolation_puts_corners_on_corners) {
   refused(one("zoom_factor: 100000"), Weights(), {"'i'", "makes 300001 x 300001 pixels"});
   refused(one("pad_beg: 1"), Weights(), {"'i'", "needs a picture without pads"});
 }
-END_TEST
-
-DVNN_SUITE(import_caffe, outputs_are_the_blobs_that_no_layer_reads,
-           sizes_that_do_not_meet_again_are_told_the_multiple,
-           models_that_cannot_be_done_are_refused_by_layer,
-           the_vendors_limits_are_named_where_they_are_asked_for,
-           what_the_driver_would_refuse_becomes_strips, inputs_that_make_no_sense_are_refused,
-           text_that_is_no_prototxt_is_refused_with_its_line,
-           files_that_are_missing_or_damaged_are_named, random_damage_never_crashes,
-           old_spellings_and_unknown_fields_are_read, layers_of_training_alone_are_left_out,
-           shapes_take_what_is_left, a_decoder_that_does_not_fit_is_refused,
-           scaled_sums_take_a_number_per_channel, interpolation_puts_corners_on_corners)
 
 }  // namespace dvnn::test::caffe_tests

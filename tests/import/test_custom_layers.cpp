@@ -13,6 +13,8 @@
 
 namespace dvnn::test::custom_layers_tests {
 
+DVNN_SUITE(import_custom_layers);
+
 using namespace dvnn::convert;
 using namespace dvnn::import;
 using json = dvnn::Json;
@@ -70,7 +72,7 @@ std::string caffe_text() {
 
 }  // namespace
 
-START_TEST(expressions_are_whole_numbers) {
+DVNN_TEST(expressions_are_whole_numbers) {
   const std::map<std::string, int64_t> numbers = {{"w", 38}, {"h", 19}}, counts = {{"list", 6}};
   const struct {
     const char* text;
@@ -89,9 +91,8 @@ START_TEST(expressions_are_whole_numbers) {
     ck_assert_msg(!evaluate(bad, numbers, counts).ok(), "'%s' was accepted", bad);
   }
 }
-END_TEST
 
-START_TEST(outputs_are_said_by_the_inputs_axes) {
+DVNN_TEST(outputs_are_said_by_the_inputs_axes) {
   const auto types = declared(R"({"Axes": {"params": {"k": "int", "list": "int[3]"},
                             "output": ["n", "d1 * k", "h + d2", "w * count(list) - d3"]},
                    "Row": {"params": {}, "output": ["d0", "d4 * 2"]}})")
@@ -105,9 +106,8 @@ START_TEST(outputs_are_said_by_the_inputs_axes) {
   ck_assert(row.ok() && row.value() == (std::vector<int64_t>{7, 18}));
   ck_assert(!types.at("Axes").output_dims({7, 1, 1, 1, 9}, values).ok());
 }
-END_TEST
 
-START_TEST(declarations_that_make_no_sense_are_refused) {
+DVNN_TEST(declarations_that_make_no_sense_are_refused) {
   refused("[]", "JSON object");
   refused("{", "is not JSON: line 1, column 1");
   refused(R"({"A": {"affine": [1, 2]}, "A": {"affine": [1, 3]}})",
@@ -126,9 +126,8 @@ START_TEST(declarations_that_make_no_sense_are_refused) {
   refused(R"({"A": {"params": {"x\u001b": "int"}, "output": ["1"]}})", "cannot be printed");
   refused(R"({"A": {"output": ["c *\n"]}})", "cannot be printed");
 }
-END_TEST
 
-START_TEST(parameters_have_their_declared_types) {
+DVNN_TEST(parameters_have_their_declared_types) {
   const auto types = declared(kSpread).import.custom_layers;
   const CustomLayer& spread = types.at("Spread");
   const auto taken = spread.take_params({{"amount", 2}, {"sizes", {1, 2}}, {"other", 5}});
@@ -142,9 +141,8 @@ START_TEST(parameters_have_their_declared_types) {
     ck_assert_msg(!spread.take_params(params).ok(), "%s", json_text(params).c_str());
   }
 }
-END_TEST
 
-START_TEST(models_of_all_frameworks_may_use_them) {
+DVNN_TEST(models_of_all_frameworks_may_use_them) {
   const ConvertOptions options = declared(kSpread);
   expect_spread("caffe", ModelFiles(caffe_text(), Weights().net()).convert(options));
 
@@ -171,9 +169,8 @@ START_TEST(models_of_all_frameworks_may_use_them) {
   const auto unknown = ModelFiles(caffe_text(), Weights().net()).convert();
   ck_assert(!unknown.ok() && has(unknown.error().message, "Python"));
 }
-END_TEST
 
-START_TEST(sources_have_them_as_the_vendors_converter_writes_them) {
+DVNN_TEST(sources_have_them_as_the_vendors_converter_writes_them) {
   const std::string text = network_text(
       3, 4, 4,
       layer("c", "Convolution", "data", "c", "convolution_param { num_output: 8 kernel_size: 1 }") +
@@ -199,10 +196,9 @@ START_TEST(sources_have_them_as_the_vendors_converter_writes_them) {
   ck_assert(has(sources.value().source, "custom_param = {0.5, {2,4}};"));
   ck_assert(has(sources.value().source, "layer.type = LT_CUSTOM;"));
 }
-END_TEST
 
 // Source: dv-sdk wiki, "Runtime custom layer implementation".
-START_TEST(the_published_prior_box_is_declared_and_made_once) {
+DVNN_TEST(the_published_prior_box_is_declared_and_made_once) {
   const json type = {{"params",
                       {{"img_size", "int[2]"},
                        {"min_size", "int"},
@@ -235,12 +231,5 @@ START_TEST(the_published_prior_box_is_declared_and_made_once) {
   ck_assert(priors.desc.shape == (Shape{1, 8664, 8}));
   ck_assert(priors.storage == network::Storage::kConstant);
 }
-END_TEST
-
-DVNN_SUITE(import_custom_layers, expressions_are_whole_numbers, outputs_are_said_by_the_inputs_axes,
-           declarations_that_make_no_sense_are_refused, parameters_have_their_declared_types,
-           models_of_all_frameworks_may_use_them,
-           sources_have_them_as_the_vendors_converter_writes_them,
-           the_published_prior_box_is_declared_and_made_once)
 
 }  // namespace dvnn::test::custom_layers_tests

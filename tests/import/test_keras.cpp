@@ -9,6 +9,8 @@
 
 namespace dvnn::test::keras_tests {
 
+DVNN_SUITE(import_keras);
+
 using json = dvnn::Json;
 
 namespace {
@@ -100,7 +102,7 @@ json shaped(const char* name, int h, int w, int c, json more) {
 
 }  // namespace
 
-START_TEST(convolutions_follow_tensorflow) {
+DVNN_TEST(convolutions_follow_tensorflow) {
   const Picture in = random_picture(9, 12, 3);
   for (const char* padding : {"same", "valid"}) {
     for (int stride : {1, 2}) {
@@ -133,10 +135,9 @@ START_TEST(convolutions_follow_tensorflow) {
   expect("SeparableConv2D", separable, in,
          channels_first(conv(middle, separable.values(1), 1, 5, 1, false)));
 }
-END_TEST
 
 // A sequence is a picture of one row.
-START_TEST(sequences_are_convolved_and_pooled) {
+DVNN_TEST(sequences_are_convolved_and_pooled) {
   const Picture in = random_picture(1, 24, 3);
   auto sequence = [](json more) {
     more["name"] = "s";
@@ -178,9 +179,8 @@ START_TEST(sequences_are_convolved_and_pooled) {
   }
   expect("MaxPooling1D", pooled, in, want);
 }
-END_TEST
 
-START_TEST(transposed_convolutions_double_the_size) {
+DVNN_TEST(transposed_convolutions_double_the_size) {
   // "same", stride 2: output pixel 2 i + j - 1 takes input pixel i by kernel row j of 4.
   const Picture in = random_picture(5, 6, 3);
   KerasModel m;
@@ -206,9 +206,8 @@ START_TEST(transposed_convolutions_double_the_size) {
   }
   expect("Conv2DTranspose", m, in, channels_first(out));
 }
-END_TEST
 
-START_TEST(flattened_pictures_keep_keras_order) {
+DVNN_TEST(flattened_pictures_keep_keras_order) {
   // Every output of the dense layer is one element of the picture, in Keras' order.
   const Picture in = random_picture(3, 4, 3);
   KerasModel m;
@@ -230,9 +229,8 @@ START_TEST(flattened_pictures_keep_keras_order) {
   reshaped.layer("Reshape", {{"name", "r"}, {"target_shape", {-1, 6}}});
   expect("Reshape", reshaped, in, want);
 }
-END_TEST
 
-START_TEST(functional_and_nested_models_are_walked) {
+DVNN_TEST(functional_and_nested_models_are_walked) {
   const Picture in = random_picture(6, 6, 3);
   KerasModel m;
   m.weights("c", "kernel:0", {1, 1, 3, 3})
@@ -283,9 +281,8 @@ START_TEST(functional_and_nested_models_are_walked) {
   for (size_t i = 0; i < want.v.size(); ++i) want.v[i] += first.v[i];
   expect("nested", m, in, channels_first(want), model);
 }
-END_TEST
 
-START_TEST(keras_1_names_are_known) {
+DVNN_TEST(keras_1_names_are_known) {
   const Picture in = random_picture(8, 8, 3);
   KerasModel m;
   m.layer("Convolution2D", shaped("c", 8, 8, 3,
@@ -301,10 +298,9 @@ START_TEST(keras_1_names_are_known) {
   expect("Convolution2D", m, in, channels_first(conv(in, m.values(0), 3, 4, 2, true)), list,
          nullptr);
 }
-END_TEST
 
 // As sensors and autoencoders have: no picture at all.
-START_TEST(vectors_are_inputs_too) {
+DVNN_TEST(vectors_are_inputs_too) {
   KerasModel m;
   m.layer("Dense", {{"name", "d"}, {"batch_input_shape", {nullptr, 5}}, {"activation", "relu"}});
   m.layer("BatchNormalization", {{"name", "n"}, {"scale", false}, {"center", false}});
@@ -329,9 +325,8 @@ START_TEST(vectors_are_inputs_too) {
   open.layer("Dense", {{"name", "d"}, {"batch_input_shape", {nullptr, nullptr}}});
   expect_refused(convert_model(open), {"'d'", "--size"});
 }
-END_TEST
 
-START_TEST(what_cannot_be_is_named) {
+DVNN_TEST(what_cannot_be_is_named) {
   KerasModel unknown;
   unknown.layer("Lambda", shaped("l", 8, 8, 3, json::object()));
   expect_refused(convert_model(unknown), {"'l'", "Lambda", "--layer-types"});
@@ -354,9 +349,8 @@ START_TEST(what_cannot_be_is_named) {
   auto text = convert::convert_keras("/dev/null", {}, nullptr);
   ck_assert(!text.ok());
 }
-END_TEST
 
-START_TEST(sequences_end_where_they_are_told_to) {
+DVNN_TEST(sequences_end_where_they_are_told_to) {
   KerasModel m;
   m.layer("LeakyReLU", shaped("a", 4, 4, 3, {{"alpha", 0.5}}));
   m.layer("Dropout", {{"name", "d"}, {"rate", 0.5}}).layer("ReLU", {{"name", "r"}});
@@ -378,10 +372,9 @@ START_TEST(sequences_end_where_they_are_told_to) {
   expect_refused(convert::convert_keras(file.path, options, nullptr),
                  {"a sequence of layers has one result"});
 }
-END_TEST
 
 // Weights of another model, or an option of another kind, would make another network of it.
-START_TEST(an_architecture_that_its_weights_contradict_is_refused) {
+DVNN_TEST(an_architecture_that_its_weights_contradict_is_refused) {
   const struct {
     json more;
     const char* says;
@@ -409,12 +402,5 @@ START_TEST(an_architecture_that_its_weights_contradict_is_refused) {
   expect_refused(convert_model(dense.weights("d", "kernel:0", {12, 5})),
                  {"units is 7, and its weights are made for 5"});
 }
-END_TEST
-
-DVNN_SUITE(import_keras, sequences_end_where_they_are_told_to,
-           an_architecture_that_its_weights_contradict_is_refused, convolutions_follow_tensorflow,
-           sequences_are_convolved_and_pooled, transposed_convolutions_double_the_size,
-           flattened_pictures_keep_keras_order, functional_and_nested_models_are_walked,
-           keras_1_names_are_known, vectors_are_inputs_too, what_cannot_be_is_named)
 
 }  // namespace dvnn::test::keras_tests

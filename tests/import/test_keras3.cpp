@@ -14,6 +14,8 @@
 
 namespace dvnn::test::keras3_tests {
 
+DVNN_SUITE(import_keras3);
+
 using json = dvnn::Json;
 
 namespace {
@@ -134,7 +136,7 @@ void refused(const std::string& path, const convert::ConvertOptions& options,
 
 }  // namespace
 
-START_TEST(archives_are_read) {
+DVNN_TEST(archives_are_read) {
   const TemporaryPath path;
   write_model(path.path);
   const std::vector<float> input = rising(3 * kPixels);
@@ -147,9 +149,8 @@ START_TEST(archives_are_read) {
   expect("a functional model", path.path, with_lambda(), input, want);
   refused(path.path, {}, {"'twice'", "Lambda", "--layer-types", "affine"});
 }
-END_TEST
 
-START_TEST(models_end_where_they_are_told_to) {
+DVNN_TEST(models_end_where_they_are_told_to) {
   const TemporaryPath path;
   write_model(path.path);
   const std::vector<float> input = rising(3 * kPixels);
@@ -167,9 +168,8 @@ START_TEST(models_end_where_they_are_told_to) {
   options.import.custom_layers = with_lambda().import.custom_layers;
   refused(path.path, options, {"--set y", "no such input", "'x'"});
 }
-END_TEST
 
-START_TEST(damaged_archives_are_refused) {
+DVNN_TEST(damaged_archives_are_refused) {
   const TemporaryPath path;
   write_archive(path.path, "", "weights");
   refused(path.path, {}, {"config.json", "not a Keras model"});
@@ -182,10 +182,9 @@ START_TEST(damaged_archives_are_refused) {
   std::ofstream(path.path, std::ios::binary | std::ios::trunc) << "PK\x03\x04 and then nothing";
   refused(path.path, {}, {"damaged ZIP archive"});
 }
-END_TEST
 
 // Memory is taken for what comes out of an archive, not for what it announces.
-START_TEST(archives_that_lie_about_a_size_get_no_memory_for_it) {
+DVNN_TEST(archives_that_lie_about_a_size_get_no_memory_for_it) {
   const TemporaryPath path;
   write_archive(path.path, "{}", "weights");
   std::string bytes;
@@ -205,10 +204,9 @@ START_TEST(archives_that_lie_about_a_size_get_no_memory_for_it) {
   constexpr long kMostKilobytes = 200 * 1024;
   ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, kMostKilobytes);
 }
-END_TEST
 
 // libzip and zlib run where a damaged archive reaches nothing: in a process that is a sandbox.
-START_TEST(archives_are_unpacked_in_another_process) {
+DVNN_TEST(archives_are_unpacked_in_another_process) {
   constexpr long kKilobytes = 128 * 1024;
   const TemporaryPath path;
   if (fork() == 0) {  // whose memory is not ours
@@ -224,10 +222,5 @@ START_TEST(archives_are_unpacked_in_another_process) {
   getrusage(RUSAGE_SELF, &after);
   ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, kKilobytes / 2);
 }
-END_TEST
-
-DVNN_SUITE(import_keras3, archives_that_lie_about_a_size_get_no_memory_for_it,
-           archives_are_unpacked_in_another_process, archives_are_read,
-           models_end_where_they_are_told_to, damaged_archives_are_refused)
 
 }  // namespace dvnn::test::keras3_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::keras_corners_tests {
 
+DVNN_SUITE(import_keras_corners);
+
 using json = dvnn::Json;
 
 namespace {
@@ -106,7 +108,7 @@ double sigmoid_of(double v) {
 }  // namespace
 
 // Layers stand where they are called first: what a later call reads may stand behind.
-START_TEST(shared_layers_read_what_stands_behind_them) {
+DVNN_TEST(shared_layers_read_what_stands_behind_them) {
   const json shared =
       model({input("x", {kH, kW, kC}), sigmoid("a", {json{call("x")}, json{call("b")}}),
              layer("Rescaling", "b", {{"scale", -1}, {"offset", 1}}, {json{call("a")}}),
@@ -122,10 +124,9 @@ START_TEST(shared_layers_read_what_stands_behind_them) {
   loop["config"]["layers"][2]["inbound_nodes"] = json::array({json::array({call("none")})});
   expect_refused(convert_model(KerasModel(), loop), {"'none'", "does not exist"});
 }
-END_TEST
 
 // A model that is a layer has a call of its own before all others, which Keras 2 counts.
-START_TEST(calls_of_nested_models_are_counted_from_one) {
+DVNN_TEST(calls_of_nested_models_are_counted_from_one) {
   const json inner = model({input("i", {kH, kW, kC}), sigmoid("d", {json{call("i")}})},
                            {{"d", 0, 0}}, {{"i", 0, 0}})["config"];
   const json twice =
@@ -138,9 +139,8 @@ START_TEST(calls_of_nested_models_are_counted_from_one) {
            return sigmoid_of(sigmoid_of(v)) - sigmoid_of(v);
          }));
 }
-END_TEST
 
-START_TEST(nested_models_have_several_inputs_and_results) {
+DVNN_TEST(nested_models_have_several_inputs_and_results) {
   json inner = model({input("i", {kH, kW, kC}), input("j", {kH, kW, kC}),
                       layer("Subtract", "d", json::object(), {json{call("j"), call("i")}}),
                       double_of("e", {json{call("i")}})},
@@ -157,10 +157,9 @@ START_TEST(nested_models_have_several_inputs_and_results) {
   few["config"]["layers"][2]["inbound_nodes"] = json::array({json::array({call("x")})});
   expect_refused(convert_model(KerasModel(), few), {"'n'", "1 inputs", "lists 2"});
 }
-END_TEST
 
 // "block/c" is both a layer's name and a path that ends with the layer "c".
-START_TEST(weights_of_nested_models_are_found_by_whole_names) {
+DVNN_TEST(weights_of_nested_models_are_found_by_whole_names) {
   const json one = {{"use_bias", true}, {"kernel_size", {1, 1}}};
   json b = one, c = one;
   const json inner = model({input("i", {kH, kW, kC}), layer("Conv2D", "c", b, {json{call("i")}}),
@@ -190,9 +189,8 @@ START_TEST(weights_of_nested_models_are_found_by_whole_names) {
       .array("c_1", "bias:0", {kC}, {0.5f, 0.5f, 0.5f}, "n");
   expect("c_1", numbered, outer, rising(kH * kW * kC), want);
 }
-END_TEST
 
-START_TEST(prelu_has_slopes_of_any_shape) {
+DVNN_TEST(prelu_has_slopes_of_any_shape) {
   auto slopes = [](std::vector<hsize_t> dims) {
     KerasModel m;
     return m.weights("l", "alpha:0", std::move(dims));
@@ -226,10 +224,9 @@ START_TEST(prelu_has_slopes_of_any_shape) {
                                      {{"l", 0, 0}})),
                  {"'l'", "2x1x1"});
 }
-END_TEST
 
 // (H, W, C) with (C), and with (1, W, 1): what has fewer dimensions gets some of size 1 in front.
-START_TEST(merges_broadcast) {
+DVNN_TEST(merges_broadcast) {
   auto merge = [](const char* class_name, const char* second, json more) {
     json layers = {input("x", {kH, kW, kC}),
                    layer("GlobalMaxPooling2D", "v", json::object(), {json{call("x")}}),
@@ -274,10 +271,9 @@ START_TEST(merges_broadcast) {
   }
   expect("four dimensions", KerasModel(), merge("Add", "r", {four}), in, turned);
 }
-END_TEST
 
 // Of (length, channels), axis 1 is the length.
-START_TEST(axes_of_sequences_are_theirs) {
+DVNN_TEST(axes_of_sequences_are_theirs) {
   const Values in = rising(kLength * kChannels);
   Values joined;
   for (size_t c = 0; c < kChannels; ++c) {
@@ -316,9 +312,8 @@ START_TEST(axes_of_sequences_are_theirs) {
   expect_layer("Permute", {{"dims", {2, 1}}}, KerasModel(), true,
                sequence([&](double, size_t at, size_t c) { return in[at * kLength + c]; }));
 }
-END_TEST
 
-START_TEST(what_is_reshaped_to_a_sequence_is_one) {
+DVNN_TEST(what_is_reshaped_to_a_sequence_is_one) {
   KerasModel weights;
   weights.array("l", "kernel:0", {1, kChannels, kChannels},
                 {1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4});
@@ -335,9 +330,8 @@ START_TEST(what_is_reshaped_to_a_sequence_is_one) {
   }
   expect("Conv1D", weights, model(layers, {{"l", 0, 0}}), in, want);
 }
-END_TEST
 
-START_TEST(dense_layers_take_the_last_axis) {
+DVNN_TEST(dense_layers_take_the_last_axis) {
   KerasModel weights;
   weights.array("l", "kernel:0", {kC, 1}, {1, 10, 100}).array("l", "bias:0", {1}, {0.5f});
   const Values in = rising(kH * kW * kC);
@@ -355,9 +349,8 @@ START_TEST(dense_layers_take_the_last_axis) {
   }
   expect_layer("Dense", {{"use_bias", false}}, along, true, sums);
 }
-END_TEST
 
-START_TEST(the_hard_sigmoid_of_keras_3_has_a_slope_of_a_sixth) {
+DVNN_TEST(the_hard_sigmoid_of_keras_3_has_a_slope_of_a_sixth) {
   for (const auto& [version, slope] : {std::pair("2.4.0", 0.2), std::pair("3.4.1", 1.0 / 6)}) {
     const double s = slope;
     expect_layer("Activation", {{"activation", "hard_sigmoid"}}, KerasModel(), false,
@@ -367,10 +360,9 @@ START_TEST(the_hard_sigmoid_of_keras_3_has_a_slope_of_a_sixth) {
                  version);
   }
 }
-END_TEST
 
 // Of ones, each pixel counts the kernel's places that it is read by.
-START_TEST(transposed_convolutions_have_keras_sides) {
+DVNN_TEST(transposed_convolutions_have_keras_sides) {
   auto along = [](const json& config, size_t kernel, const Values& want, const char* version) {
     KerasModel weights;
     const std::vector<hsize_t> dims = {1, kernel, 1, kC};
@@ -408,9 +400,8 @@ START_TEST(transposed_convolutions_have_keras_sides) {
                                               {{"l", 0, 0}})),
                  {"'l'", "a side of 8"});
 }
-END_TEST
 
-START_TEST(numbers_of_the_last_axis_are_its_own) {
+DVNN_TEST(numbers_of_the_last_axis_are_its_own) {
   const Values in = rising(kLength * kChannels);
   Values want = in;
   for (size_t i = 0; i < want.size(); ++i) want[i] *= static_cast<float>(i % kChannels + 1);
@@ -423,10 +414,9 @@ START_TEST(numbers_of_the_last_axis_are_its_own) {
   few[2]["config"]["scale"] = {1, 2, 3};
   expect_refused(convert_model(KerasModel(), model(few, {{"l", 0, 0}})), {"'l'", "scale", "4"});
 }
-END_TEST
 
 // x * 2 and 1 - x, in Keras 3, are operators with the number among their arguments.
-START_TEST(operators_read_numbers) {
+DVNN_TEST(operators_read_numbers) {
   auto tensor = [](const char* name) {
     return json{{"class_name", "__keras_tensor__"}, {"config", {{"keras_history", {name, 0, 0}}}}};
   };
@@ -444,10 +434,9 @@ START_TEST(operators_read_numbers) {
          rising(kH * kW * kC), picture([](double v, size_t, size_t, size_t) { return 1 - v * 2; }),
          "3.4.1");
 }
-END_TEST
 
 // Early versions of Keras 2 wrote a sequence as a list, in which sequences have no names.
-START_TEST(lists_of_layers_hold_models) {
+DVNN_TEST(lists_of_layers_hold_models) {
   auto conv = [](const char* name) {
     return json{{"class_name", "Conv2D"}, {"config", {{"name", name}, {"use_bias", false}}}};
   };
@@ -471,9 +460,8 @@ START_TEST(lists_of_layers_hold_models) {
   expect("a list", weights, whole, rising(kH * kW * kC),
          picture([](double v, size_t, size_t, size_t) { return 6 * v; }));
 }
-END_TEST
 
-START_TEST(modes_of_keras_1_are_told_apart) {
+DVNN_TEST(modes_of_keras_1_are_told_apart) {
   KerasModel norm;
   norm.array("l", "l_running_mean", {kC}, {1, 2, 3}).array("l", "l_running_std", {kC}, {1, 1, 1});
   auto made = [](int mode) {
@@ -488,15 +476,5 @@ START_TEST(modes_of_keras_1_are_told_apart) {
          "1.2.2");
   expect_refused(convert_model(norm, made(2), "1.2.2"), {"'l'", "mode 2"});
 }
-END_TEST
-
-DVNN_SUITE(import_keras_corners, shared_layers_read_what_stands_behind_them,
-           calls_of_nested_models_are_counted_from_one,
-           nested_models_have_several_inputs_and_results,
-           weights_of_nested_models_are_found_by_whole_names, prelu_has_slopes_of_any_shape,
-           merges_broadcast, axes_of_sequences_are_theirs, what_is_reshaped_to_a_sequence_is_one,
-           dense_layers_take_the_last_axis, the_hard_sigmoid_of_keras_3_has_a_slope_of_a_sixth,
-           transposed_convolutions_have_keras_sides, numbers_of_the_last_axis_are_its_own,
-           operators_read_numbers, lists_of_layers_hold_models, modes_of_keras_1_are_told_apart)
 
 }  // namespace dvnn::test::keras_corners_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::keras_layers_tests {
 
+DVNN_SUITE(import_keras_layers);
+
 using json = dvnn::Json;
 
 namespace {
@@ -75,7 +77,7 @@ double sigmoid(double x) {
 
 }  // namespace
 
-START_TEST(activations_are_what_keras_says) {
+DVNN_TEST(activations_are_what_keras_says) {
   const std::pair<const char*, double (*)(double)> kFunctions[] = {
       {"linear", [](double x) { return x; }},
       {"relu", [](double x) { return std::max(x, 0.0); }},
@@ -125,9 +127,8 @@ START_TEST(activations_are_what_keras_says) {
   expect("Softmax of columns", one("Softmax", {{"axis", 1}}), columns);
   expect_refused(convert_model(one("Softmax", {{"axis", 4}})), {"'l'", "axis 4"});
 }
-END_TEST
 
-START_TEST(layers_of_slopes_and_bounds_take_theirs) {
+DVNN_TEST(layers_of_slopes_and_bounds_take_theirs) {
   auto leaky = [](double slope) {
     return each([slope](double x, size_t) { return x > 0 ? x : slope * x; });
   };
@@ -162,9 +163,8 @@ START_TEST(layers_of_slopes_and_bounds_take_theirs) {
                  {"'l'", "threshold"});
   expect_refused(convert_model(one("ReLU", {{"max_value", "3"}})), {"'l'", "max_value"});
 }
-END_TEST
 
-START_TEST(batch_normalisation_takes_the_numbers_that_it_has) {
+DVNN_TEST(batch_normalisation_takes_the_numbers_that_it_has) {
   const Values gamma = {2, 0.5f, -1}, beta = {0.25f, -0.5f, 1}, mean = {0.5f, -0.25f, 1},
                variance = {3.5f, 0.5f, 15.5f};
   for (bool scales : {true, false}) {
@@ -184,9 +184,8 @@ START_TEST(batch_normalisation_takes_the_numbers_that_it_has) {
   odd.array("l", "moving_mean:0", {kC}, mean).array("l", "moving_variance:0", {kC}, {1, -1, 1});
   expect_refused(convert_model(odd), {"'l'", "variance of channel 1"});
 }
-END_TEST
 
-START_TEST(global_pooling_keeps_a_picture_if_it_is_told_to) {
+DVNN_TEST(global_pooling_keeps_a_picture_if_it_is_told_to) {
   Values means(kC, 0.0f), peaks(kC, -100.0f);
   const Values in = picture();
   for (size_t i = 0; i < in.size(); ++i) {
@@ -200,9 +199,8 @@ START_TEST(global_pooling_keeps_a_picture_if_it_is_told_to) {
     ck_assert(expect(name, one(name, {{"keepdims", true}}), *want) == Shape({1, kC, 1, 1}));
   }
 }
-END_TEST
 
-START_TEST(windows_at_the_edge_have_the_pixels_that_there_are) {
+DVNN_TEST(windows_at_the_edge_have_the_pixels_that_there_are) {
   // Windows of 3 in steps of 2, "same": rows 0 to 2 and 2 to 3, columns likewise; pads do not
   // count.
   auto pooled = [](bool average) {
@@ -230,9 +228,8 @@ START_TEST(windows_at_the_edge_have_the_pixels_that_there_are) {
   expect("MaxPooling2D", one("MaxPooling2D", config), pooled(false));
   expect_refused(convert_model(one("MaxPooling2D", {{"strides", 0}})), {"'l'", "stride is 0"});
 }
-END_TEST
 
-START_TEST(biases_are_added) {
+DVNN_TEST(biases_are_added) {
   const Values bias = {1, -2, 0.5f};
   const Values want = each([&](double x, size_t c) { return x + double{bias[c]}; });
   KerasModel conv = one("Conv2D", json::object());
@@ -277,9 +274,8 @@ START_TEST(biases_are_added) {
   }
   expect("Dense", dense, {peaks[0] + 1, 0, peaks[2] + 0.5f});
 }
-END_TEST
 
-START_TEST(layers_of_several_inputs_merge_them) {
+DVNN_TEST(layers_of_several_inputs_merge_them) {
   // x and 2 x + 1 and -x.
   auto merged = [](const char* class_name, json config, size_t count) {
     auto reference = [](const char* name) { return json{name, 0, 0, json::object()}; };
@@ -342,9 +338,8 @@ START_TEST(layers_of_several_inputs_merge_them) {
   expect_refused(convert_model(KerasModel(), merged("Merge", {{"mode", "dot"}}, 2)),
                  {"'m'", "mode", "dot"});
 }
-END_TEST
 
-START_TEST(pixels_go_where_keras_puts_them) {
+DVNN_TEST(pixels_go_where_keras_puts_them) {
   const Values in = picture();
   auto at = [&](size_t y, size_t x, size_t c) { return in[c * kPlane + y * kW + x]; };
   Values padded, doubled, tripled, between, turned, folded;
@@ -401,13 +396,5 @@ START_TEST(pixels_go_where_keras_puts_them) {
   expect_refused(convert_model(one("Reshape", {{"target_shape", {-1, -1}}})),
                  {"'l'", "does not fit"});
 }
-END_TEST
-
-DVNN_SUITE(import_keras_layers, activations_are_what_keras_says,
-           layers_of_slopes_and_bounds_take_theirs,
-           batch_normalisation_takes_the_numbers_that_it_has,
-           global_pooling_keeps_a_picture_if_it_is_told_to,
-           windows_at_the_edge_have_the_pixels_that_there_are, biases_are_added,
-           layers_of_several_inputs_merge_them, pixels_go_where_keras_puts_them)
 
 }  // namespace dvnn::test::keras_layers_tests

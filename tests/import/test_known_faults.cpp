@@ -10,6 +10,8 @@
 
 namespace dvnn::test::known_faults_tests {
 
+DVNN_SUITE(import_known_faults);
+
 using json = dvnn::Json;
 
 namespace {
@@ -48,23 +50,21 @@ json input_of(const char* name, int h, int w, json more) {
 
 }  // namespace
 
-START_TEST(power_layers_are_dropped_with_all_behind_them) {
+DVNN_TEST(power_layers_are_dropped_with_all_behind_them) {
   const std::string power = layer("p", "Power", "c", "p", "power_param { scale: 0.5 shift: 2 }") +
                             layer("r", "ReLU", "p", "r");
   compare("power", network_text(3, 12, 12, kTrunk + power), trunk(), {12, 12});
   refused(kTrunk + layer("p", "Power", "c", "p", "power_param { power: 2 }"), trunk(),
           {"'p'", "power"});
 }
-END_TEST
 
-START_TEST(the_first_part_of_a_split_pooling_is_the_output) {
+DVNN_TEST(the_first_part_of_a_split_pooling_is_the_output) {
   compare("average of 14 x 14",
           network_text(3, 14, 14, kTrunk + pooling("pool: AVE global_pooling: true")), trunk(),
           {14, 14});
 }
-END_TEST
 
-START_TEST(a_split_is_chosen_from_the_width_alone) {
+DVNN_TEST(a_split_is_chosen_from_the_width_alone) {
   compare(
       "6 x 4",
       network_text(3, 16, 24, kTrunk + pooling("kernel_h: 4 kernel_w: 6 stride_h: 4 stride_w: 6")),
@@ -74,9 +74,8 @@ START_TEST(a_split_is_chosen_from_the_width_alone) {
       network_text(3, 28, 10, kTrunk + pooling("pool: AVE kernel_h: 28 kernel_w: 1 stride_h: 28")),
       trunk(), {10, 28});
 }
-END_TEST
 
-START_TEST(zeros_above_are_taken_for_zeros_to_the_left) {
+DVNN_TEST(zeros_above_are_taken_for_zeros_to_the_left) {
   KerasModel m;
   m.layer("ZeroPadding2D", input_of("z", 5, 6, {{"padding", {{1, 2}, {3, 4}}}}));
   Shape shape;
@@ -85,9 +84,8 @@ START_TEST(zeros_above_are_taken_for_zeros_to_the_left) {
   ck_assert_float_eq(out[13 + 3], 0);  // the picture's first pixel is in the second row
   ck_assert_float_eq(out[13 + 4], 1.0f / 17);
 }
-END_TEST
 
-START_TEST(dilation_of_rows_is_taken_for_that_of_columns) {
+DVNN_TEST(dilation_of_rows_is_taken_for_that_of_columns) {
   KerasModel m;
   m.layer("Conv2D", input_of("c", 12, 12, {{"dilation_rate", {3, 1}}, {"use_bias", false}}));
   m.weights("c", "kernel:0", {3, 3, 3, 4});
@@ -95,9 +93,8 @@ START_TEST(dilation_of_rows_is_taken_for_that_of_columns) {
   keras_result(m, 12, 12, &shape);
   ck_assert(shape == (Shape{1, 4, 6, 10}));
 }
-END_TEST
 
-START_TEST(output_padding_of_rows_is_taken_for_that_of_columns) {
+DVNN_TEST(output_padding_of_rows_is_taken_for_that_of_columns) {
   KerasModel m;
   m.layer("Conv2DTranspose", input_of("t", 5, 6,
                                       {{"strides", {2, 2}},
@@ -110,9 +107,8 @@ START_TEST(output_padding_of_rows_is_taken_for_that_of_columns) {
   // (n - 1) * 2 + 3 - 2 * 1 + output_padding
   ck_assert(shape == (Shape{1, 2, 10, 11}));
 }
-END_TEST
 
-START_TEST(sequences_are_doubled_in_both_directions) {
+DVNN_TEST(sequences_are_doubled_in_both_directions) {
   KerasModel m;
   m.layer("UpSampling1D", {{"name", "u"}, {"batch_input_shape", {nullptr, 10, 3}}, {"size", 2}});
   auto model = convert_model(m);
@@ -120,9 +116,8 @@ START_TEST(sequences_are_doubled_in_both_directions) {
   const network::Model& made = model.value();
   ck_assert(made.tensor(made.outputs[0].tensor).desc.shape == (Shape{1, 3, 1, 20}));
 }
-END_TEST
 
-START_TEST(one_number_of_dilation_overwrites_the_pads) {
+DVNN_TEST(one_number_of_dilation_overwrites_the_pads) {
   KerasModel m;
   m.layer("Conv2D",
           input_of("c", 12, 12, {{"dilation_rate", 2}, {"padding", "same"}, {"use_bias", false}}));
@@ -131,9 +126,8 @@ START_TEST(one_number_of_dilation_overwrites_the_pads) {
   keras_result(m, 12, 12, &shape);
   ck_assert(shape == (Shape{1, 4, 12, 12}));
 }
-END_TEST
 
-START_TEST(transposed_convolutions_of_sequences_are_not_seen_as_such) {
+DVNN_TEST(transposed_convolutions_of_sequences_are_not_seen_as_such) {
   KerasModel m;
   m.layer("Conv1DTranspose", {{"name", "t"},
                               {"batch_input_shape", {nullptr, 10, 3}},
@@ -145,9 +139,8 @@ START_TEST(transposed_convolutions_of_sequences_are_not_seen_as_such) {
   keras_result(m, 1, 10, &shape);
   ck_assert(shape == (Shape{1, 4, 1, 10}));
 }
-END_TEST
 
-START_TEST(transposed_weights_are_read_in_the_wrong_order) {
+DVNN_TEST(transposed_weights_are_read_in_the_wrong_order) {
   compare(
       "deconvolution",
       network_text(3, 7, 7,
@@ -155,34 +148,30 @@ START_TEST(transposed_weights_are_read_in_the_wrong_order) {
                                   "convolution_param { num_output: 4 kernel_size: 2 stride: 2 }")),
       trunk().blob("d", {9, 4, 2, 2}).blob("d", 4), {7, 7});
 }
-END_TEST
 
-START_TEST(fully_connected_layers_read_channels_alone) {
+DVNN_TEST(fully_connected_layers_read_channels_alone) {
   compare("of a picture",
           network_text(3, 6, 5,
                        kTrunk + layer("i", "InnerProduct", "c", "i",
                                       "inner_product_param { num_output: 7 }")),
           trunk().blob("i", {7, 9 * 6 * 5}).blob("i", 7), {5, 6});
 }
-END_TEST
 
-START_TEST(groups_are_taken_for_one_per_channel) {
+DVNN_TEST(groups_are_taken_for_one_per_channel) {
   compare(
       "three groups",
       network_text(3, 8, 8, kTrunk + conv("g", "c", "g", "num_output: 6 kernel_size: 3 group: 3")),
       trunk().blob("g", {6, 3, 3, 3}).blob("g", 6), {8, 8});
 }
-END_TEST
 
-START_TEST(unknown_activations_become_the_one_before) {
+DVNN_TEST(unknown_activations_become_the_one_before) {
   KerasModel m;
   m.layer("Activation", input_of("a", 4, 4, {{"activation", "relu"}}))
       .layer("Activation", {{"name", "s"}, {"activation", "swoosh"}});
   expect_refused(convert_model(m, nullptr, "2.4.0", nullptr), {"'s'", "swoosh"});
 }
-END_TEST
 
-START_TEST(heights_widths_and_dilation_are_not_read) {
+DVNN_TEST(heights_widths_and_dilation_are_not_read) {
   compare("kernel, stride and pad of two sizes",
           network_text(3, 13, 17,
                        conv("c", "data", "c",
@@ -194,9 +183,8 @@ START_TEST(heights_widths_and_dilation_are_not_read) {
                        conv("c", "data", "c", "num_output: 5 kernel_size: 3 pad: 2 dilation: 2")),
           Weights().blob("c", {5, 3, 3, 3}).blob("c", 5), {12, 12});
 }
-END_TEST
 
-START_TEST(every_eltwise_is_a_sum) {
+DVNN_TEST(every_eltwise_is_a_sum) {
   const std::string two = kTrunk + conv("d", "data", "d", "num_output: 9 kernel_size: 1");
   const Weights weights = trunk().blob("d", {9, 3, 1, 1}).blob("d", 9);
   for (const char* operation : {"operation: PROD", "operation: MAX", "coeff: 1 coeff: -1"}) {
@@ -209,65 +197,43 @@ START_TEST(every_eltwise_is_a_sum) {
             weights, {12, 12});
   }
 }
-END_TEST
 
-START_TEST(stochastic_pooling_becomes_an_average) {
+DVNN_TEST(stochastic_pooling_becomes_an_average) {
   refused(kTrunk + pooling("pool: STOCHASTIC kernel_size: 2 stride: 2"), trunk(),
           {"'p'", "stochastic"});
 }
-END_TEST
 
-START_TEST(a_batch_norm_with_an_output_of_its_own_has_no_eps) {
+DVNN_TEST(a_batch_norm_with_an_output_of_its_own_has_no_eps) {
   compare("eps",
           network_text(3, 8, 8,
                        kTrunk + layer("b", "BatchNorm", "c", "b", "batch_norm_param { eps: 0.5 }")),
           trunk().blob("b", 9).blob("b", 9, 0.1f, 1).blob("b", 1, 1, 1), {8, 8});
 }
-END_TEST
 
-START_TEST(a_scale_without_bias_crashes) {
+DVNN_TEST(a_scale_without_bias_crashes) {
   compare("scale", network_text(3, 8, 8, kTrunk + layer("s", "Scale", "c", "s")),
           trunk().blob("s", 9), {8, 8});
 }
-END_TEST
 
-START_TEST(a_shared_slope_is_one_channels) {
+DVNN_TEST(a_shared_slope_is_one_channels) {
   compare(
       "prelu",
       network_text(3, 8, 8,
                    kTrunk + layer("r", "PReLU", "c", "r", "prelu_param { channel_shared: true }")),
       trunk().blob("r", 1), {8, 8});
 }
-END_TEST
 
-START_TEST(a_network_that_ends_in_place_has_no_output) {
+DVNN_TEST(a_network_that_ends_in_place_has_no_output) {
   compare("in place", network_text(3, 8, 8, kTrunk + layer("r", "ReLU", "c", "c")), trunk(),
           {8, 8});
 }
-END_TEST
 
-START_TEST(a_reshape_keeps_the_devices_order) {
+DVNN_TEST(a_reshape_keeps_the_devices_order) {
   compare("reshape",
           network_text(3, 4, 6,
                        kTrunk + layer("r", "Reshape", "c", "r",
                                       "reshape_param { shape { dim: 1 dim: -1 dim: 3 } }")),
           trunk(), {6, 4});
 }
-END_TEST
-
-DVNN_SUITE(import_known_faults, power_layers_are_dropped_with_all_behind_them,
-           the_first_part_of_a_split_pooling_is_the_output, a_split_is_chosen_from_the_width_alone,
-           zeros_above_are_taken_for_zeros_to_the_left,
-           dilation_of_rows_is_taken_for_that_of_columns,
-           output_padding_of_rows_is_taken_for_that_of_columns,
-           sequences_are_doubled_in_both_directions, one_number_of_dilation_overwrites_the_pads,
-           transposed_convolutions_of_sequences_are_not_seen_as_such,
-           transposed_weights_are_read_in_the_wrong_order,
-           fully_connected_layers_read_channels_alone, groups_are_taken_for_one_per_channel,
-           unknown_activations_become_the_one_before, heights_widths_and_dilation_are_not_read,
-           every_eltwise_is_a_sum, stochastic_pooling_becomes_an_average,
-           a_batch_norm_with_an_output_of_its_own_has_no_eps, a_scale_without_bias_crashes,
-           a_shared_slope_is_one_channels, a_network_that_ends_in_place_has_no_output,
-           a_reshape_keeps_the_devices_order)
 
 }  // namespace dvnn::test::known_faults_tests

@@ -6,6 +6,8 @@
 
 namespace dvnn::test::messages_tests {
 
+DVNN_SUITE(import_messages);
+
 namespace {
 
 convert::ConvertOptions sized(int width, int height) {
@@ -34,7 +36,7 @@ void refused_without(const Result<network::Model>& made, const char* word) {
 
 }  // namespace
 
-START_TEST(sizes_that_do_not_meet_again_are_told_the_multiple) {
+DVNN_TEST(sizes_that_do_not_meet_again_are_told_the_multiple) {
   ck_assert(convert_model(unet(), sized(64, 32)).ok());
   expect_refused(convert_model(unet(), sized(66, 31)),
                  {"node 'Add_y' (Add, opset 11): ", "try a multiple of 4, such as --size 68x32"});
@@ -42,18 +44,16 @@ START_TEST(sizes_that_do_not_meet_again_are_told_the_multiple) {
   m.node("SpaceToDepth", {"x"}, {"y"}).set("blocksize", 2).output("y");
   expect_refused(convert_model(m, sized(33, 32)), {"SpaceToDepth", "blocks of 2", "1x3x32x33"});
 }
-END_TEST
 
-START_TEST(a_network_for_another_size_is_told_the_multiple) {
+DVNN_TEST(a_network_for_another_size_is_told_the_multiple) {
   auto made = convert_model(unet(), sized(64, 32));
   ck_assert(made.ok());
   ck_assert(plan::replan(made.value(), 32, 16).ok());
   expect_refused(plan::replan(made.value(), 66, 31),
                  {"66x31", "layer 'Add_y'", "try a multiple of 4, such as --size 68x32"});
 }
-END_TEST
 
-START_TEST(open_sizes_are_shown_and_asked_for) {
+DVNN_TEST(open_sizes_are_shown_and_asked_for) {
   expect_refused(convert_model(unet()), {"input 'x'", "1x3x?x?", "--size WxH"});
   OnnxModel sound({1, -1, 80});
   sound.node("Relu", {"x"}, {"y"}).output("y");
@@ -64,9 +64,8 @@ START_TEST(open_sizes_are_shown_and_asked_for) {
   const network::Model& model = made.value();
   dvnn_assert_text(model.tensor(model.input.tensor).desc.shape.to_string(), "1x100x80");
 }
-END_TEST
 
-START_TEST(models_for_one_size_say_which) {
+DVNN_TEST(models_for_one_size_say_which) {
   OnnxModel fixed({1, 3, 32, 64});
   fixed.ints("dims", {1, 3 * 32 * 64}).node("Reshape", {"x", "dims"}, {"y"}).output("y");
   ck_assert(convert_model(fixed).ok());
@@ -87,9 +86,8 @@ START_TEST(models_for_one_size_say_which) {
   ck_assert(convert_model(places, sized(16, 16)).ok());
   expect_refused(convert_model(places, sized(32, 32)), {"Add_y", "its numbers fit --size 16x16"});
 }
-END_TEST
 
-START_TEST(the_results_to_cut_at_are_named) {
+DVNN_TEST(the_results_to_cut_at_are_named) {
   OnnxModel m({1, 3, 8, 8});
   m.node("Relu", {"x"}, {"r"}).node("Sigmoid", {"r"}, {"boxes"}).node("Neg", {"r"}, {"scores"});
   m.node("Exp", {"x"}, {"extra"}).node("Shape", {"r"}, {"dims"});
@@ -109,9 +107,8 @@ START_TEST(the_results_to_cut_at_are_named) {
   expect_refused(convert_model(first), {"node 'Unheard_y' (Unheard, opset 11): ", "--layer-types"});
   refused_without(convert_model(first), "--outputs");
 }
-END_TEST
 
-START_TEST(what_gray_is_is_said) {
+DVNN_TEST(what_gray_is_is_said) {
   OnnxModel m({1, 1, 16, 16});
   m.node("Neg", {"x"}, {"y"}).output("y");
   convert::ConvertOptions options;
@@ -119,9 +116,8 @@ START_TEST(what_gray_is_is_said) {
   options.given.order = true;
   expect_refused(convert_model(m, options), {"one channel, whose order is gray, not rgb"});
 }
-END_TEST
 
-START_TEST(networks_with_a_state_are_told_as_such) {
+DVNN_TEST(networks_with_a_state_are_told_as_such) {
   OnnxModel m({1, -1});
   m.input("state", {2, -1, 128}).node("Neg", {"state"}, {"s"}).node("Neg", {"x"}, {"y"});
   m.output("y").output("s");
@@ -134,39 +130,28 @@ START_TEST(networks_with_a_state_are_told_as_such) {
   sound.node("Neg", {"x"}, {"y"}).output("y");
   expect_refused(convert_model(sound), {"(1x?)", "give its length N with --size Nx1"});
 }
-END_TEST
 
-START_TEST(numbers_that_are_computed_too_late_name_where_to_cut) {
+DVNN_TEST(numbers_that_are_computed_too_late_name_where_to_cut) {
   OnnxModel m({1, 3, 8, 8}, 13);
   m.node("Relu", {"x"}, {"r"}).node("Tile", {"r", "r"}, {"y"}).output("y");
   expect_refused(convert_model(m), {"node 'Tile_y' (Tile, opset 13): ", "'r' is computed",
                                     "cut the model before it: --outputs r"});
 }
-END_TEST
 
-START_TEST(operators_of_other_domains_say_theirs) {
+DVNN_TEST(operators_of_other_domains_say_theirs) {
   OnnxModel m({1, 3, 8, 8}, 13);
   m.node("Relu", {"x"}, {"r"}).node("Trained", {"r"}, {"y"}).output("y");
   m.graph().mutable_node(1)->set_domain("org.example");
   expect_refused(convert_model(m), {"node 'Trained_y' (Trained, opset 13): ", "'org.example'",
                                     "cut the model before it: --outputs r"});
 }
-END_TEST
 
-START_TEST(convolutions_over_volumes_say_what_they_are) {
+DVNN_TEST(convolutions_over_volumes_say_what_they_are) {
   OnnxModel m({1, 2, 4, 4, 4}, 13);
   m.weights("w", {2, 2, 3, 3, 3});
   m.node("Relu", {"x"}, {"r"}).node("Conv", {"r", "w"}, {"y"}).output("y");
   expect_refused(convert_model(m), {"node 'Conv_y' (Conv, opset 13): ", "2x2x3x3x3", "volumes",
                                     "lines and pictures", "--outputs r"});
 }
-END_TEST
-
-DVNN_SUITE(import_messages, sizes_that_do_not_meet_again_are_told_the_multiple,
-           a_network_for_another_size_is_told_the_multiple, open_sizes_are_shown_and_asked_for,
-           models_for_one_size_say_which, the_results_to_cut_at_are_named,
-           networks_with_a_state_are_told_as_such, what_gray_is_is_said,
-           numbers_that_are_computed_too_late_name_where_to_cut,
-           operators_of_other_domains_say_theirs, convolutions_over_volumes_say_what_they_are)
 
 }  // namespace dvnn::test::messages_tests

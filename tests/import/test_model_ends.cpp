@@ -9,6 +9,8 @@
 
 namespace dvnn::test::model_ends_tests {
 
+DVNN_SUITE(import_model_ends);
+
 namespace {
 
 void expect(const char* what, const OnnxModel& model, const convert::ConvertOptions& options,
@@ -45,7 +47,7 @@ onnx::GraphProto branch(const char* type, const char* result) {
 
 }  // namespace
 
-START_TEST(inputs_get_values) {
+DVNN_TEST(inputs_get_values) {
   const std::vector<float> input = rising(12);
   std::vector<float> doubled = input, scaled = input;
   for (size_t i = 0; i < input.size(); ++i) {
@@ -60,10 +62,9 @@ START_TEST(inputs_get_values) {
   expect_refused(convert_model(with_two_inputs(), given("z", {}, {1})),
                  {"--set z", "no such input"});
 }
-END_TEST
 
 // An input that only a dropped result needs is not required; neither are unknown operators.
-START_TEST(models_end_where_they_are_told_to) {
+DVNN_TEST(models_end_where_they_are_told_to) {
   OnnxModel m({1, 3, 2, 2});
   m.input("unused", {1, 5});
   m.node("Neg", {"x"}, {"n"}).node("NonZero", {"n"}, {"y"}).node("Relu", {"unused"}, {"u"});
@@ -78,9 +79,8 @@ START_TEST(models_end_where_they_are_told_to) {
   options.import.outputs = {"m"};
   expect_refused(convert_model(m, options), {"--outputs m", "no such result", "'n'"});
 }
-END_TEST
 
-START_TEST(known_branches_are_taken) {
+DVNN_TEST(known_branches_are_taken) {
   for (int condition : {1, 0}) {
     OnnxModel m({1, 3, 2, 2});
     m.ints("condition", {condition}, true);
@@ -95,9 +95,8 @@ START_TEST(known_branches_are_taken) {
   m.branch("then_branch", branch("Neg", "a")).branch("else_branch", branch("Abs", "b"));
   expect_refused(convert_model(m.output("y")), {"If", "what the picture shows", "--outputs r"});
 }
-END_TEST
 
-START_TEST(models_of_8_bits_round_as_they_say) {
+DVNN_TEST(models_of_8_bits_round_as_they_say) {
   OnnxModel m({1, 3, 2, 2});
   m.floats("scale", {0.25f}).ints("zero", {3}, true);
   m.node("QuantizeLinear", {"x", "scale", "zero"}, {"q"});
@@ -114,10 +113,9 @@ START_TEST(models_of_8_bits_round_as_they_say) {
   const std::vector<float> want = {-0.75f, -0.75f, -0.5f, 0, 0, 0, 0.25f, 0.5f, 1, 63, 63, 7.75f};
   expect("rounding to nearest even", m.output("y"), {}, input, want);
 }
-END_TEST
 
 // Numbers without dimensions stay so: a list of one is joined with another list.
-START_TEST(products_of_shapes_are_numbers) {
+DVNN_TEST(products_of_shapes_are_numbers) {
   OnnxModel m({1, 3, 2, 2}, 13);
   m.ints("from", {2}).ints("to", {4}).ints("first", {0}).ints("head", {1, 3});
   m.node("Shape", {"x"}, {"shape"}).node("Slice", {"shape", "from", "to"}, {"sizes"});
@@ -127,11 +125,10 @@ START_TEST(products_of_shapes_are_numbers) {
   m.node("Reshape", {"x", "dims"}, {"y"});
   expect("Reshape to a computed area", m.output("y"), {}, rising(12), rising(12));
 }
-END_TEST
 
 // Pairs of channels are alike, and their weights in `b` all but cancel: what is left is smaller
 // than what 8 bits make of such weights, and a multiple of what binary16 keeps.
-START_TEST(dear_layers_keep_16_bits) {
+DVNN_TEST(dear_layers_keep_16_bits) {
   constexpr int kChannels = 32;
   OnnxModel m({1, 3, 16, 16});
   m.weights("a", {kChannels, 3, 1, 1}).weights("b", {kChannels, kChannels, 1, 1}, 4, 7.5f);
@@ -188,9 +185,8 @@ START_TEST(dear_layers_keep_16_bits) {
   }
   ck_assert_double_ge(both / std::sqrt(wanted * got), 0.999);
 }
-END_TEST
 
-START_TEST(the_first_layer_that_is_not_finite_is_told) {
+DVNN_TEST(the_first_layer_that_is_not_finite_is_told) {
   OnnxModel m({1, 3, 4, 4});
   m.weights("a", {3, 3, 1, 1}, 1.0f, 2.0f).weights("b", {3, 3, 1, 1}, 200.0f, 300.0f);
   m.weights("c", {3, 3, 1, 1}, 0.001f, 0.002f);
@@ -218,11 +214,5 @@ START_TEST(the_first_layer_that_is_not_finite_is_told) {
     ck_assert_int_eq(s.has_finite_outputs(), value == 1);
   }
 }
-END_TEST
-
-DVNN_SUITE(import_model_ends, inputs_get_values, models_end_where_they_are_told_to,
-           known_branches_are_taken, models_of_8_bits_round_as_they_say,
-           products_of_shapes_are_numbers, dear_layers_keep_16_bits,
-           the_first_layer_that_is_not_finite_is_told)
 
 }  // namespace dvnn::test::model_ends_tests

@@ -5,7 +5,9 @@
 
 namespace dvnn::test::numerics_tests {
 
-START_TEST(convolutions_of_every_kind_agree) {
+DVNN_SUITE(import_numerics);
+
+DVNN_TEST(convolutions_of_every_kind_agree) {
   compare(
       "strides and pads",
       network_text(
@@ -41,9 +43,8 @@ START_TEST(convolutions_of_every_kind_agree) {
           Weights().blob("a", {12, 3, 1, 1}).blob("a", 12).blob("b", {12, 1, 3, 3}).blob("b", 12),
           {9, 9});
 }
-END_TEST
 
-START_TEST(activations_and_poolings_agree) {
+DVNN_TEST(activations_and_poolings_agree) {
   const std::string first = conv("c", "data", "c", "num_output: 9 kernel_size: 3 pad: 1");
   const Weights weights = Weights().blob("c", {9, 3, 3, 3}).blob("c", 9);
   for (const char* type : {"ReLU", "Sigmoid", "TanH", "ELU"}) {
@@ -70,10 +71,9 @@ START_TEST(activations_and_poolings_agree) {
             weights, {11, 13});
   }
 }
-END_TEST
 
 // Kernels and dilations beyond the device's limits run on the CPU, and a message says so.
-START_TEST(convolutions_beyond_the_device_agree) {
+DVNN_TEST(convolutions_beyond_the_device_agree) {
   compare("large kernel",
           network_text(3, 31, 35,
                        conv("c", "data", "c",
@@ -99,9 +99,8 @@ START_TEST(convolutions_beyond_the_device_agree) {
   const auto& last = report.steps.back();
   ck_assert(last.where == "CPU" && last.why.find("8 x 8 exceeds") != std::string::npos);
 }
-END_TEST
 
-START_TEST(split_poolings_agree) {
+DVNN_TEST(split_poolings_agree) {
   const std::string first = conv("c", "data", "c", "num_output: 9 kernel_size: 3 pad: 1");
   const Weights weights = Weights().blob("c", {9, 3, 3, 3}).blob("c", 9);
   for (const char* params : {"kernel_size: 6 stride: 6", "pool: AVE kernel_size: 12 stride: 12",
@@ -113,9 +112,8 @@ START_TEST(split_poolings_agree) {
             weights, {24, 24});
   }
 }
-END_TEST
 
-START_TEST(transposed_convolutions_agree) {
+DVNN_TEST(transposed_convolutions_agree) {
   auto deconv = [](const char* params) {
     return layer("d", "Deconvolution", "t", "d",
                  std::string("convolution_param { ") + params + " }");
@@ -135,10 +133,9 @@ START_TEST(transposed_convolutions_agree) {
           network_text(3, 7, 9, trunk + deconv("num_output: 4 group: 2 kernel_size: 3 stride: 2")),
           grouped.blob("d", {8, 2, 3, 3}).blob("d", 4), {9, 7});
 }
-END_TEST
 
 // 1x1; 1x1, 3x3; 1x1, 5x5; pooling, 1x1: one command of seven runs.
-START_TEST(an_inception_module_agrees) {
+DVNN_TEST(an_inception_module_agrees) {
   auto run = [](const char* name, const char* from, int outputs, int kernel) {
     return conv(name, from, name,
                 format("num_output: %d kernel_size: %d pad: %d", outputs, kernel, kernel / 2)
@@ -168,9 +165,8 @@ START_TEST(an_inception_module_agrees) {
   ck_assert_uint_eq(model.value().steps[1].command.runs.size(), 7);
   compare("inception", network_text(3, 14, 14, text), weights, {14, 14});
 }
-END_TEST
 
-START_TEST(branches_and_heads_agree) {
+DVNN_TEST(branches_and_heads_agree) {
   const std::string trunk = conv("t", "data", "t", "num_output: 16 kernel_size: 3 pad: 1");
   const Weights weights = Weights()
                               .blob("t", {16, 3, 3, 3})
@@ -218,9 +214,8 @@ START_TEST(branches_and_heads_agree) {
                            layer("m", "Softmax", "s", "m", "softmax_param { axis: 2 }")),
           weights, {12, 10});
 }
-END_TEST
 
-START_TEST(fully_connected_layers_agree) {
+DVNN_TEST(fully_connected_layers_agree) {
   const std::string text = network_text(
       3, 6, 5,
       conv("c", "data", "c", "num_output: 10 kernel_size: 3 pad: 1") +
@@ -238,9 +233,8 @@ START_TEST(fully_connected_layers_agree) {
               .blob("k", 5),
           {5, 6});
 }
-END_TEST
 
-START_TEST(normalisations_agree) {
+DVNN_TEST(normalisations_agree) {
   const std::string text =
       network_text(3, 8, 8,
                    conv("c", "data", "c", "num_output: 12 kernel_size: 3") +
@@ -279,11 +273,5 @@ START_TEST(normalisations_agree) {
               .blob("g", 1, 2, 2),
           {8, 8});
 }
-END_TEST
-
-DVNN_SUITE(import_numerics, convolutions_of_every_kind_agree, activations_and_poolings_agree,
-           convolutions_beyond_the_device_agree, split_poolings_agree,
-           transposed_convolutions_agree, an_inception_module_agrees, branches_and_heads_agree,
-           fully_connected_layers_agree, normalisations_agree)
 
 }  // namespace dvnn::test::numerics_tests

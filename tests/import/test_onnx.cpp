@@ -11,6 +11,8 @@
 
 namespace dvnn::test::onnx_tests {
 
+DVNN_SUITE(import_onnx);
+
 namespace {
 
 const std::vector<int64_t> kInput = {1, 3, 17, 23};
@@ -74,7 +76,7 @@ void refused(const OnnxModel& model, std::initializer_list<const char*> words) {
 
 }  // namespace
 
-START_TEST(convolutions_agree) {
+DVNN_TEST(convolutions_agree) {
   compare("plain", conv("y").output("y"));
   compare("strides and uneven pads",
           conv("y").list("strides", {2, 1}).list("pads", {1, 0, 2, 1}).output("y"));
@@ -100,9 +102,8 @@ START_TEST(convolutions_agree) {
                             .list("pads", {1, 1, 1, 1})
                             .output("y"));
 }
-END_TEST
 
-START_TEST(activations_agree) {
+DVNN_TEST(activations_agree) {
   for (const char* type : {"Relu", "Sigmoid", "Tanh", "Elu", "LeakyRelu"}) {
     compare(type, conv("c").node(type, {"c"}, {"y"}).output("y"));
   }
@@ -115,9 +116,8 @@ START_TEST(activations_agree) {
   compare("SiLU",
           conv("c").node("Sigmoid", {"c"}, {"s"}).node("Mul", {"c", "s"}, {"y"}).output("y"));
 }
-END_TEST
 
-START_TEST(poolings_agree) {
+DVNN_TEST(poolings_agree) {
   auto pool = [](const char* type, int64_t k, int64_t s) {
     OnnxModel m = conv("c");
     m.node(type, {"c"}, {"y"}).list("kernel_shape", {k, k}).list("strides", {s, s});
@@ -149,9 +149,8 @@ START_TEST(poolings_agree) {
                       .set("keepdims", 0)
                       .output("y"));
 }
-END_TEST
 
-START_TEST(vectors_agree) {
+DVNN_TEST(vectors_agree) {
   OnnxModel gemm = conv("c", {1, 3, 6, 5});
   gemm.node("Relu", {"c"}, {"r"}).node("Flatten", {"r"}, {"f"});
   gemm.weights("g", {7, 120}).weights("gb", {7});
@@ -161,9 +160,8 @@ START_TEST(vectors_agree) {
   matmul.node("MatMul", {"f", "m"}, {"p"}).node("Add", {"p", "mb"}, {"y"});
   compare("MatMul and Add", matmul.output("y"));
 }
-END_TEST
 
-START_TEST(shapes_agree) {
+DVNN_TEST(shapes_agree) {
   compare("transposed",
           conv("c").node("Transpose", {"c"}, {"y"}).list("perm", {0, 2, 3, 1}).output("y"));
   // The arithmetic that exporters write for view(1, -1, 5).
@@ -193,9 +191,8 @@ START_TEST(shapes_agree) {
       .weights("w", {10, 3, 3, 3});
   compare("padded", pad.node("Conv", {"q", "w"}, {"y"}).list("kernel_shape", {3, 3}).output("y"));
 }
-END_TEST
 
-START_TEST(the_largest_are_taken_along_any_axis) {
+DVNN_TEST(the_largest_are_taken_along_any_axis) {
   OnnxModel m({1, 3, 2, 2});
   m.ints("k", {2}).node("TopK", {"x", "k"}, {"y", "places"}).set("axis", 1).output("y");
   const cv::Mat blob = random_blob(m);
@@ -209,9 +206,8 @@ START_TEST(the_largest_are_taken_along_any_axis) {
   }
   expect("TopK", m, want);
 }
-END_TEST
 
-START_TEST(pads_may_name_their_axes) {
+DVNN_TEST(pads_may_name_their_axes) {
   OnnxModel m({1, 1, 2, 2}, 18);
   m.ints("pads", {1, 0}).ints("axes", {3});
   m.node("Pad", {"x", "pads", "", "axes"}, {"y"}).output("y");
@@ -219,9 +215,8 @@ START_TEST(pads_may_name_their_axes) {
   const float* x = blob.ptr<float>();
   expect("Pad", m, {0, x[0], x[1], 0, x[2], x[3]});
 }
-END_TEST
 
-START_TEST(arithmetic_agrees) {
+DVNN_TEST(arithmetic_agrees) {
   OnnxModel norm = conv("c");
   norm.weights("s", {10}).weights("sb", {10}).weights("m", {10}).weights("v", {10}, 0.5f, 2);
   compare("BatchNormalization",
@@ -237,9 +232,8 @@ START_TEST(arithmetic_agrees) {
   compare("per channel", channel.output("y"));
   compare("Exp", conv("c").node("Exp", {"c"}, {"y"}).output("y"));
 }
-END_TEST
 
-START_TEST(broadcasting_is_numpys) {
+DVNN_TEST(broadcasting_is_numpys) {
   // (1, 3, 2, 2) - (2,), then to the power of 2.
   OnnxModel m({1, 3, 2, 2});
   m.weights("w", {3, 3, 1, 1}).node("Conv", {"x", "w"}, {"c"}).list("kernel_shape", {1, 1});
@@ -257,9 +251,8 @@ START_TEST(broadcasting_is_numpys) {
   }
   expect("Sub and Pow", m, want);
 }
-END_TEST
 
-START_TEST(what_cannot_be_is_named) {
+DVNN_TEST(what_cannot_be_is_named) {
   refused(conv("c").node("NonZero", {"c"}, {"y"}).output("y"),
           {"NonZero_y", "NonZero", "opset 11", "docs/converter.md"});
   refused(OnnxModel(kInput, 99).node("Relu", {"x"}, {"y"}).output("y"), {"opset 99", "1 to 26"});
@@ -284,9 +277,8 @@ START_TEST(what_cannot_be_is_named) {
   refused(conv("c").ints("to", {0, 11, -1}).node("Reshape", {"c", "to"}, {"y"}).output("y"),
           {"Reshape_y", "elements"});
 }
-END_TEST
 
-START_TEST(open_sizes_are_asked_for) {
+DVNN_TEST(open_sizes_are_asked_for) {
   OnnxModel m({1, 3, 0, 0});
   m.weights("w", {10, 3, 3, 3}).node("Conv", {"x", "w"}, {"y"}).list("kernel_shape", {3, 3});
   m.output("y");
@@ -299,11 +291,5 @@ START_TEST(open_sizes_are_asked_for) {
   const Shape& shape = made.value().tensor(made.value().outputs[0].tensor).desc.shape;
   ck_assert(shape.w() == 30 && shape.h() == 22);
 }
-END_TEST
-
-DVNN_SUITE(import_onnx, the_largest_are_taken_along_any_axis, pads_may_name_their_axes,
-           convolutions_agree, activations_agree, poolings_agree, vectors_agree, shapes_agree,
-           arithmetic_agrees, broadcasting_is_numpys, what_cannot_be_is_named,
-           open_sizes_are_asked_for)
 
 }  // namespace dvnn::test::onnx_tests

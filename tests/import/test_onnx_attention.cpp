@@ -9,6 +9,8 @@
 
 namespace dvnn::test::onnx_attention_tests {
 
+DVNN_SUITE(import_onnx_attention);
+
 namespace {
 
 constexpr const char* kMicrosoft = "com.microsoft";
@@ -117,7 +119,7 @@ constexpr double kNever = -1e9;
 
 }  // namespace
 
-START_TEST(attention_in_one_node_is_computed_by_its_formula) {
+DVNN_TEST(attention_in_one_node_is_computed_by_its_formula) {
   OnnxModel plain = projections(2, 2);
   plain.weights("b", {24}, -0.5f, 0.5f);
   plain.node("MultiHeadAttention", {"q", "k", "v", "b"}, {"y"}).domain(kMicrosoft);
@@ -147,9 +149,8 @@ START_TEST(attention_in_one_node_is_computed_by_its_formula) {
            return j <= i ? 0.75 * dot : kNever;
          }));
 }
-END_TEST
 
-START_TEST(groups_share_keys_and_masks_hide_tokens) {
+DVNN_TEST(groups_share_keys_and_masks_hide_tokens) {
   OnnxModel group = projections(4, 2);
   group.integers("last", 6, {1}, {kTokens - 1}).integers("all", 6, {}, {kTokens});
   group.node("GroupQueryAttention", {"q", "k", "v", "", "", "last", "all"}, {"y", "p", "r"});
@@ -184,9 +185,8 @@ START_TEST(groups_share_keys_and_masks_hide_tokens) {
   odd.node("MultiHeadAttention", {"q", "k", "v"}, {"y"}).domain(kMicrosoft).set("num_heads", 3);
   expect_refused(convert_model(odd.output("y")), {"1x6x8", "3 heads"});
 }
-END_TEST
 
-START_TEST(places_turn_pairs) {
+DVNN_TEST(places_turn_pairs) {
   for (const bool neighbours : {false, true}) {
     OnnxModel m({1, 3, 8}, 23);  // two heads of 4 numbers, all of which turn
     const std::vector<float> angles = {0, 0, 0.5f, 0.25f, 1, 0.5f};
@@ -223,9 +223,8 @@ START_TEST(places_turn_pairs) {
     expect("RotaryEmbedding", m, 24, want);
   }
 }
-END_TEST
 
-START_TEST(few_bits_are_the_numbers_that_they_stand_for) {
+DVNN_TEST(few_bits_are_the_numbers_that_they_stand_for) {
   // Two blocks of 16 numbers for each of three columns.
   OnnxModel m({2, 32}, 17);
   std::vector<int> bytes;
@@ -263,9 +262,8 @@ START_TEST(few_bits_are_the_numbers_that_they_stand_for) {
   odd.set("K", 32).set("N", 3).set("bits", 4).set("block_size", 16).output("y");
   expect_refused(convert_model(odd), {"MatMulNBits", "another size"});
 }
-END_TEST
 
-START_TEST(windows_see_where_offsets_say) {
+DVNN_TEST(windows_see_where_offsets_say) {
   // One kernel of 3 x 3 over 5 x 5 pixels of two channels, offsets and masks that are known.
   OnnxModel m({1, 2, 5, 5}, 19);
   m.weights("w", {3, 2, 3, 3}, -1, 1).weights("o", {1, 18, 5, 5}, -1.5f, 1.5f);
@@ -300,9 +298,8 @@ START_TEST(windows_see_where_offsets_say) {
   }
   expect("DeformConv", m, 50, want);
 }
-END_TEST
 
-START_TEST(columns_become_a_picture_and_matrices_a_grid) {
+DVNN_TEST(columns_become_a_picture_and_matrices_a_grid) {
   // Windows of 2 x 2 at all places of 3 x 3 pixels: each pixel is the sum of what covers it.
   OnnxModel columns({1, 4, 4}, 18);
   columns.ints("image", {3, 3}).ints("block", {2, 2});
@@ -338,9 +335,8 @@ START_TEST(columns_become_a_picture_and_matrices_a_grid) {
     expect("AffineGrid", grid, 6, want);
   }
 }
-END_TEST
 
-START_TEST(a_fused_activation_and_a_turned_product_are_taken_apart) {
+DVNN_TEST(a_fused_activation_and_a_turned_product_are_taken_apart) {
   OnnxModel m({4, 3}, 17);
   m.weights("w", {5, 4}, -1, 1);
   m.node("FusedMatMul", {"x", "w"}, {"y"}).domain(kMicrosoft);
@@ -368,12 +364,5 @@ START_TEST(a_fused_activation_and_a_turned_product_are_taken_apart) {
   }
   expect("FusedGemm", gemm, 8, bent);
 }
-END_TEST
-
-DVNN_SUITE(import_onnx_attention, attention_in_one_node_is_computed_by_its_formula,
-           groups_share_keys_and_masks_hide_tokens, places_turn_pairs,
-           few_bits_are_the_numbers_that_they_stand_for, windows_see_where_offsets_say,
-           columns_become_a_picture_and_matrices_a_grid,
-           a_fused_activation_and_a_turned_product_are_taken_apart)
 
 }  // namespace dvnn::test::onnx_attention_tests

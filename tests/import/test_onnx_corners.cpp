@@ -9,6 +9,8 @@
 
 namespace dvnn::test::onnx_corners_tests {
 
+DVNN_SUITE(import_onnx_corners);
+
 namespace {
 
 network::Model made_of(const OnnxModel& model) {
@@ -39,23 +41,21 @@ OnnxModel sum_with_known(std::vector<int64_t> dims, const std::vector<float>& kn
 
 }  // namespace
 
-START_TEST(a_command_reads_what_is_known) {
+DVNN_TEST(a_command_reads_what_is_known) {
   const std::vector<float> input = rising(3 * 16), known(input.rbegin(), input.rend());
   std::vector<float> want = input;
   for (size_t i = 0; i < want.size(); ++i) want[i] += known[i];
   expect("a known picture", sum_with_known({1, 3, 4, 4}, known), input, want, {1, 3, 4, 4});
 }
-END_TEST
 
-START_TEST(several_pictures_are_added) {
+DVNN_TEST(several_pictures_are_added) {
   const std::vector<float> input = rising(2 * 12), known(input.rbegin(), input.rend());
   std::vector<float> want = input;
   for (size_t i = 0; i < want.size(); ++i) want[i] += known[i];
   expect("two pictures", sum_with_known({2, 3, 2, 2}, known), input, want, {2, 3, 2, 2});
 }
-END_TEST
 
-START_TEST(a_wider_constant_makes_a_wider_result) {
+DVNN_TEST(a_wider_constant_makes_a_wider_result) {
   OnnxModel m({1, 3, 2, 2}, 13);
   m.floats("k", {2});
   for (int i = 0; i < 4; ++i) m.graph().mutable_initializer(0)->add_dims(1);
@@ -65,9 +65,8 @@ START_TEST(a_wider_constant_makes_a_wider_result) {
   for (float& v : want) v *= 2;
   expect("five dimensions", m, input, want, {1, 1, 3, 2, 2});
 }
-END_TEST
 
-START_TEST(a_vector_times_a_matrix_is_a_vector) {
+DVNN_TEST(a_vector_times_a_matrix_is_a_vector) {
   OnnxModel m({3}, 13);
   m.floats("w", {1, 2, 3, 4, 5, 6});
   onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
@@ -77,9 +76,8 @@ START_TEST(a_vector_times_a_matrix_is_a_vector) {
   m.node("MatMul", {"x", "w"}, {"y"}).output("y");
   expect("a vector", m, {1, 2, 3}, {22, 28}, {2});
 }
-END_TEST
 
-START_TEST(averages_count_uneven_pads) {
+DVNN_TEST(averages_count_uneven_pads) {
   OnnxModel m({1, 1, 2, 2}, 13);
   m.node("AveragePool", {"x"}, {"y"}).list("kernel_shape", {2, 2}).list("pads", {0, 0, 1, 1});
   m.set("count_include_pad", 1).output("y");
@@ -94,9 +92,8 @@ START_TEST(averages_count_uneven_pads) {
   large.set("count_include_pad", 1).output("y");
   expect("a large window", large, std::vector<float>(81, 81.0f), {81, 72, 72, 64}, {1, 1, 2, 2});
 }
-END_TEST
 
-START_TEST(a_step_beyond_the_axis_takes_one) {
+DVNN_TEST(a_step_beyond_the_axis_takes_one) {
   for (int64_t step : {int64_t{7}, INT64_MAX}) {
     OnnxModel m({2, 3}, 13);
     m.ints("b", {1}).ints("e", {3}).ints("a", {1}).ints("s", {step});
@@ -108,10 +105,9 @@ START_TEST(a_step_beyond_the_axis_takes_one) {
   m.node("Slice", {"x", "b", "e", "a", "s"}, {"y"}).output("y");
   expect("backwards", m, {1, 2, 3}, {1, 2, 3}, {1, 3});
 }
-END_TEST
 
 // The driver refuses a pooling's window that is larger than what the convolution before it reads.
-START_TEST(a_pooling_is_wider_than_what_the_convolution_reads) {
+DVNN_TEST(a_pooling_is_wider_than_what_the_convolution_reads) {
   OnnxModel m({1, 1, 1, 2}, 13);
   m.floats("w", {1, 2, 3, 4});
   onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
@@ -121,11 +117,10 @@ START_TEST(a_pooling_is_wider_than_what_the_convolution_reads) {
   m.node("MaxPool", {"c"}, {"y"}).list("kernel_shape", {2, 2}).list("strides", {2, 2}).output("y");
   expect("a pooling", m, {1, 2}, {4, 8}, {1, 1, 1, 2});
 }
-END_TEST
 
 // Since opset 7 a list of slopes is that of the columns, as numpy broadcasts; where there are as
 // many channels, too.
-START_TEST(slopes_belong_to_columns) {
+DVNN_TEST(slopes_belong_to_columns) {
   for (int opset : {6, 13}) {
     OnnxModel m({1, 2, 2, 2}, opset);
     m.floats("s", {0.5f, 2}).node("PRelu", {"x", "s"}, {"y"}).output("y");
@@ -135,19 +130,17 @@ START_TEST(slopes_belong_to_columns) {
     expect("slopes", m, input, opset < 7 ? by_channels : by_columns, {1, 2, 2, 2});
   }
 }
-END_TEST
 
-START_TEST(what_has_no_length_is_not_divided_by_it) {
+DVNN_TEST(what_has_no_length_is_not_divided_by_it) {
   OnnxModel m({2, 2}, 13);
   m.node("LpNormalization", {"x"}, {"y"}).set("axis", 1).output("y");
   expect("lengths", m, {0, 0, 3, -4}, {0, 0, 0.6f, -0.8f}, {2, 2});
 }
-END_TEST
 
 // e to the 255th is no 32-bit number, and neither e to the 88th nor what a convolution makes of it
 // is one that a power of two brings into 16 bits: nothing would be left of an input that is as the
 // model wants it.
-START_TEST(what_a_made_up_picture_overflows_is_left_alone) {
+DVNN_TEST(what_a_made_up_picture_overflows_is_left_alone) {
   OnnxModel m({1, 3, 4, 4}, 13);
   m.floats("w", {1, 1, 1});
   onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
@@ -159,9 +152,8 @@ START_TEST(what_a_made_up_picture_overflows_is_left_alone) {
   for (size_t i = 0; i < input.size(); ++i) want[i % 16] += std::exp(input[i]);
   expect("powers of e", m, input, want, {1, 1, 4, 4});
 }
-END_TEST
 
-START_TEST(a_number_without_dimensions_is_one_place) {
+DVNN_TEST(a_number_without_dimensions_is_one_place) {
   OnnxModel m({4}, 13);
   m.node("ReduceMax", {"x"}, {"most"}).set("keepdims", 0);
   m.floats("table", {1, 2, 3, 4, 5, 6});
@@ -170,9 +162,8 @@ START_TEST(a_number_without_dimensions_is_one_place) {
   m.node("Gather", {"table", "most"}, {"row"}).output("row");
   expect("a row", m, {0, 2, 1, 0}, {5, 6}, {2});
 }
-END_TEST
 
-START_TEST(pixels_are_counted_from_the_corner) {
+DVNN_TEST(pixels_are_counted_from_the_corner) {
   // tf_half_pixel_for_nn, of opset 11: (i + 0.5) / scale, of which TensorFlow's neighbours are
   // rounded down. Without the half pixel that half_pixel takes off again.
   for (const auto& [mode, count, want] :
@@ -195,10 +186,9 @@ START_TEST(pixels_are_counted_from_the_corner) {
   expect("Resize", m.output("y"), {1, 2, 3, 4}, {1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4},
          {1, 1, 4, 4});
 }
-END_TEST
 
 // Whole numbers divide without a rest, also by a known number, and whatever they went through.
-START_TEST(whole_numbers_divide_without_a_rest) {
+DVNN_TEST(whole_numbers_divide_without_a_rest) {
   const std::vector<float> input = {3.7f, -3.7f, 5.2f, -1.2f};
   struct Case {
     const char* through;
@@ -235,9 +225,8 @@ START_TEST(whole_numbers_divide_without_a_rest) {
     expect(through.empty() ? "Div" : c.through, m, input, c.want, {1, 1, 2, 2});
   }
 }
-END_TEST
 
-START_TEST(chosen_fractions_are_no_whole_numbers) {
+DVNN_TEST(chosen_fractions_are_no_whole_numbers) {
   OnnxModel m({4}, 13);
   m.floats("a", {0.5f, 1.5f, 2.5f, 3.5f}).floats("b", {7, 7, 7, 7}).floats("zero", {0});
   m.places("where", {4}, {1, 1, 0, 0}).node("Cast", {"where"}, {"c"}).set("to", 9);
@@ -246,17 +235,15 @@ START_TEST(chosen_fractions_are_no_whole_numbers) {
   m.node("Div", {"chosen", "other"}, {"y"}).output("y");
   expect("Where", m, {1, -1, 1, -1}, {0.5f / 7, 1.5f / 7, 2.8f, 2}, {4});
 }
-END_TEST
 
-START_TEST(what_is_not_zero_is_true) {
+DVNN_TEST(what_is_not_zero_is_true) {
   OnnxModel m({4}, 13);
   m.floats("a", {0.5f, 0, -3, 1}).node("Cast", {"a"}, {"b"}).set("to", 9);
   m.node("Cast", {"b"}, {"k"}).set("to", 1).node("Mul", {"x", "k"}, {"y"}).output("y");
   expect("Cast to bool", m, {1, 2, 3, 4}, {1, 0, 3, 4}, {4});
 }
-END_TEST
 
-START_TEST(a_column_is_added_to_rows) {
+DVNN_TEST(a_column_is_added_to_rows) {
   // Also where a column is as long as a row.
   OnnxModel m({2, 2}, 13);
   m.floats("b", {1, 0, 0, 1}).floats("c", {10, 20});
@@ -267,10 +254,9 @@ START_TEST(a_column_is_added_to_rows) {
   m.node("Gemm", {"x", "b", "c"}, {"y"}).output("y");
   expect("Gemm", m, {1, 2, 3, 4}, {11, 12, 23, 24}, {2, 2});
 }
-END_TEST
 
 // Each makes a number without dimensions of (4) or (1, 4), which Unsqueeze makes (1, 1).
-START_TEST(numbers_without_dimensions_get_new_ones) {
+DVNN_TEST(numbers_without_dimensions_get_new_ones) {
   const std::vector<float> input = {1, 2, 3, 4};
   for (const std::string type : {"MatMul", "Squeeze", "Einsum", "GatherND", "Reshape"}) {
     OnnxModel m({4}, 12);
@@ -299,9 +285,8 @@ START_TEST(numbers_without_dimensions_get_new_ones) {
   m.set("keepdims", 0).node("OneHot", {"most", "depth", "values"}, {"y"}).output("y");
   expect("OneHot", m, {1, 5, 3, 4}, {0, 1, 0, 0}, {4});
 }
-END_TEST
 
-START_TEST(pads_take_off_more_than_a_kernel) {
+DVNN_TEST(pads_take_off_more_than_a_kernel) {
   // Of a kernel of one pixel, beside which no pad is left.
   OnnxModel m({1, 1, 2, 3}, 13);
   m.floats("w", {1}).node("ConvTranspose", {"x", "w"}, {"y"}).list("strides", {2, 2});
@@ -310,16 +295,14 @@ START_TEST(pads_take_off_more_than_a_kernel) {
   // 1 0 2 0 3, 0, 4 0 5 0 6 before the first column and the last row go.
   expect("ConvTranspose", m, {1, 2, 3, 4, 5, 6}, {0, 2, 0, 3, 0, 0, 0, 0}, {1, 1, 2, 4});
 }
-END_TEST
 
-START_TEST(a_number_scales_an_einsum) {
+DVNN_TEST(a_number_scales_an_einsum) {
   OnnxModel m({2, 2}, 12);
   m.floats("w", {1, 2, 3}).node("Einsum", {"x", "w"}, {"y"}).set("equation", "ab,z->z");
   expect("Einsum", m.output("y"), {1, 2, 3, 4}, {10, 20, 30}, {3});
 }
-END_TEST
 
-START_TEST(elements_are_groups_where_no_axis_is_named) {
+DVNN_TEST(elements_are_groups_where_no_axis_is_named) {
   for (const auto& [type, want] : {std::pair("ReduceL1", std::vector<float>{2, 3}),
                                    {"ReduceL2", {2, 3}},
                                    {"ReduceSumSquare", {4, 9}},
@@ -330,9 +313,8 @@ START_TEST(elements_are_groups_where_no_axis_is_named) {
     expect(type, m, {-2, 3}, want, {2});
   }
 }
-END_TEST
 
-START_TEST(sizes_are_products_in_single_precision) {
+DVNN_TEST(sizes_are_products_in_single_precision) {
   // 30 x 1.29999995 is 39.
   OnnxModel m({1, 1, 1, 30}, 13);
   m.floats("s", {1, 1, 1, 1.3f}).node("Resize", {"x", "", "s"}, {"y"});
@@ -342,18 +324,16 @@ START_TEST(sizes_are_products_in_single_precision) {
   for (int i = 0; i < 39; ++i) want.push_back(input[static_cast<size_t>(i / 1.3)]);
   expect("Resize", m.output("y"), input, want, {1, 1, 1, 39});
 }
-END_TEST
 
-START_TEST(a_single_pixel_is_the_first) {
+DVNN_TEST(a_single_pixel_is_the_first) {
   // pytorch_half_pixel: 3 x 0.6 is 1.8, of which one pixel is left.
   OnnxModel m({1, 1, 1, 3}, 13);
   m.floats("s", {1, 1, 1, 0.6f}).node("Resize", {"x", "", "s"}, {"y"}).set("mode", "linear");
   m.set("coordinate_transformation_mode", "pytorch_half_pixel");
   expect("Resize", m.output("y"), {1, 2, 3}, {1}, {1, 1, 1, 1});
 }
-END_TEST
 
-START_TEST(kept_proportions_have_one_scale) {
+DVNN_TEST(kept_proportions_have_one_scale) {
   // Of 4 x 3 to 6 x 6 at most: 1.5, which makes 4.5 columns of 3, that is 5, the last of 2.67.
   OnnxModel m({1, 1, 4, 3}, 18);
   m.ints("sides", {6, 6}).node("Resize", {"x", "", "", "sides"}, {"y"}).set("mode", "linear");
@@ -364,9 +344,8 @@ START_TEST(kept_proportions_have_one_scale) {
   for (int y = 0; y < 6; ++y) want.insert(want.end(), {0, 2, 4, 6, 6});
   expect("Resize", m.output("y"), input, want, {1, 1, 6, 5});
 }
-END_TEST
 
-START_TEST(smaller_pictures_take_the_next_pixel) {
+DVNN_TEST(smaller_pictures_take_the_next_pixel) {
   // Opset 10 alone: test_resize_downsample_nearest of the ONNX project, and a direction that grows.
   OnnxModel m({1, 1, 2, 4}, 10);
   m.floats("s", {1, 1, 0.6f, 0.6f}).node("Resize", {"x", "s"}, {"y"}).output("y");
@@ -375,9 +354,8 @@ START_TEST(smaller_pictures_take_the_next_pixel) {
   mixed.floats("s", {1, 1, 1.5f, 0.6f}).node("Resize", {"x", "s"}, {"y"}).output("y");
   expect("both", mixed, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 3, 1, 3, 5, 7}, {1, 1, 3, 2});
 }
-END_TEST
 
-START_TEST(what_is_cut_off_is_not_repeated) {
+DVNN_TEST(what_is_cut_off_is_not_repeated) {
   for (const auto& [mode, want] : {std::pair("wrap", std::vector<float>{2, 3, 4, 2, 3}),
                                    {"edge", {2, 3, 4, 4, 4}},
                                    {"reflect", {2, 3, 4, 3, 2}}}) {
@@ -386,10 +364,9 @@ START_TEST(what_is_cut_off_is_not_repeated) {
     expect(mode, m, {0, 1, 2, 3, 4}, want, {5});
   }
 }
-END_TEST
 
 // The operator's own epsilon stands beside the deviation: it does nothing to values that have one.
-START_TEST(small_deviations_are_brought_to_one) {
+DVNN_TEST(small_deviations_are_brought_to_one) {
   OnnxModel m({1, 1, 2, 2}, 13);
   m.node("MeanVarianceNormalization", {"x"}, {"y"}).output("y");
   const float least = std::ldexp(1.0f, -16);
@@ -397,21 +374,5 @@ START_TEST(small_deviations_are_brought_to_one) {
   expect("small numbers", m, {least, 2 * least, 3 * least, 4 * least},
          {-1.5f / unit, -0.5f / unit, 0.5f / unit, 1.5f / unit}, {1, 1, 2, 2});
 }
-END_TEST
-
-DVNN_SUITE(import_onnx_corners, small_deviations_are_brought_to_one,
-           pixels_are_counted_from_the_corner, whole_numbers_divide_without_a_rest,
-           chosen_fractions_are_no_whole_numbers, what_is_not_zero_is_true,
-           a_column_is_added_to_rows, numbers_without_dimensions_get_new_ones,
-           a_number_scales_an_einsum, pads_take_off_more_than_a_kernel,
-           elements_are_groups_where_no_axis_is_named, sizes_are_products_in_single_precision,
-           a_single_pixel_is_the_first, kept_proportions_have_one_scale,
-           smaller_pictures_take_the_next_pixel, what_is_cut_off_is_not_repeated,
-           a_number_without_dimensions_is_one_place, a_command_reads_what_is_known,
-           several_pictures_are_added, a_wider_constant_makes_a_wider_result,
-           a_vector_times_a_matrix_is_a_vector, averages_count_uneven_pads,
-           a_step_beyond_the_axis_takes_one, slopes_belong_to_columns,
-           a_pooling_is_wider_than_what_the_convolution_reads,
-           what_has_no_length_is_not_divided_by_it, what_a_made_up_picture_overflows_is_left_alone)
 
 }  // namespace dvnn::test::onnx_corners_tests

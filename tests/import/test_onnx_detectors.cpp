@@ -8,6 +8,8 @@
 
 namespace dvnn::test::onnx_detectors_tests {
 
+DVNN_SUITE(import_onnx_detectors);
+
 namespace {
 
 void say(const char* key, const char* value, OnnxModel* model) {
@@ -93,7 +95,7 @@ size_t steps_of(const network::Model& model) {
 
 }  // namespace
 
-START_TEST(files_that_say_what_they_are_need_no_preset) {
+DVNN_TEST(files_that_say_what_they_are_need_no_preset) {
   OnnxModel m = detector();
   of_ultralytics("detect", &m);
   m.output("whole");
@@ -107,9 +109,8 @@ START_TEST(files_that_say_what_they_are_need_no_preset) {
   ck_assert_int_eq(made.input.picture.pad_value[0], 114);
   ck_assert(told(report, "the file says what it is"));
 }
-END_TEST
 
-START_TEST(what_the_user_says_stands_above_the_file) {
+DVNN_TEST(what_the_user_says_stands_above_the_file) {
   OnnxModel m = detector();
   of_ultralytics("detect", &m);
   m.output("whole");
@@ -122,9 +123,8 @@ START_TEST(what_the_user_says_stands_above_the_file) {
   ck_assert(made.input.picture.resize == ResizeRule::kLetterbox);
   ck_assert(made.labels == options.labels);
 }
-END_TEST
 
-START_TEST(an_open_size_is_the_one_that_was_trained) {
+DVNN_TEST(an_open_size_is_the_one_that_was_trained) {
   OnnxModel m = detector(true);
   of_ultralytics("detect", &m);
   m.output("whole");
@@ -140,9 +140,8 @@ START_TEST(an_open_size_is_the_one_that_was_trained) {
   silent.output("whole");
   expect_refused(convert_model(silent), {"--size WxH"});
 }
-END_TEST
 
-START_TEST(suppression_at_the_end_is_left_to_the_decoder) {
+DVNN_TEST(suppression_at_the_end_is_left_to_the_decoder) {
   OnnxModel m = detector();
   of_ultralytics("detect", &m);
   say("args", "{'nms': True}", &m);
@@ -165,16 +164,14 @@ START_TEST(suppression_at_the_end_is_left_to_the_decoder) {
   options.import.outputs = {"boxes", "scores"};
   ck_assert_uint_eq(made_of(m, options).outputs.size(), 2);
 }
-END_TEST
 
-START_TEST(suppression_without_one_result_before_it_is_refused) {
+DVNN_TEST(suppression_without_one_result_before_it_is_refused) {
   OnnxModel m({1, 3, 8, 8}, 13);
   m.node("NonMaxSuppression", {"x", "x"}, {"y"}).output("y");
   expect_refused(convert_model(m), {"NonMaxSuppression_y", "not supported"});
 }
-END_TEST
 
-START_TEST(dynamic_quantisation_is_floating_point_by_other_means) {
+DVNN_TEST(dynamic_quantisation_is_floating_point_by_other_means) {
   const std::vector<float> in = rising(120);
   for (bool bias : {false, true}) {
     convert::Report report;
@@ -186,9 +183,8 @@ START_TEST(dynamic_quantisation_is_floating_point_by_other_means) {
     expect_close("dynamic", have, want.data(), want.size(), 1e-3);
   }
 }
-END_TEST
 
-START_TEST(numbers_that_others_read_are_rounded) {
+DVNN_TEST(numbers_that_others_read_are_rounded) {
   // The bytes are a result, too.
   OnnxModel bytes = dynamic_model(false);
   bytes.output("x_q");
@@ -202,9 +198,8 @@ START_TEST(numbers_that_others_read_are_rounded) {
   made_of(scale, {}, &other);
   ck_assert(!told(other, "quantised dynamically"));
 }
-END_TEST
 
-START_TEST(weights_of_bytes_stay_bytes) {
+DVNN_TEST(weights_of_bytes_stay_bytes) {
   auto bytes = [](std::vector<int> values) {
     OnnxModel m({1, 64, 5, 6}, 13);
     m.integers("w", 2, {64, 64, 1, 1}, std::move(values)).integers("wz", 2, {}, {120});
@@ -220,9 +215,8 @@ START_TEST(weights_of_bytes_stay_bytes) {
   const size_t biases = 64 * sizeof(half_t);
   ck_assert_uint_eq(bytes(bytes_of(4096)), (halves - biases) / 2 + 512 + biases);
 }
-END_TEST
 
-START_TEST(presets_that_read_half_of_the_outputs_are_refused) {
+DVNN_TEST(presets_that_read_half_of_the_outputs_are_refused) {
   // Six outputs of another family: a preset that takes three of them finds nonsense.
   OnnxModel m({1, 3, 64, 96}, 13);
   for (int stride : {8, 16, 32}) {
@@ -246,14 +240,5 @@ START_TEST(presets_that_read_half_of_the_outputs_are_refused) {
       convert_model(m, options),
       {"preset 'yolov8-raw' finds 6 classes in 3 of the network's 6 outputs", "knows 80"});
 }
-END_TEST
-
-DVNN_SUITE(import_onnx_detectors, files_that_say_what_they_are_need_no_preset,
-           what_the_user_says_stands_above_the_file, an_open_size_is_the_one_that_was_trained,
-           suppression_at_the_end_is_left_to_the_decoder,
-           suppression_without_one_result_before_it_is_refused,
-           dynamic_quantisation_is_floating_point_by_other_means,
-           numbers_that_others_read_are_rounded, weights_of_bytes_stay_bytes,
-           presets_that_read_half_of_the_outputs_are_refused)
 
 }  // namespace dvnn::test::onnx_detectors_tests

@@ -6,6 +6,8 @@
 
 namespace dvnn::test::onnx_families_tests {
 
+DVNN_SUITE(import_onnx_families);
+
 namespace {
 
 constexpr int kUint8 = 2, kInt8 = 3, kInt32 = 6;
@@ -65,7 +67,7 @@ OnnxModel recurrent(const char* type, int gates, int directions, std::vector<std
 
 }  // namespace
 
-START_TEST(quantised_convolutions_round_as_they_say) {
+DVNN_TEST(quantised_convolutions_round_as_they_say) {
   OnnxModel m = quantised({1, 3, 4, 4}, 0.5f);
   m.integers("w", kInt8, {2, 3, 2, 2}, integers(24, 7, 23)).floats("ws", {0.125f, 0.25f});
   m.integers("wz", kInt8, {2}, {0, 0}).integers("b", kInt32, {2}, {40, -60});
@@ -74,9 +76,8 @@ START_TEST(quantised_convolutions_round_as_they_say) {
   m.node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
   expect("QLinearConv", m, rising(48), {0, -1, 1, 4, -2, -1, 1, -4});
 }
-END_TEST
 
-START_TEST(quantised_products_round_as_they_say) {
+DVNN_TEST(quantised_products_round_as_they_say) {
   OnnxModel product = quantised({2, 4}, 0.5f);
   product.integers("m", kInt8, {4, 3}, integers(12, 5, 19)).floats("ms", {0.25f});
   product.integers("mz", kInt8, {1}, {1});
@@ -90,9 +91,8 @@ START_TEST(quantised_products_round_as_they_say) {
   gemm.domain(kMicrosoft).set("transB", 1).node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
   expect("QGemm", gemm, rising(4), {1, 0});
 }
-END_TEST
 
-START_TEST(quantised_sums_and_concatenations_meet_in_one_scale) {
+DVNN_TEST(quantised_sums_and_concatenations_meet_in_one_scale) {
   OnnxModel sum = quantised({1, 3, 2, 2}, 0.125f);
   sum.node("QLinearAdd", {"q", "xs", "xz", "q", "xs", "xz", "ys", "yz"}, {"c"}).domain(kMicrosoft);
   sum.node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
@@ -105,10 +105,9 @@ START_TEST(quantised_sums_and_concatenations_meet_in_one_scale) {
   expect("QLinearConcat", concat, rising(6),
          {-0.75f, -0.625f, -0.5f, -0.375f, -0.25f, -0.125f, -3, -2.5f, -2, -1.5f, -1, -0.5f});
 }
-END_TEST
 
 // What the integers cannot hold is an activation that the exporter left out.
-START_TEST(without_rounding_only_activations_are_left_of_quantisation) {
+DVNN_TEST(without_rounding_only_activations_are_left_of_quantisation) {
   const struct {
     const char* what;
     int type, zero;
@@ -138,9 +137,8 @@ START_TEST(without_rounding_only_activations_are_left_of_quantisation) {
     expect_close(c.what, got, want.data(), want.size());
   }
 }
-END_TEST
 
-START_TEST(a_model_that_rounds_nothing_is_refused_without_rounding) {
+DVNN_TEST(a_model_that_rounds_nothing_is_refused_without_rounding) {
   OnnxModel plain({1, 1, 2, 2}, 13);
   plain.node("Relu", {"x"}, {"y"});
   convert::ConvertOptions options;
@@ -150,9 +148,8 @@ START_TEST(a_model_that_rounds_nothing_is_refused_without_rounding) {
   ck_assert_msg(made.error().message.find("leave --no-rounding out") != std::string::npos, "%s",
                 made.error().message.c_str());
 }
-END_TEST
 
-START_TEST(scales_may_be_measured_in_every_picture) {
+DVNN_TEST(scales_may_be_measured_in_every_picture) {
   OnnxModel conv({1, 3, 2, 3}, 13);
   conv.integers("w", kUint8, {2, 3, 1, 2}, integers(12, 7, 23, 100))
       .integers("wz", kUint8, {}, {100});
@@ -170,9 +167,8 @@ START_TEST(scales_may_be_measured_in_every_picture) {
   expect("MatMulInteger", product, rising(8),
          {2.762255f, 3.3730392f, 1.6367648f, 1.2661765f, 2.3607843f, 1.1083333f});
 }
-END_TEST
 
-START_TEST(einsum_sums_over_what_is_not_wanted) {
+DVNN_TEST(einsum_sums_over_what_is_not_wanted) {
   std::vector<float> doubled = rising(12);
   for (float& value : doubled) value *= 2;
   const struct {
@@ -230,9 +226,8 @@ START_TEST(einsum_sums_over_what_is_not_wanted) {
     expect_refused(convert_model(m), {"Einsum", word});
   }
 }
-END_TEST
 
-START_TEST(classes_become_hot_and_triangles_stay) {
+DVNN_TEST(classes_become_hot_and_triangles_stay) {
   OnnxModel hot({1, 4}, 13);
   hot.ints("depth", {3}, true).floats("values", {-1, 4});
   hot.node("OneHot", {"x", "depth", "values"}, {"y"}).set("axis", 1);
@@ -241,10 +236,9 @@ START_TEST(classes_become_hot_and_triangles_stay) {
   low.ints("k", {-1}, true).node("Trilu", {"x", "k"}, {"y"}).set("upper", 0);
   expect("Trilu", low, rising(12), {0, 0, 0, 0, -0.25f, 0, 0, 0, 0.25f, 0.375f, 0, 0});
 }
-END_TEST
 
 // Indices beyond 2,048 have no neighbours in 16 bits.
-START_TEST(places_are_exact_in_long_arrays) {
+DVNN_TEST(places_are_exact_in_long_arrays) {
   OnnxModel m({1, 6000}, 13);
   m.ints("places", {2049, 4097, -1});
   onnx::TensorProto* tensor = m.graph().mutable_initializer(0);
@@ -255,10 +249,9 @@ START_TEST(places_are_exact_in_long_arrays) {
   for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 97);
   expect("GatherElements", m, input, {input[2049], input[4097], input[5999]});
 }
-END_TEST
 
 // Exporters fill a part of an array by the places of what is not 0.
-START_TEST(places_of_known_numbers_are_known) {
+DVNN_TEST(places_of_known_numbers_are_known) {
   OnnxModel m({2, 3}, 13);
   m.integers("mask", kInt32, {2, 3}, {0, 1, 0, 1, 0, 1}).ints("one", {1}, true);
   m.node("NonZero", {"mask"}, {"n"}).node("Transpose", {"n"}, {"places"}).list("perm", {1, 0});
@@ -268,9 +261,8 @@ START_TEST(places_of_known_numbers_are_known) {
   m.node("ScatterND", {"x", "places", "updates"}, {"y"});
   expect("NonZero", m, {7, 7, 7, 7, 7, 7}, {7, 5, 7, 5, 7, 5});
 }
-END_TEST
 
-START_TEST(what_an_optimiser_fused_is_taken_apart) {
+DVNN_TEST(what_an_optimiser_fused_is_taken_apart) {
   OnnxModel conv({1, 2, 2, 2}, 13);
   conv.floats("w", rising(4)).node("FusedConv", {"x", "w", "", "x"}, {"y"}).domain(kMicrosoft);
   conv.set("activation", "Relu");
@@ -299,9 +291,8 @@ START_TEST(what_an_optimiser_fused_is_taken_apart) {
   last.set("channels_last", 1).output("y");
   expect_refused(convert_model(last), {"QLinearSigmoid", "channels_last"});
 }
-END_TEST
 
-START_TEST(recurrent_layers_remember) {
+DVNN_TEST(recurrent_layers_remember) {
   const std::vector<float> lstm[] = {
       {-0.15364523f, -0.14096184f, 0.087734804f, 0.098016389f, -0.22637175f, -0.18118073f,
        0.051332589f, 0.10922281f, -0.2320668f, -0.084754869f, 0.0097856754f, 0.091882572f},
@@ -327,10 +318,9 @@ START_TEST(recurrent_layers_remember) {
   plain.set("clip", 0.5f).texts("activations", {"Relu"});
   expect("RNN", plain, rising(9), {0.5f, 0.5f, 0.15625f, 0, 0, 0});
 }
-END_TEST
 
 // With layout 1 the batch is first, in the state, too.
-START_TEST(a_state_may_have_its_batch_first) {
+DVNN_TEST(a_state_may_have_its_batch_first) {
   constexpr int kBatch = 2, kSteps = 3, kInputs = 3, kUnits = 2;
   const std::vector<float> x = rising(18), w = rising(6), r = rising(4), h = rising(4);
   OnnxModel m({kBatch, kSteps, kInputs}, 14);
@@ -359,9 +349,8 @@ START_TEST(a_state_may_have_its_batch_first) {
   }
   expect("RNN, batch first", m, x, want);
 }
-END_TEST
 
-START_TEST(what_scatters_combines) {
+DVNN_TEST(what_scatters_combines) {
   OnnxModel add({2, 4}, 16);
   add.places("i", {2, 3}, {1, -1, 1, 0, 0, 2});
   add_rising(&add, "u", {2, 3});
@@ -383,25 +372,12 @@ START_TEST(what_scatters_combines) {
   expect("MaxUnpool", unpool, rising(16),
          {0, 0, 0, 0, 0, -0.125f, 0, 0.125f, 0, 0, 0, 0.625f, 0.75f, 0, 0, 0});
 }
-END_TEST
 
-START_TEST(sequences_of_several_lengths_are_refused) {
+DVNN_TEST(sequences_of_several_lengths_are_refused) {
   OnnxModel m({4, 2, 3}, 14);
   m.weights("W", {1, 8, 3}).weights("R", {1, 8, 2}).integers("lengths", kInt32, {2}, {4, 3});
   m.node("LSTM", {"x", "W", "R", "", "lengths"}, {"y"}).set("hidden_size", 2).output("y");
   expect_refused(convert_model(m), {"LSTM", "3 steps among those of 4", "one length"});
 }
-END_TEST
-
-DVNN_SUITE(import_onnx_families, quantised_convolutions_round_as_they_say,
-           quantised_products_round_as_they_say,
-           quantised_sums_and_concatenations_meet_in_one_scale,
-           without_rounding_only_activations_are_left_of_quantisation,
-           a_model_that_rounds_nothing_is_refused_without_rounding,
-           scales_may_be_measured_in_every_picture, einsum_sums_over_what_is_not_wanted,
-           classes_become_hot_and_triangles_stay, recurrent_layers_remember,
-           a_state_may_have_its_batch_first, what_scatters_combines,
-           places_are_exact_in_long_arrays, places_of_known_numbers_are_known,
-           what_an_optimiser_fused_is_taken_apart, sequences_of_several_lengths_are_refused)
 
 }  // namespace dvnn::test::onnx_families_tests

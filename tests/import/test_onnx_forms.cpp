@@ -14,6 +14,8 @@
 
 namespace dvnn::test::onnx_forms_tests {
 
+DVNN_SUITE(import_onnx_forms);
+
 namespace {
 
 network::Model made_of(const char* what, const OnnxModel& model,
@@ -55,7 +57,7 @@ std::string name_of(const std::string& path) {
 
 }  // namespace
 
-START_TEST(old_opsets_broadcast_by_axis) {
+DVNN_TEST(old_opsets_broadcast_by_axis) {
   OnnxModel m({2, 3, 2, 2}, 6);
   m.floats("k", {1, 2, 3}).node("Mul", {"x", "k"}, {"y"}).set("axis", 1).set("broadcast", 1);
   const std::vector<float> input = rising(24);
@@ -63,18 +65,16 @@ START_TEST(old_opsets_broadcast_by_axis) {
   for (size_t i = 0; i < want.size(); ++i) want[i] *= static_cast<float>(i / 4 % 3 + 1);
   expect("Mul of opset 6", m.output("y"), input, want);
 }
-END_TEST
 
-START_TEST(old_opsets_reshape_by_attribute) {
+DVNN_TEST(old_opsets_reshape_by_attribute) {
   OnnxModel m({2, 6}, 4);
   m.node("Reshape", {"x"}, {"r"}).list("shape", {3, -1}).node("Neg", {"r"}, {"y"});
   const network::Model model = made_of("Reshape of opset 4", m.output("y"));
   const auto output = static_cast<size_t>(model.outputs[0].tensor);
   ck_assert(model.tensors[output].desc.shape == Shape({3, 4}));
 }
-END_TEST
 
-START_TEST(data_of_other_files_is_read_from_below) {
+DVNN_TEST(data_of_other_files_is_read_from_below) {
   OnnxModel m({1, 4});
   m.weights("w", {4, 2}).node("MatMul", {"x", "w"}, {"y"}).output("y");
   std::vector<float> weights = rising(8);
@@ -104,14 +104,13 @@ START_TEST(data_of_other_files_is_read_from_below) {
     expect_refused(convert_model(beyond), {"'w'", "is too short"});
   }
 }
-END_TEST
 
 static void replace_by_pipe(const std::string& path) {
   ck_assert_int_eq(unlink(path.c_str()), 0);
   ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
 }
 
-START_TEST(data_of_other_files_is_bounded_before_it_is_read) {
+DVNN_TEST(data_of_other_files_is_bounded_before_it_is_read) {
   constexpr int kUint8 = 2;
   constexpr int64_t kNumbers = int64_t{1} << 28;  // the most that a tensor has, and a model
   const TemporaryFile data("sparse");
@@ -132,9 +131,8 @@ START_TEST(data_of_other_files_is_bounded_before_it_is_read) {
   m.graph().mutable_initializer()->RemoveLast();
   expect_refused(convert_model(m), {"'first'", "is not a regular file"});
 }
-END_TEST
 
-START_TEST(constants_that_are_computed_count_as_those_that_are_read) {
+DVNN_TEST(constants_that_are_computed_count_as_those_that_are_read) {
   OnnxModel m({1, 4});
   m.ints("dims", {1 << 20, 16});
   for (int i = 0; i < 40; ++i) {
@@ -148,9 +146,8 @@ START_TEST(constants_that_are_computed_count_as_those_that_are_read) {
   unsetenv("DVNN_MAX_IMPORT_NUMBERS");
   expect_refused(model, {"the constants' numbers: 50.33 million", "50 million"});
 }
-END_TEST
 
-START_TEST(messages_of_a_few_bytes_are_not_a_gigabyte) {
+DVNN_TEST(messages_of_a_few_bytes_are_not_a_gigabyte) {
   OnnxModel m({1, 4});
   m.node("Neg", {"x"}, {"y"}).output("y");
   for (int i = 0; i < 50000; ++i) m.graph().add_node();
@@ -162,10 +159,9 @@ START_TEST(messages_of_a_few_bytes_are_not_a_gigabyte) {
   expect_refused(bombs, {"memory for its messages, at least: 3.815 MiB", "DVNN_MAX_MESSAGE_BYTES"});
   ck_assert(others.ok() || others.error().message.find("memory") == std::string::npos);
 }
-END_TEST
 
 // The same quotient of all types that constants have; only whole numbers divide without a rest.
-START_TEST(constants_of_all_types_divide) {
+DVNN_TEST(constants_of_all_types_divide) {
   constexpr int kFloat = 1, kInt32 = 6, kHalf = 10, kDouble = 11;
   for (const int type : {kFloat, kInt32, kHalf, kDouble}) {
     OnnxModel m({1, 2});
@@ -184,10 +180,9 @@ START_TEST(constants_of_all_types_divide) {
     expect("Div of constants", m, {1, -2}, {quotient, -2 * quotient});
   }
 }
-END_TEST
 
 // A list of 32-bit numbers may have values that an 8-bit tensor cannot hold.
-START_TEST(numbers_that_a_type_does_not_have_are_refused) {
+DVNN_TEST(numbers_that_a_type_does_not_have_are_refused) {
   constexpr int kUint8 = 2, kInt8 = 3, kInt16 = 5, kUint32 = 12;
   const struct {
     int type;
@@ -217,10 +212,9 @@ START_TEST(numbers_that_a_type_does_not_have_are_refused) {
     }
   }
 }
-END_TEST
 
 // What is listed is known, whether it is imported as it is or as several others.
-START_TEST(operators_that_are_listed_are_known) {
+DVNN_TEST(operators_that_are_listed_are_known) {
   const std::vector<std::string> names = import::onnx_operators();
   for (const char* name : {"Conv", "Softmax", "Resize", "LSTM", "HardSwish"}) {
     ck_assert_msg(std::count(names.begin(), names.end(), name) == 1, "%s", name);
@@ -234,9 +228,8 @@ START_TEST(operators_that_are_listed_are_known) {
         "%s: %s", name.c_str(), made.error().message.c_str());
   }
 }
-END_TEST
 
-START_TEST(data_of_other_folders_is_refused) {
+DVNN_TEST(data_of_other_folders_is_refused) {
   const TemporaryFile elsewhere(std::string(64, '\0'));
   char folder[] = "/tmp/dvnn-folder-XXXXXX";
   ck_assert(mkdtemp(folder));
@@ -257,9 +250,8 @@ START_TEST(data_of_other_folders_is_refused) {
   unlink(model_path.c_str());
   rmdir(folder);
 }
-END_TEST
 
-START_TEST(functions_of_the_model_are_expanded) {
+DVNN_TEST(functions_of_the_model_are_expanded) {
   OnnxModel m({1, 4}, 15);
   onnx::FunctionProto* function = m.model.add_functions();
   function->set_domain("mine");
@@ -289,9 +281,8 @@ START_TEST(functions_of_the_model_are_expanded) {
   function->mutable_node(0)->set_domain("mine");
   expect_refused(convert_model(m), {"deep"});
 }
-END_TEST
 
-START_TEST(channels_may_be_last) {
+DVNN_TEST(channels_may_be_last) {
   // Turned about by the model, as tf2onnx does it: no step of it stays.
   OnnxModel m({1, 20, 24, 3}, 13);
   m.weights("w", {8, 3, 3, 3}).node("Transpose", {"x"}, {"t"}).list("perm", {0, 3, 1, 2});
@@ -310,9 +301,8 @@ START_TEST(channels_may_be_last) {
   const auto sized_input = static_cast<size_t>(sized.input.tensor);
   ck_assert(sized.tensors[sized_input].desc.shape == Shape({1, 3, 16, 32}));
 }
-END_TEST
 
-START_TEST(numbers_of_channels_may_be_spread_over_the_picture) {
+DVNN_TEST(numbers_of_channels_may_be_spread_over_the_picture) {
   // tf2onnx and others write PReLU's slopes so; they are the convolution's, as if they were not.
   auto made = [](bool spread, const std::vector<int64_t>& slopes) {
     OnnxModel m({1, 3, 12, 9}, 13);
@@ -339,9 +329,8 @@ START_TEST(numbers_of_channels_may_be_spread_over_the_picture) {
   m.node("Reshape", {"numbers", "d"}, {"s"}).node("PRelu", {"x", "s"}, {"y"}).output("y");
   expect("uneven", m, {-1, -2, -3, 4}, {-0.5f, -0.5f, -6, 4});
 }
-END_TEST
 
-START_TEST(a_clip_behind_the_cpu_loads) {
+DVNN_TEST(a_clip_behind_the_cpu_loads) {
   // Relu6 of what the CPU made: MobileNetV3, as torch writes it.
   OnnxModel m({1, 8, 4, 4}, 13);
   m.node("Abs", {"x"}, {"a"}).floats("lo", {0}).floats("hi", {6});
@@ -352,9 +341,8 @@ START_TEST(a_clip_behind_the_cpu_loads) {
   for (float v : input) want.push_back(std::min(std::fabs(v), 6.0f));
   expect("Clip", m, input, want);
 }
-END_TEST
 
-START_TEST(halves_of_pixels_are_not_repetition) {
+DVNN_TEST(halves_of_pixels_are_not_repetition) {
   // floor((i + 0.5) / 2 - 0.5): the first pixel three times, the last once.
   OnnxModel m({1, 1, 1, 4}, 13);
   m.floats("s", {1, 1, 1, 2}).node("Resize", {"x", "", "s"}, {"y"});
@@ -362,9 +350,8 @@ START_TEST(halves_of_pixels_are_not_repetition) {
   m.set("nearest_mode", "floor");
   expect("Resize", m.output("y"), {1, 2, 3, 4}, {1, 1, 1, 2, 2, 3, 3, 4});
 }
-END_TEST
 
-START_TEST(the_last_part_may_be_smaller) {
+DVNN_TEST(the_last_part_may_be_smaller) {
   // Since opset 18: five in two parts are three and two.
   for (const bool last : {false, true}) {
     OnnxModel m({1, 5}, 18);
@@ -375,9 +362,8 @@ START_TEST(the_last_part_may_be_smaller) {
     expect("Split", m, {1, 2, 3, 4, 5}, want);
   }
 }
-END_TEST
 
-START_TEST(numbers_that_cannot_be_are_refused) {
+DVNN_TEST(numbers_that_cannot_be_are_refused) {
   OnnxModel turned({2, 3}, 13);
   turned.node("Transpose", {"x"}, {"t"}).list("perm", {1, 0});
   turned.node("Transpose", {"t"}, {"y"}).list("perm", {0, 5}).output("y");
@@ -404,9 +390,8 @@ START_TEST(numbers_that_cannot_be_are_refused) {
   parts->set_i(INT64_MAX);
   expect_refused(convert_model(split.output("y")), {"Split", "equal parts"});
 }
-END_TEST
 
-START_TEST(values_beyond_16_bits_are_kept_smaller) {
+DVNN_TEST(values_beyond_16_bits_are_kept_smaller) {
   // Twice times 1000 and back: 255 * 10^6 on the way, which a ReLU and a pooling look at.
   OnnxModel m({1, 3, 16, 16}, 13);
   const char* names[] = {"x", "a", "b", "c", "y"};
@@ -438,7 +423,6 @@ START_TEST(values_beyond_16_bits_are_kept_smaller) {
   ck_assert_int_eq(plain.rescaled, 0);
   ck_assert(!std::isfinite(as_it_is[255]) || as_it_is[255] < 200);
 }
-END_TEST
 
 // What constants alone decide is computed while the model is read: `k`, which is added to zeros.
 static void expect_folded(const char* what, OnnxModel m, const std::vector<float>& want) {
@@ -446,7 +430,7 @@ static void expect_folded(const char* what, OnnxModel m, const std::vector<float
   expect(what, m, std::vector<float>(want.size(), 0.0f), want);
 }
 
-START_TEST(constants_are_computed_as_the_operators_say) {
+DVNN_TEST(constants_are_computed_as_the_operators_say) {
   OnnxModel rows({2, 3}, 13);
   rows.places("a", {2, 1}, {10, 20}).ints("b", {1, 2, 3});
   OnnxModel sum = rows;
@@ -470,9 +454,8 @@ START_TEST(constants_are_computed_as_the_operators_say) {
   cut.floats("a", {1.75f, -1.75f, 3, -0.5f}).node("Cast", {"a"}, {"k"}).set("to", 7);
   expect_folded("Cast", cut, {1, -1, 3, 0});
 }
-END_TEST
 
-START_TEST(constants_are_moved_as_the_operators_say) {
+DVNN_TEST(constants_are_moved_as_the_operators_say) {
   const std::vector<int64_t> six = {1, 2, 3, 4, 5, 6};
   auto moved = [&](std::vector<int64_t> dims) {
     OnnxModel m(std::move(dims), 13);
@@ -499,19 +482,5 @@ START_TEST(constants_are_moved_as_the_operators_say) {
   places.places("a", {2, 2}, {0, 4, 5, 6}).node("NonZero", {"a"}, {"k"});
   expect_folded("NonZero", places, {0, 1, 1, 1, 0, 1});
 }
-END_TEST
-
-DVNN_SUITE(import_onnx_forms, constants_are_computed_as_the_operators_say,
-           constants_are_moved_as_the_operators_say, old_opsets_broadcast_by_axis,
-           old_opsets_reshape_by_attribute, data_of_other_files_is_read_from_below,
-           data_of_other_files_is_bounded_before_it_is_read,
-           messages_of_a_few_bytes_are_not_a_gigabyte,
-           constants_that_are_computed_count_as_those_that_are_read,
-           data_of_other_folders_is_refused, constants_of_all_types_divide,
-           operators_that_are_listed_are_known, functions_of_the_model_are_expanded,
-           channels_may_be_last, numbers_of_channels_may_be_spread_over_the_picture,
-           a_clip_behind_the_cpu_loads, halves_of_pixels_are_not_repetition,
-           the_last_part_may_be_smaller, numbers_that_a_type_does_not_have_are_refused,
-           numbers_that_cannot_be_are_refused, values_beyond_16_bits_are_kept_smaller)
 
 }  // namespace dvnn::test::onnx_forms_tests

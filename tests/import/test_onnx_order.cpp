@@ -7,6 +7,8 @@
 
 namespace dvnn::test::onnx_order_tests {
 
+DVNN_SUITE(import_onnx_order);
+
 namespace {
 
 std::vector<float> result(const char* what, const OnnxModel& model, size_t inputs) {
@@ -42,7 +44,7 @@ OnnxModel heads(int64_t batch, const std::vector<int64_t>& split,
 
 }  // namespace
 
-START_TEST(nodes_may_stand_in_any_order) {
+DVNN_TEST(nodes_may_stand_in_any_order) {
   OnnxModel sorted = ways(), reversed = ways();
   reverse_nodes(&reversed);
   const auto want = result("sorted", sorted, 48), got = result("reversed", reversed, 48);
@@ -50,9 +52,8 @@ START_TEST(nodes_may_stand_in_any_order) {
   ck_assert_uint_eq(got.size(), 48);
   ck_assert_float_eq_tol(got[0], 1.0f, 1e-3f);  // x = -0.75: exp(-0)
 }
-END_TEST
 
-START_TEST(nodes_of_branches_and_functions_may_stand_in_any_order) {
+DVNN_TEST(nodes_of_branches_and_functions_may_stand_in_any_order) {
   OnnxModel m({1, 3, 4, 4}, 13);
   OnnxModel then({1}, 13), otherwise({1}, 13);
   // The branch's result has the name of the node's, as some exporters write it.
@@ -67,9 +68,8 @@ START_TEST(nodes_of_branches_and_functions_may_stand_in_any_order) {
   ck_assert_float_eq_tol(got[0], 1.0f, 1e-3f);
   ck_assert_float_eq_tol(got[12], std::exp(-0.75f), 1e-3f);  // x = 0.75
 }
-END_TEST
 
-START_TEST(circles_and_what_nobody_makes_are_named) {
+DVNN_TEST(circles_and_what_nobody_makes_are_named) {
   OnnxModel circle({1, 3, 4, 4});
   circle.node("Add", {"x", "c"}, {"a"}).node("Neg", {"a"}, {"b"}).node("Exp", {"b"}, {"c"});
   circle.output("c");
@@ -83,17 +83,15 @@ START_TEST(circles_and_what_nobody_makes_are_named) {
   // Another size makes it no better.
   ck_assert(refused.error().message.find("--size") == std::string::npos);
 }
-END_TEST
 
 // It cannot be known which of the two nodes was meant.
-START_TEST(a_name_that_two_nodes_make_is_refused) {
+DVNN_TEST(a_name_that_two_nodes_make_is_refused) {
   OnnxModel m({1, 3, 4, 4});
   m.node("Relu", {"x"}, {"y"}).node("Neg", {"x"}, {"y"}).output("y");
   expect_refused(convert_model(m), {"two nodes make 'y'"});
 }
-END_TEST
 
-START_TEST(a_condition_is_one_value) {
+DVNN_TEST(a_condition_is_one_value) {
   for (const std::vector<int>& values : {std::vector<int>{}, {1, 1}}) {
     OnnxModel m({1, 3, 4, 4}, 13), then({1, 1}, 13), otherwise({1, 1}, 13);
     then.node("Exp", {"x"}, {"y"}).output("y");
@@ -104,9 +102,8 @@ START_TEST(a_condition_is_one_value) {
     expect_refused(convert_model(m), {"'If_y'", "its condition has", "values, not one"});
   }
 }
-END_TEST
 
-START_TEST(inputs_that_are_no_numbers_are_refused) {
+DVNN_TEST(inputs_that_are_no_numbers_are_refused) {
   constexpr int kString = 8, kComplex = 14, kNone = 99, kBfloat16 = 16, kUint8 = 2;
   for (const int type : {kString, kComplex, kNone, kBfloat16, kUint8}) {
     OnnxModel m({1, 3, 4, 4});
@@ -118,17 +115,15 @@ START_TEST(inputs_that_are_no_numbers_are_refused) {
     if (!made.ok()) expect_refused(made, {why.c_str()});
   }
 }
-END_TEST
 
-START_TEST(files_without_onnx_operators_are_no_networks) {
+DVNN_TEST(files_without_onnx_operators_are_no_networks) {
   OnnxModel trees({1, 3, 4, 4});
   trees.model.mutable_opset_import(0)->set_domain("ai.onnx.ml");
   trees.node("TreeEnsembleClassifier", {"x"}, {"y"}).output("y");
   expect_refused(convert_model(trees), {"'ai.onnx.ml'", "no neural network"});
 }
-END_TEST
 
-START_TEST(one_picture_of_a_batch_is_as_if_exported_for_one) {
+DVNN_TEST(one_picture_of_a_batch_is_as_if_exported_for_one) {
   const auto want = result("one", heads(1, {1, 8, 256}, {1, -1}), 768);
   const std::pair<std::vector<int64_t>, std::vector<int64_t>> kForms[] = {
       {{4, 8, 256}, {4, 2048}}, {{4, 8, -1}, {4, -1}},  {{-1, 8, 256}, {-1, 2048}},
@@ -146,9 +141,8 @@ START_TEST(one_picture_of_a_batch_is_as_if_exported_for_one) {
   const auto merged = convert_model(heads(4, {32, 1, 256}, {4, -1}));
   ck_assert_msg(merged.ok(), "%s", merged.ok() ? "" : merged.error().message.c_str());
 }
-END_TEST
 
-START_TEST(what_is_repeated_for_a_batch_is_there_once) {
+DVNN_TEST(what_is_repeated_for_a_batch_is_there_once) {
   // A token in front of each picture's places, as transformers have it.
   auto tokens = [](int64_t batch, bool computed) {
     OnnxModel m({batch, 3, 16, 16}, 13);
@@ -168,22 +162,12 @@ START_TEST(what_is_repeated_for_a_batch_is_there_once) {
     ck_assert(result("of 4", tokens(4, computed), 768) == result("of 1", tokens(1, computed), 768));
   }
 }
-END_TEST
 
-START_TEST(what_a_batch_does_not_allow_says_so) {
+DVNN_TEST(what_a_batch_does_not_allow_says_so) {
   OnnxModel m({4, 3, 16, 16}, 13);
   m.ints("dims", {3, 64, 16});
   m.node("Reshape", {"x", "dims"}, {"y"}).output("y");
   expect_refused(convert_model(m), {"Reshape_y", "3x64x16", "a batch of 4", "export it for one"});
 }
-END_TEST
-
-DVNN_SUITE(import_onnx_order, nodes_may_stand_in_any_order,
-           nodes_of_branches_and_functions_may_stand_in_any_order,
-           circles_and_what_nobody_makes_are_named, a_name_that_two_nodes_make_is_refused,
-           a_condition_is_one_value, inputs_that_are_no_numbers_are_refused,
-           files_without_onnx_operators_are_no_networks,
-           one_picture_of_a_batch_is_as_if_exported_for_one,
-           what_is_repeated_for_a_batch_is_there_once, what_a_batch_does_not_allow_says_so)
 
 }  // namespace dvnn::test::onnx_order_tests

@@ -13,6 +13,8 @@
 
 namespace dvnn::test::states_tests {
 
+DVNN_SUITE(import_states);
+
 namespace {
 
 using network::Model;
@@ -127,7 +129,7 @@ double worst(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
-START_TEST(states_are_found_by_usual_names) {
+DVNN_TEST(states_are_found_by_usual_names) {
   const std::pair<const char*, const char*> usual[] = {{"r1i", "r1o"},
                                                        {"state", "stateN"},
                                                        {"h", "hn"},
@@ -162,9 +164,8 @@ START_TEST(states_are_found_by_usual_names) {
   ck_assert_uint_eq(model.outputs.size(), 2);
   ck_assert_int_eq(model.extra_inputs[0].next, model.outputs[1].tensor);
 }
-END_TEST
 
-START_TEST(a_state_follows_float64_over_300_frames) {
+DVNN_TEST(a_state_follows_float64_over_300_frames) {
   for (const bool open : {false, true}) {
     OnnxModel onnx = gated("h", "hn", open);
     Gated wanted(&onnx);
@@ -188,9 +189,8 @@ START_TEST(a_state_follows_float64_over_300_frames) {
     ck_assert(worst(stream.run(x), anew.run(x)) < std::ldexp(1, -9));
   }
 }
-END_TEST
 
-START_TEST(an_input_may_be_the_next_state) {
+DVNN_TEST(an_input_may_be_the_next_state) {
   OnnxModel onnx({1, 3, 4, 4}, 12);
   onnx.input("before", {1, 3, 4, 4});
   onnx.node("Sub", {"x", "before"}, {"y"}).node("Identity", {"x"}, {"now"});
@@ -210,9 +210,8 @@ START_TEST(an_input_may_be_the_next_state) {
     before = frame;
   }
 }
-END_TEST
 
-START_TEST(states_that_are_none_are_refused_by_name) {
+DVNN_TEST(states_that_are_none_are_refused_by_name) {
   const struct {
     import::StateOption state;
     const char* words;
@@ -242,9 +241,8 @@ START_TEST(states_that_are_none_are_refused_by_name) {
   options.import.inputs = {{"h", {}, {0}}};
   ck_assert(converted(&onnx, options).extra_inputs.empty());
 }
-END_TEST
 
-START_TEST(live_inputs_are_read_in_each_frame) {
+DVNN_TEST(live_inputs_are_read_in_each_frame) {
   OnnxModel onnx = gated("h", "hn", false);
   convert::ConvertOptions options;
   options.import.live = {"h"};
@@ -263,9 +261,8 @@ START_TEST(live_inputs_are_read_in_each_frame) {
     for (float& v : h) v /= 2;
   }
 }
-END_TEST
 
-START_TEST(loops_of_known_length_are_unrolled) {
+DVNN_TEST(loops_of_known_length_are_unrolled) {
   // a = a / 2 + i, five times; each a's row sums are collected.
   OnnxModel body({2, 3}, 12);
   body.graph().clear_input();
@@ -303,9 +300,8 @@ START_TEST(loops_of_known_length_are_unrolled) {
   expect_refused(convert_model(endless),
                  {"repeats 5 operations 1000000 times, the limit is 20000"});
 }
-END_TEST
 
-START_TEST(scans_are_unrolled_in_both_directions) {
+DVNN_TEST(scans_are_unrolled_in_both_directions) {
   for (const bool backwards : {false, true}) {
     OnnxModel body({3}, 12);
     body.graph().clear_input();
@@ -330,9 +326,8 @@ START_TEST(scans_are_unrolled_in_both_directions) {
     expect_close("scan", have, wanted.data(), wanted.size(), kFloatTolerance);
   }
 }
-END_TEST
 
-START_TEST(bodies_that_do_not_fit_are_refused) {
+DVNN_TEST(bodies_that_do_not_fit_are_refused) {
   for (const int64_t count : {std::numeric_limits<int64_t>::min(), int64_t{0}, int64_t{3}}) {
     OnnxModel body({3}, 12);
     body.graph().clear_input();
@@ -355,9 +350,8 @@ START_TEST(bodies_that_do_not_fit_are_refused) {
       run_model("no number of repetitions", converted(&loop.output("last")), x.data());
   expect_close("no number of repetitions", have, x.data(), x.size(), kFloatTolerance);
 }
-END_TEST
 
-START_TEST(a_line_is_convolved_by_a_long_kernel) {
+DVNN_TEST(a_line_is_convolved_by_a_long_kernel) {
   const struct {
     int64_t length, kernel, stride, pad;
   } cases[] = {{512, 256, 128, 0}, {400, 100, 30, 7}, {333, 65, 2, 32}};
@@ -390,12 +384,5 @@ START_TEST(a_line_is_convolved_by_a_long_kernel) {
                  wanted.size(), std::ldexp(1, -9));
   }
 }
-END_TEST
-
-DVNN_SUITE(import_states, states_are_found_by_usual_names, a_state_follows_float64_over_300_frames,
-           an_input_may_be_the_next_state, states_that_are_none_are_refused_by_name,
-           live_inputs_are_read_in_each_frame, loops_of_known_length_are_unrolled,
-           scans_are_unrolled_in_both_directions, bodies_that_do_not_fit_are_refused,
-           a_line_is_convolved_by_a_long_kernel)
 
 }  // namespace dvnn::test::states_tests

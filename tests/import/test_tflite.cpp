@@ -7,6 +7,8 @@
 
 namespace dvnn::test::tflite_tests {
 
+DVNN_SUITE(import_tflite);
+
 using tfl::Activation;
 using tfl::Options;
 using tfl::Padding;
@@ -74,7 +76,7 @@ int conv(TfliteModel* m, int in, int weights, int bias, const Window& w, Activat
 
 }  // namespace
 
-START_TEST(convolutions_are_those_of_loops) {
+DVNN_TEST(convolutions_are_those_of_loops) {
   for (int round = 0; round < dvnn_rounds(40); ++round) {
     Dice dice(dvnn_seed(static_cast<unsigned>(round)));
     const bool depthwise = dice.upto(1) != 0;
@@ -94,9 +96,8 @@ START_TEST(convolutions_are_those_of_loops) {
     expect("convolution", m, in, convolved(in, weights, bias, w, activation, depthwise));
   }
 }
-END_TEST
 
-START_TEST(weights_of_half_precision_are_read_through_dequantize) {
+DVNN_TEST(weights_of_half_precision_are_read_through_dequantize) {
   Dice dice(5);
   const Array in = dice.numbers({1, 8, 9, 3}), weights = dice.numbers({4, 3, 3, 3});
   const Array bias = dice.numbers({4});
@@ -110,9 +111,8 @@ START_TEST(weights_of_half_precision_are_read_through_dequantize) {
   m.output(conv(&m, 0, k, b, {}, Activation::RELU, false));
   expect("float16", m, in, convolved(in, weights, bias, {}, Activation::RELU, false));
 }
-END_TEST
 
-START_TEST(quantised_numbers_are_those_that_they_stand_for) {
+DVNN_TEST(quantised_numbers_are_those_that_they_stand_for) {
   // Weights of 8 bits, with a scale for each output, biases of 32 bits, and activations whose
   // rounding is left out: against the same convolution of real numbers.
   for (bool per_channel : {false, true}) {
@@ -146,9 +146,8 @@ START_TEST(quantised_numbers_are_those_that_they_stand_for) {
            convolved(in, weights, bias, {}, Activation::NONE, false));
   }
 }
-END_TEST
 
-START_TEST(a_range_that_begins_at_zero_cuts_what_is_below) {
+DVNN_TEST(a_range_that_begins_at_zero_cuts_what_is_below) {
   for (bool from_zero : {false, true}) {
     Dice dice(8);
     const Array in = dice.numbers({1, 4, 5, 3}), other = dice.numbers({1, 4, 5, 3});
@@ -164,9 +163,8 @@ START_TEST(a_range_that_begins_at_zero_cuts_what_is_below) {
     expect("range", m, in, want);
   }
 }
-END_TEST
 
-START_TEST(sparse_weights_are_spread) {
+DVNN_TEST(sparse_weights_are_spread) {
   // Rows of 2 x 2 blocks: of the four rows of blocks, each has the blocks that `indices` names.
   Dice dice(9);
   const Array in = dice.numbers({1, 8});
@@ -209,9 +207,8 @@ START_TEST(sparse_weights_are_spread) {
   }
   expect("sparse", m, in, want);
 }
-END_TEST
 
-START_TEST(convolutions_over_parts_are_dilated) {
+DVNN_TEST(convolutions_over_parts_are_dilated) {
   // SPACE_TO_BATCH_ND, a convolution without pads, BATCH_TO_SPACE_ND.
   Dice dice(10);
   const Array in = dice.numbers({1, 9, 11, 3}), weights = dice.numbers({1, 3, 3, 3});
@@ -229,9 +226,8 @@ START_TEST(convolutions_over_parts_are_dilated) {
   const Window dilated = {Padding::SAME, 1, 1, 2, 2};
   expect("parts", m, in, convolved(in, weights, bias, dilated, Activation::RELU, true));
 }
-END_TEST
 
-START_TEST(transposed_convolutions_spread_their_input) {
+DVNN_TEST(transposed_convolutions_spread_their_input) {
   for (int round = 0; round < dvnn_rounds(20); ++round) {
     Dice dice(dvnn_seed(static_cast<unsigned>(round)));
     const Array in = dice.numbers({1, dice.between(4, 6), dice.between(4, 6), 4});
@@ -289,12 +285,5 @@ START_TEST(transposed_convolutions_spread_their_input) {
     expect("Convolution2DTransposeBias", own, in, want);
   }
 }
-END_TEST
-
-DVNN_SUITE(import_tflite, convolutions_are_those_of_loops,
-           weights_of_half_precision_are_read_through_dequantize,
-           quantised_numbers_are_those_that_they_stand_for,
-           a_range_that_begins_at_zero_cuts_what_is_below, sparse_weights_are_spread,
-           convolutions_over_parts_are_dilated, transposed_convolutions_spread_their_input)
 
 }  // namespace dvnn::test::tflite_tests

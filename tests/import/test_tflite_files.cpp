@@ -12,13 +12,15 @@
 
 namespace dvnn::test::tflite_files_tests {
 
+DVNN_SUITE(import_tflite_files);
+
 using tfl::Activation;
 using tfl::Options;
 using tfl::Padding;
 using tfl::TensorType;
 using namespace tflite_arrays;
 
-START_TEST(what_is_not_supported_is_named) {
+DVNN_TEST(what_is_not_supported_is_named) {
   Dice dice(19);
   const Array in = dice.numbers({1, 4, 5, 3});
   const auto refused = [&](const std::function<void(TfliteModel*)>& build,
@@ -108,10 +110,9 @@ START_TEST(what_is_not_supported_is_named) {
       },
       {"TRANSPOSE_CONV 'y'", "makes 3", "of 4"});
 }
-END_TEST
 
 // Sums of them would be no numbers of 64 bits.
-START_TEST(parts_beyond_all_numbers_are_refused) {
+DVNN_TEST(parts_beyond_all_numbers_are_refused) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const std::vector<int64_t> far = {kMost, 0, 0, 0}, whole = {1, 4, 5, 3}, ones = {1, 1, 1, 1};
   const std::vector<int64_t> below = {-kMost - 1, 0, 0, 0}, rest = {-1, -1, -1, -1};
@@ -139,9 +140,8 @@ START_TEST(parts_beyond_all_numbers_are_refused) {
   refused("STRIDED_SLICE", {far, {kMost, 4, 5, 3}, ones}, {"ends behind all numbers"});
   refused("SPLIT_V", {{kMost, kMost, -1}, {1}}, {"the size 9223372036854775807, of 4"});
 }
-END_TEST
 
-START_TEST(damaged_files_are_refused) {
+DVNN_TEST(damaged_files_are_refused) {
   expect_refused(convert_tflite_bytes("TFL3"), {"no TensorFlow Lite model"});
   expect_refused(convert_tflite_bytes(std::string(64, 'x')), {"TFL3"});
   TfliteModel m({1, 4, 5, 3});
@@ -171,9 +171,8 @@ START_TEST(damaged_files_are_refused) {
   wrong.op("ABS", {7}, {0}).output(0);
   expect_refused(convert_model(wrong), {"ABS reads tensor 7 of 1"});
 }
-END_TEST
 
-START_TEST(models_end_where_they_are_told_to) {
+DVNN_TEST(models_end_where_they_are_told_to) {
   TfliteModel m({1, 4, 5, 3});
   const int a = m.tensor("a", {1, 4, 5, 3}), y = m.tensor("y", {1, 4, 5, 3});
   m.op("ABS", {0}, {a}).op("RFFT2D", {a}, {y}).output(y);
@@ -186,9 +185,8 @@ START_TEST(models_end_where_they_are_told_to) {
   options.import.outputs = {"b"};
   expect_refused(convert_tflite_bytes(bytes, options), {"--outputs b", "'a'"});
 }
-END_TEST
 
-START_TEST(suppression_is_left_to_the_decoder) {
+DVNN_TEST(suppression_is_left_to_the_decoder) {
   TfliteModel m({1, 4, 4, 6});
   const int boxes = m.tensor("boxes", {1, 24, 4}), scores = m.tensor("scores", {1, 24, 4});
   m.op("RESHAPE", {0, m.list("b", {1, 24, 4})}, {boxes});
@@ -214,7 +212,6 @@ START_TEST(suppression_is_left_to_the_decoder) {
                 "cut at 'boxes' and 'scores' (nms_iou_threshold 0.5, num_classes 3)") !=
             std::string::npos);
 }
-END_TEST
 
 namespace {
 
@@ -279,7 +276,7 @@ std::string classifier(bool quantised) {
 
 }  // namespace
 
-START_TEST(the_file_says_its_picture_and_its_labels) {
+DVNN_TEST(the_file_says_its_picture_and_its_labels) {
   for (bool quantised : {false, true}) {
     const std::string bytes =
         with_archive(classifier(quantised), "labels.txt", "cat\r\ndog\nowl\n");
@@ -302,9 +299,8 @@ START_TEST(the_file_says_its_picture_and_its_labels) {
     ck_assert(own.value().labels == options.labels);
   }
 }
-END_TEST
 
-START_TEST(labels_that_are_not_to_be_read_are_told) {
+DVNN_TEST(labels_that_are_not_to_be_read_are_told) {
   const std::string good = with_archive(classifier(false), "labels.txt", "cat\ndog\nowl\n");
   for (const std::string& bytes : {classifier(false), with_archive(classifier(false), "other", "x"),
                                    good.substr(0, good.size() - 30)}) {
@@ -316,9 +312,8 @@ START_TEST(labels_that_are_not_to_be_read_are_told) {
     ck_assert(report.warnings[1].find("'labels.txt', are not to be read") != std::string::npos);
   }
 }
-END_TEST
 
-START_TEST(of_several_inputs_all_but_one_get_values) {
+DVNN_TEST(of_several_inputs_all_but_one_get_values) {
   TfliteModel m({1, 4, 5, 6});
   const int k = m.tensor("k", {6}), y = m.tensor("y", {1, 4, 5, 6});
   m.input(k).op("MUL", {0, k}, {y}).output(y);
@@ -335,12 +330,5 @@ START_TEST(of_several_inputs_all_but_one_get_values) {
     ck_assert(std::fabs(out[i] - want) < 0.01f);
   }
 }
-END_TEST
-
-DVNN_SUITE(import_tflite_files, what_is_not_supported_is_named,
-           parts_beyond_all_numbers_are_refused, damaged_files_are_refused,
-           models_end_where_they_are_told_to, suppression_is_left_to_the_decoder,
-           the_file_says_its_picture_and_its_labels, labels_that_are_not_to_be_read_are_told,
-           of_several_inputs_all_but_one_get_values)
 
 }  // namespace dvnn::test::tflite_files_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::tflite_operators_tests {
 
+DVNN_SUITE(import_tflite_operators);
+
 using tfl::Options;
 using tfl::Padding;
 using tfl::TensorType;
@@ -24,7 +26,7 @@ Array mapped(const Array& in, const std::function<double(double)>& function) {
 
 }  // namespace
 
-START_TEST(averages_leave_out_pads) {
+DVNN_TEST(averages_leave_out_pads) {
   Dice dice(11);
   const Array in = dice.numbers({1, 7, 8, 5});
   for (bool average : {false, true}) {
@@ -56,9 +58,8 @@ START_TEST(averages_leave_out_pads) {
     }
   }
 }
-END_TEST
 
-START_TEST(functions_of_single_elements) {
+DVNN_TEST(functions_of_single_elements) {
   const struct {
     const char* type;
     double (*function)(double);
@@ -100,9 +101,8 @@ START_TEST(functions_of_single_elements) {
     }
   }
 }
-END_TEST
 
-START_TEST(operands_of_any_shape_repeat) {
+DVNN_TEST(operands_of_any_shape_repeat) {
   // Six channels: a sum with a picture's three goes into its mean.
   const struct {
     const char* type;
@@ -145,9 +145,8 @@ START_TEST(operands_of_any_shape_repeat) {
     }
   }
 }
-END_TEST
 
-START_TEST(parts_of_tensors_are_as_their_masks_say) {
+DVNN_TEST(parts_of_tensors_are_as_their_masks_say) {
   Dice dice(14);
   const Array in = dice.numbers({1, 6, 7, 3});
   TfliteModel m(dims32(in));
@@ -174,9 +173,8 @@ START_TEST(parts_of_tensors_are_as_their_masks_say) {
   }
   expect("slice", s, in, cut);
 }
-END_TEST
 
-START_TEST(splits_give_each_part) {
+DVNN_TEST(splits_give_each_part) {
   Dice dice(15);
   const Array in = dice.numbers({1, 4, 5, 6});
   for (int part = 0; part < 3; ++part) {
@@ -204,9 +202,8 @@ START_TEST(splits_give_each_part) {
     }
   }
 }
-END_TEST
 
-START_TEST(pictures_are_resized_by_the_three_rules) {
+DVNN_TEST(pictures_are_resized_by_the_three_rules) {
   Dice dice(16);
   const Array in = dice.numbers({1, 4, 6, 3});
   for (bool linear : {true, false}) {
@@ -258,9 +255,8 @@ START_TEST(pictures_are_resized_by_the_three_rules) {
     }
   }
 }
-END_TEST
 
-START_TEST(shapes_that_are_computed_are_known) {
+DVNN_TEST(shapes_that_are_computed_are_known) {
   // What Keras's Flatten becomes: SHAPE, a part of it, and both sizes put together.
   Dice dice(17);
   const Array in = dice.numbers({1, 4, 5, 3});
@@ -278,9 +274,8 @@ START_TEST(shapes_that_are_computed_are_known) {
   want.v = in.v;
   expect("flatten", m, in, want);
 }
-END_TEST
 
-START_TEST(groups_are_reduced_in_either_order) {
+DVNN_TEST(groups_are_reduced_in_either_order) {
   Dice dice(18);
   const Array in = dice.numbers({1, 4, 5, 3});
   for (const std::vector<int32_t>& axes :
@@ -313,7 +308,6 @@ START_TEST(groups_are_reduced_in_either_order) {
     }
   }
 }
-END_TEST
 
 namespace {
 
@@ -337,7 +331,7 @@ Array place_of(const Array& in, int axis, bool largest) {
 
 }  // namespace
 
-START_TEST(places_of_the_largest_and_the_least) {
+DVNN_TEST(places_of_the_largest_and_the_least) {
   Dice dice(19);
   const Array in = dice.numbers({1, 4, 5, 3});
   for (const int axis : {1, 2, 3, -1, -3}) {
@@ -350,9 +344,8 @@ START_TEST(places_of_the_largest_and_the_least) {
     }
   }
 }
-END_TEST
 
-START_TEST(places_become_hot) {
+DVNN_TEST(places_become_hot) {
   Dice dice(20);
   const Array in = dice.numbers({1, 4, 5, 3});
   constexpr int kDepth = 4;
@@ -381,9 +374,8 @@ START_TEST(places_become_hot) {
     expect("hot", m, in, want);
   }
 }
-END_TEST
 
-START_TEST(tensors_are_repeated_to_a_shape) {
+DVNN_TEST(tensors_are_repeated_to_a_shape) {
   const struct {
     std::vector<int> from, to;
   } kShapes[] = {{{1, 4, 1, 3}, {1, 4, 5, 3}},
@@ -414,9 +406,8 @@ START_TEST(tensors_are_repeated_to_a_shape) {
     expect("repeated", m, in, want);
   }
 }
-END_TEST
 
-START_TEST(what_was_largest_goes_back_to_its_place) {
+DVNN_TEST(what_was_largest_goes_back_to_its_place) {
   Dice dice(22);
   const Array in = dice.numbers({1, 4, 6, 3}, 0.25f, 1);
   // Padding, strides and window as they lie in memory: width first. Half as high, a third as wide.
@@ -440,13 +431,5 @@ START_TEST(what_was_largest_goes_back_to_its_place) {
   m.custom("MaxUnpooling2D", {most, places}, {y}, options).output(y);
   expect("back", m, in, want);
 }
-END_TEST
-
-DVNN_SUITE(import_tflite_operators, places_of_the_largest_and_the_least, places_become_hot,
-           tensors_are_repeated_to_a_shape, what_was_largest_goes_back_to_its_place,
-           averages_leave_out_pads, functions_of_single_elements, operands_of_any_shape_repeat,
-           parts_of_tensors_are_as_their_masks_say, splits_give_each_part,
-           pictures_are_resized_by_the_three_rules, shapes_that_are_computed_are_known,
-           groups_are_reduced_in_either_order)
 
 }  // namespace dvnn::test::tflite_operators_tests

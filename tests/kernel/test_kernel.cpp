@@ -24,6 +24,8 @@
 
 namespace dvnn::test::kernel_tests {
 
+DVNN_SUITE(kernel);
+
 namespace {
 
 size_t open_files() {
@@ -78,7 +80,7 @@ void handle_signals(int flags) {
 
 }  // namespace
 
-START_TEST(memory_comes_from_the_contiguous_heap_in_whole_pages) {
+DVNN_TEST(memory_comes_from_the_contiguous_heap_in_whole_pages) {
   const Fd ion("/dev/ion");
   const uint32_t mask = contiguous_mask(ion.get());
   ck_assert_uint_ne(mask, 0);
@@ -94,9 +96,8 @@ START_TEST(memory_comes_from_the_contiguous_heap_in_whole_pages) {
   spoilt.reserved0 = 1;
   ck_assert_int_eq(call(ion.get(), kQueryHeaps, &spoilt), EINVAL);
 }
-END_TEST
 
-START_TEST(contiguous_memory_runs_out_and_comes_back) {
+DVNN_TEST(contiguous_memory_runs_out_and_comes_back) {
   const Fd ion("/dev/ion");
   const uint32_t mask = contiguous_mask(ion.get());
   constexpr uint64_t kMost = uint64_t{200} << 20;
@@ -108,16 +109,14 @@ START_TEST(contiguous_memory_runs_out_and_comes_back) {
   ck_assert_int_eq(allocate(ion.get(), mask, kMost, &more), 0);
   close(more);
 }
-END_TEST
 
-START_TEST(a_convolution_runs_by_ioctls) {
+DVNN_TEST(a_convolution_runs_by_ioctls) {
   const Bench bench;
   const uint64_t first = double_numbers(bench, 3);
   ck_assert_uint_eq(double_numbers(bench, 500), first + 1);
 }
-END_TEST
 
-START_TEST(a_command_with_a_table_of_pixels_runs) {
+DVNN_TEST(a_command_with_a_table_of_pixels_runs) {
   const Memory memory(65536);
   auto* bytes = reinterpret_cast<uint8_t*>(memory.data());
   half_t weights[9] = {}, bias[3] = {};
@@ -144,11 +143,10 @@ START_TEST(a_command_with_a_table_of_pixels_runs) {
   memory.begin();
   ck_assert_uint_eq(memory.data()[kOutput / sizeof(half_t)], float_to_half(7));
 }
-END_TEST
 
 // Until the CPU hands its writes over, the device may have old bytes; and what the device wrote is
 // garbage until it is handed back.
-START_TEST(what_is_not_synchronised_is_not_seen) {
+DVNN_TEST(what_is_not_synchronised_is_not_seen) {
   const Bench bench;
   double_numbers(bench, 1);
   bool old_seen = false;
@@ -165,9 +163,8 @@ START_TEST(what_is_not_synchronised_is_not_seen) {
   }
   ck_assert(old_seen);
 }
-END_TEST
 
-START_TEST(files_do_not_leak) {
+DVNN_TEST(files_do_not_leak) {
   { const Bench warm_up; }
   const size_t before = open_files();
   for (int i = 0; i < 50; ++i) {
@@ -176,17 +173,15 @@ START_TEST(files_do_not_leak) {
   }
   ck_assert_uint_eq(open_files(), before);
 }
-END_TEST
 
-START_TEST(ids_are_those_of_the_device_not_of_the_file) {
+DVNN_TEST(ids_are_those_of_the_device_not_of_the_file) {
   const Bench one, other;
   const uint64_t first = double_numbers(one, 1);
   ck_assert_uint_eq(double_numbers(other, 2), first + 1);
   ck_assert_int_eq(wait_for(other.device.get(), first), 0);  // of another file, and long over
 }
-END_TEST
 
-START_TEST(a_signal_ends_a_wait_unless_its_handler_restarts_it) {
+DVNN_TEST(a_signal_ends_a_wait_unless_its_handler_restarts_it) {
   const Bench bench;
   dvnn_kernel_hold(1);
   const uint64_t id = run(bench.device.get());
@@ -204,10 +199,9 @@ START_TEST(a_signal_ends_a_wait_unless_its_handler_restarts_it) {
   dvnn_kernel_hold(0);
   ck_assert_int_eq(restarted.join(), 0);
 }
-END_TEST
 
 // As the kernel module counts interrupts, a lost one leaves all later waits one behind.
-START_TEST(a_hung_execution_is_given_up_and_ids_lag) {
+DVNN_TEST(a_hung_execution_is_given_up_and_ids_lag) {
   const Bench bench;
   dvnn_kernel_lose_interrupt();
   const uint64_t hung = run(bench.device.get());
@@ -224,9 +218,8 @@ START_TEST(a_hung_execution_is_given_up_and_ids_lag) {
   run(bench.device.get());
   ck_assert_int_eq(wait_for(bench.device.get(), next), 0);
 }
-END_TEST
 
-START_TEST(the_kernels_own_rules_are_kept) {
+DVNN_TEST(the_kernels_own_rules_are_kept) {
   const Bench bench;
   const Fd device("/dev/dv_conv");
   const int fd = bench.memory.fd();
@@ -268,9 +261,8 @@ START_TEST(the_kernels_own_rules_are_kept) {
   ck_assert_int_eq(call(Fd("/dev/ion").get(), _IO(0x82, 9), &nothing), ENOTTY);
   ck_assert_int_eq(bench.memory.sync(DMA_BUF_SYNC_START), EINVAL);
 }
-END_TEST
 
-START_TEST(a_maximizer_takes_one_command_per_file) {
+DVNN_TEST(a_maximizer_takes_one_command_per_file) {
   const Memory memory(65536);
   memory.data()[3] = float_to_half(5);  // of the first pixel
   dmp_dv_cmdraw_maximizer_v0 commands[2];
@@ -290,9 +282,8 @@ START_TEST(a_maximizer_takes_one_command_per_file) {
   memory.begin();
   ck_assert_uint_eq(reinterpret_cast<const uint8_t*>(memory.data())[kOutput], 3);
 }
-END_TEST
 
-START_TEST(the_board_is_seen_in_dev_and_sys) {
+DVNN_TEST(the_board_is_seen_in_dev_and_sys) {
   dvnn_assert_text(text_in("/sys/class/dmp_dv/dv_conv/ub_size"), "655360\n");
   dvnn_assert_text(text_in("/sys/class/dmp_dv/dv_fc/fc_freq"), "");
   ck_assert_int_eq(open("/dev/dv_fc", O_RDONLY | O_CLOEXEC), -1);
@@ -301,7 +292,6 @@ START_TEST(the_board_is_seen_in_dev_and_sys) {
   ck_assert_int_eq(stat("/dev/dv_ipu", &status), 0);
   ck_assert(S_ISCHR(status.st_mode));
 }
-END_TEST
 
 namespace {
 
@@ -330,7 +320,7 @@ std::vector<long> ids_of(FILE* output) {
 
 }  // namespace
 
-START_TEST(processes_share_the_device) {
+DVNN_TEST(processes_share_the_device) {
   const std::filesystem::path state =
       std::filesystem::temp_directory_path() / ("dvnn-kernel-" + std::to_string(getpid()));
   const std::string shared = "DVNN_KERNEL_STATE=" + state.string();
@@ -354,9 +344,12 @@ START_TEST(processes_share_the_device) {
   ck_assert_uint_eq(ids_of(start_client(shared)).size(), kClientRuns);
   std::filesystem::remove(state);
 }
-END_TEST
 
-START_TEST(a_client_runs_beside_others) {
+namespace kernel_client {
+
+DVNN_SUITE(kernel_client);
+
+DVNN_TEST(a_client_runs_beside_others) {
   const Bench bench;
   if (std::getenv("DVNN_KERNEL_TEST_HANG")) {
     dvnn_kernel_hold(1);
@@ -369,16 +362,7 @@ START_TEST(a_client_runs_beside_others) {
     std::printf("id %llu\n", static_cast<unsigned long long>(double_numbers(bench, i)));
   }
 }
-END_TEST
 
-DVNN_SUITE(kernel, memory_comes_from_the_contiguous_heap_in_whole_pages,
-           contiguous_memory_runs_out_and_comes_back, a_convolution_runs_by_ioctls,
-           a_command_with_a_table_of_pixels_runs, what_is_not_synchronised_is_not_seen,
-           files_do_not_leak, ids_are_those_of_the_device_not_of_the_file,
-           a_signal_ends_a_wait_unless_its_handler_restarts_it,
-           a_hung_execution_is_given_up_and_ids_lag, the_kernels_own_rules_are_kept,
-           a_maximizer_takes_one_command_per_file, the_board_is_seen_in_dev_and_sys,
-           processes_share_the_device)
-DVNN_SUITE(kernel_client, a_client_runs_beside_others)
+}  // namespace kernel_client
 
 }  // namespace dvnn::test::kernel_tests

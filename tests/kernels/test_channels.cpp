@@ -5,9 +5,11 @@
 
 namespace dvnn::test::channels_tests {
 
+DVNN_SUITE(channels);
+
 using kernels::ChunkSources;
 
-START_TEST(every_choice_of_channels_is_that_of_the_plain_form) {
+DVNN_TEST(every_choice_of_channels_is_that_of_the_plain_form) {
   constexpr size_t kPixels = 37;
   std::mt19937 random(3);
   std::vector<uint16_t> memory(kernels::kMostChunks * kPixels * 8);
@@ -33,8 +35,5 @@ START_TEST(every_choice_of_channels_is_that_of_the_plain_form) {
     });
   }
 }
-END_TEST
-
-DVNN_SUITE(channels, every_choice_of_channels_is_that_of_the_plain_form)
 
 }  // namespace dvnn::test::channels_tests

@@ -5,6 +5,8 @@
 
 namespace dvnn::test::convolve_tests {
 
+DVNN_SUITE(convolve);
+
 // In steps that are fine enough to tell any two apart and coarse enough for all sums to be exact:
 // whether a set multiplies and adds in one rounding or two makes no difference then.
 static std::vector<float> seeded_steps(size_t count, unsigned seed, float most) {
@@ -13,7 +15,7 @@ static std::vector<float> seeded_steps(size_t count, unsigned seed, float most) 
   return values;
 }
 
-START_TEST(rows_are_those_of_the_plain_form) {
+DVNN_TEST(rows_are_those_of_the_plain_form) {
   constexpr size_t kSource = 500, kTaps = 401;  // more than are summed up at a time
   const std::vector<float> source = seeded_steps(kSource, 1, 2);
   const std::vector<float> weights = seeded_steps(kTaps * kernels::kConvolveChannels, 2, 0.5f);
@@ -37,8 +39,5 @@ START_TEST(rows_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(convolve, rows_are_those_of_the_plain_form)
 
 }  // namespace dvnn::test::convolve_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::curves_tests {
 
+DVNN_SUITE(curves);
+
 using kernels::Curve;
 
 // A curve with the parameters that it is tested with, and the C library's value in double.
@@ -60,7 +62,7 @@ void check(Curve curve, float a, float b, const std::vector<float>& from) {
   });
 }
 
-START_TEST(known_values) {
+DVNN_TEST(known_values) {
   const float from[4] = {0, std::log(3.0f), -200, 200};
   float to[4];
   kernels::sigmoid(from, to, 4);
@@ -81,10 +83,9 @@ START_TEST(known_values) {
   kernels::apply(Curve::kSqrt, 0, 0, squares, to, 4);
   ck_assert(to[0] == 0 && to[1] == 1 && to[2] == 2.5f && to[3] == 1e5f);
 }
-END_TEST
 
 // Against the C library in double, over all magnitudes.
-START_TEST(values_are_within_their_units_in_the_last_place) {
+DVNN_TEST(values_are_within_their_units_in_the_last_place) {
   for (const Case& c : kCases) {
     for (float reach : {1e-4f, 0.5f, 2.0f, 20.0f, 87.0f}) {
       const std::vector<float> from = test::seeded_floats(20000, 7, -reach, reach);
@@ -112,9 +113,8 @@ START_TEST(values_are_within_their_units_in_the_last_place) {
     }
   }
 }
-END_TEST
 
-START_TEST(every_length_is_that_of_the_plain_form) {
+DVNN_TEST(every_length_is_that_of_the_plain_form) {
   for (size_t count = 0; count <= 70; ++count) {
     const auto seed = static_cast<unsigned>(count);
     for (int curve = 0; curve <= static_cast<int>(Curve::kTanh); ++curve) {
@@ -123,9 +123,8 @@ START_TEST(every_length_is_that_of_the_plain_form) {
     }
   }
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
+DVNN_TEST(what_is_not_finite_is_as_in_the_plain_form) {
   for (float odd : test::odd_floats()) {
     for (int curve = 0; curve <= static_cast<int>(Curve::kTanh); ++curve) {
       for (size_t at = 0; at < 40; ++at) {
@@ -136,11 +135,10 @@ START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
     }
   }
 }
-END_TEST
 
 // A processor takes a hundred times as long for each result below the normal numbers, and raw
 // pixels make many networks' values hundreds.
-START_TEST(far_values_do_not_underflow) {
+DVNN_TEST(far_values_do_not_underflow) {
   for (float reach : {100.0f, 1000.0f, 60000.0f}) {
     const std::vector<float> from = test::seeded_floats(20000, 11, -reach, reach);
     std::vector<float> to(from.size());
@@ -152,10 +150,5 @@ START_TEST(far_values_do_not_underflow) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(curves, known_values, far_values_do_not_underflow,
-           values_are_within_their_units_in_the_last_place, every_length_is_that_of_the_plain_form,
-           what_is_not_finite_is_as_in_the_plain_form)
 
 }  // namespace dvnn::test::curves_tests

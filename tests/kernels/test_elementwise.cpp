@@ -5,6 +5,8 @@
 
 namespace dvnn::test::elementwise_tests {
 
+DVNN_SUITE(elementwise);
+
 using kernels::Operation;
 
 constexpr Operation kLastOperation = Operation::kXor;
@@ -37,7 +39,7 @@ void check(const std::vector<float>& from, float factor, const std::vector<float
   });
 }
 
-START_TEST(known_values) {
+DVNN_TEST(known_values) {
   const float from[2] = {2, -3};
   float result[2] = {1, 1};
   kernels::scale(from, 0.5f, result, 2);
@@ -51,9 +53,8 @@ START_TEST(known_values) {
     ck_assert(result[0] == wanted[i][0] && result[1] == wanted[i][1]);
   }
 }
-END_TEST
 
-START_TEST(every_length_is_that_of_the_plain_form) {
+DVNN_TEST(every_length_is_that_of_the_plain_form) {
   for (size_t count = 0; count <= 70; ++count) {
     const auto seed = static_cast<unsigned>(count);
     for (float factor : {1.0f, 0.3f, -2.7f}) {
@@ -62,9 +63,8 @@ START_TEST(every_length_is_that_of_the_plain_form) {
     }
   }
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
+DVNN_TEST(what_is_not_finite_is_as_in_the_plain_form) {
   for (float odd : test::odd_floats()) {
     for (float other : test::odd_floats()) {
       std::vector<float> from = test::seeded_floats(37, 5, -9, 9), before = from;
@@ -78,9 +78,5 @@ START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(elementwise, known_values, every_length_is_that_of_the_plain_form,
-           what_is_not_finite_is_as_in_the_plain_form)
 
 }  // namespace dvnn::test::elementwise_tests

@@ -5,9 +5,11 @@
 
 namespace dvnn::test::fold_tests {
 
+DVNN_SUITE(fold);
+
 using kernels::Fold;
 
-START_TEST(folded_lines_are_those_of_the_plain_form) {
+DVNN_TEST(folded_lines_are_those_of_the_plain_form) {
   // More columns than four of the widest vectors have.
   constexpr size_t kStride = 76, kLines = 6;
   std::vector<float> values = test::seeded_floats(kStride * kLines, 1, -3, 3);
@@ -36,8 +38,5 @@ START_TEST(folded_lines_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(fold, folded_lines_are_those_of_the_plain_form)
 
 }  // namespace dvnn::test::fold_tests

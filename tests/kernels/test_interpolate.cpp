@@ -5,6 +5,8 @@
 
 namespace dvnn::test::interpolate_tests {
 
+DVNN_SUITE(interpolate);
+
 // Numbers at the edge among others: what has no weight must not make them count.
 static std::vector<float> line_of(size_t count, unsigned seed) {
   std::vector<float> line = test::seeded_floats(count, seed, -4, 4);
@@ -13,7 +15,7 @@ static std::vector<float> line_of(size_t count, unsigned seed) {
   return line;
 }
 
-START_TEST(mixed_lines_are_those_of_the_plain_form) {
+DVNN_TEST(mixed_lines_are_those_of_the_plain_form) {
   const std::vector<float> lines[] = {line_of(60, 1), line_of(60, 2), line_of(60, 3)};
   const float* const at[] = {lines[0].data(), lines[1].data(), lines[2].data()};
   const float weights[] = {0.25f, -0.7f, 1.3f};
@@ -29,9 +31,8 @@ START_TEST(mixed_lines_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
 
-START_TEST(lines_mixed_along_are_those_of_the_plain_form) {
+DVNN_TEST(lines_mixed_along_are_those_of_the_plain_form) {
   constexpr size_t kResults = 45;
   constexpr int32_t kLine = 30, kBase = 3;
   std::mt19937 random(4);
@@ -74,9 +75,5 @@ START_TEST(lines_mixed_along_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(interpolate, mixed_lines_are_those_of_the_plain_form,
-           lines_mixed_along_are_those_of_the_plain_form)
 
 }  // namespace dvnn::test::interpolate_tests

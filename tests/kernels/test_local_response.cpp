@@ -5,7 +5,9 @@
 
 namespace dvnn::test::local_response_tests {
 
-START_TEST(normalised_values_are_those_of_the_plain_form) {
+DVNN_SUITE(local_response);
+
+DVNN_TEST(normalised_values_are_those_of_the_plain_form) {
   constexpr size_t kStride = 61, kLines = 5;
   std::vector<float> values = test::seeded_floats(kStride * kLines, 1, -30, 30);
   const std::vector<float> odd = test::odd_floats();
@@ -27,9 +29,8 @@ START_TEST(normalised_values_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
 
-START_TEST(two_roots_are_the_power_of_three_quarters) {
+DVNN_TEST(two_roots_are_the_power_of_three_quarters) {
   for (float x : {0.001f, 0.5f, 1.0f, 3.0f, 1000.0f, 1e9f}) {
     const kernels::LocalResponse by = {x, 0, 0.75f};
     const float own = 2;
@@ -39,9 +40,5 @@ START_TEST(two_roots_are_the_power_of_three_quarters) {
     ck_assert_double_le(std::fabs(static_cast<double>(found) / wanted - 1), 3e-7);
   }
 }
-END_TEST
-
-DVNN_SUITE(local_response, normalised_values_are_those_of_the_plain_form,
-           two_roots_are_the_power_of_three_quarters)
 
 }  // namespace dvnn::test::local_response_tests

@@ -5,7 +5,9 @@
 
 namespace dvnn::test::patches_tests {
 
-START_TEST(patches_are_those_of_the_plain_form) {
+DVNN_SUITE(patches);
+
+DVNN_TEST(patches_are_those_of_the_plain_form) {
   constexpr size_t kStride = 37;
   const std::vector<float> pixels = test::seeded_floats(12 * kStride, 1, 0, 255);
   const std::vector<float> others = test::seeded_floats(12 * kStride, 2, 0, 255);
@@ -32,10 +34,9 @@ START_TEST(patches_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
 
 // Of a plane the gradient is what it rises by, and where it is shifted, the sums tell by how much.
-START_TEST(a_plane_has_its_slope) {
+DVNN_TEST(a_plane_has_its_slope) {
   constexpr size_t kStride = 20;
   std::vector<float> plane(12 * kStride);
   for (size_t i = 0; i < plane.size(); ++i)
@@ -53,9 +54,8 @@ START_TEST(a_plane_has_its_slope) {
   ck_assert_float_eq_tol(x, 0, 1e-3f);
   ck_assert_float_eq_tol(y, 0, 1e-3f);
 }
-END_TEST
 
-START_TEST(differences_add_up_alike) {
+DVNN_TEST(differences_add_up_alike) {
   const std::vector<float> a = test::seeded_floats(70, 3, 0, 255);
   const std::vector<float> b = test::seeded_floats(70, 4, 0, 255);
   for (const size_t count : {0, 1, 7, 8, 9, 31, 64, 69}) {
@@ -66,9 +66,5 @@ START_TEST(differences_add_up_alike) {
     });
   }
 }
-END_TEST
-
-DVNN_SUITE(patches, patches_are_those_of_the_plain_form, a_plane_has_its_slope,
-           differences_add_up_alike)
 
 }  // namespace dvnn::test::patches_tests

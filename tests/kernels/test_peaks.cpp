@@ -9,9 +9,11 @@
 
 namespace dvnn::test::peaks_tests {
 
+DVNN_SUITE(peaks);
+
 using namespace dvnn::kernels;
 
-START_TEST(vector_code_finds_what_plain_code_finds) {
+DVNN_TEST(vector_code_finds_what_plain_code_finds) {
   for (size_t count = 0; count < 150; ++count) {
     std::vector<float> values = test::seeded_floats(count, static_cast<unsigned>(count), -1, 1);
     if (count > 20) values[count / 2] = NAN;
@@ -31,9 +33,8 @@ START_TEST(vector_code_finds_what_plain_code_finds) {
     ck_assert(best == plainly && which == which_plainly);
   }
 }
-END_TEST
 
-START_TEST(what_is_no_number_is_neither_large_nor_first) {
+DVNN_TEST(what_is_no_number_is_neither_large_nor_first) {
   const std::vector<float> values = {NAN, -3, NAN, -5};
   ck_assert(largest(values.data(), values.size()) == -3);
   uint32_t at[4];
@@ -45,9 +46,8 @@ START_TEST(what_is_no_number_is_neither_large_nor_first) {
   const std::vector<float> none(40, NAN);
   ck_assert_uint_eq(first_largest(none.data(), none.size()), 0);
 }
-END_TEST
 
-START_TEST(of_equal_ones_the_first_is_the_largest) {
+DVNN_TEST(of_equal_ones_the_first_is_the_largest) {
   for (size_t count = 1; count < 150; ++count) {
     for (size_t first = 0; first < count; ++first) {
       std::vector<float> values(count, -1);
@@ -56,9 +56,5 @@ START_TEST(of_equal_ones_the_first_is_the_largest) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(peaks, vector_code_finds_what_plain_code_finds,
-           what_is_no_number_is_neither_large_nor_first, of_equal_ones_the_first_is_the_largest)
 
 }  // namespace dvnn::test::peaks_tests

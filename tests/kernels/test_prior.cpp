@@ -7,9 +7,11 @@
 
 namespace dvnn::test::prior_tests {
 
+DVNN_SUITE(prior);
+
 using namespace dvnn::kernels;
 
-START_TEST(deltas_of_zero_give_the_prior) {
+DVNN_TEST(deltas_of_zero_give_the_prior) {
   const Prior prior = {{0.25f, 0.5f, 0.75f, 1.0f}, {{0.1f, 0.1f, 0.2f, 0.2f}}};
   const float zero[4] = {};
   for (CodeType type : {CodeType::kCorner, CodeType::kCenterSize, CodeType::kCornerSize}) {
@@ -18,9 +20,8 @@ START_TEST(deltas_of_zero_give_the_prior) {
     ck_assert_float_eq_tol(box.y1, 1.0f, 1e-6f);
   }
 }
-END_TEST
 
-START_TEST(centre_and_size_follow_the_paper) {
+DVNN_TEST(centre_and_size_follow_the_paper) {
   // cx = 0.1 * 2 * 0.4 + 0.5, w = 0.4 exp(0.2 * 1)
   const Prior prior = {{0.3f, 0.4f, 0.7f, 0.6f}, {{0.1f, 0.1f, 0.2f, 0.2f}}};
   const float delta[4] = {2, 0, 1, 0};
@@ -29,8 +30,5 @@ START_TEST(centre_and_size_follow_the_paper) {
   ck_assert_float_eq_tol(box.x1 - box.x0, 0.4f * std::exp(0.2f), 1e-6f);
   ck_assert_float_eq_tol(box.y1 - box.y0, 0.2f, 1e-6f);
 }
-END_TEST
-
-DVNN_SUITE(prior, deltas_of_zero_give_the_prior, centre_and_size_follow_the_paper)
 
 }  // namespace dvnn::test::prior_tests

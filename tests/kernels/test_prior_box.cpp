@@ -8,10 +8,12 @@
 
 namespace dvnn::test::prior_box_tests {
 
+DVNN_SUITE(prior_box);
+
 using namespace dvnn::kernels;
 using json = dvnn::Json;
 
-START_TEST(the_published_example_has_8664_boxes) {
+DVNN_TEST(the_published_example_has_8664_boxes) {
   // dv-sdk wiki, custom layers: 38x38 grid, 300x300 image, min 10, max 30, ratios 2 and 3 flipped.
   const json params = {
       {"min_sizes", {10}}, {"max_sizes", {30}}, {"aspect_ratios", {2, 3}},
@@ -31,9 +33,8 @@ START_TEST(the_published_example_has_8664_boxes) {
   ck_assert(priors[0].box.x0 >= 0 && priors.back().box.x1 <= 1);
   ck_assert(cell[0].variance[2] == 0.2f);
 }
-END_TEST
 
-START_TEST(impossible_parameters_are_refused_by_name) {
+DVNN_TEST(impossible_parameters_are_refused_by_name) {
   const json good = {
       {"min_sizes", {10}}, {"img_w", 300}, {"img_h", 300}, {"layer_w", 3}, {"layer_h", 3}};
   ck_assert(parse_prior_box(good).ok());
@@ -50,9 +51,5 @@ START_TEST(impossible_parameters_are_refused_by_name) {
   ck_assert(spoiled("aspect_ratios", {0}).find("aspect_ratios") != std::string::npos);
   ck_assert(spoiled("variances", {1, 2}).find("variances") != std::string::npos);
 }
-END_TEST
-
-DVNN_SUITE(prior_box, the_published_example_has_8664_boxes,
-           impossible_parameters_are_refused_by_name)
 
 }  // namespace dvnn::test::prior_box_tests

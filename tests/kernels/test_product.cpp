@@ -5,7 +5,9 @@
 
 namespace dvnn::test::product_tests {
 
-START_TEST(products_are_those_of_the_plain_form) {
+DVNN_SUITE(product);
+
+DVNN_TEST(products_are_those_of_the_plain_form) {
   for (size_t m : {1, 3, 4, 9}) {
     for (size_t k : {0, 1, 17}) {
       for (size_t n = 1; n <= 300; n += n < 20 ? 1 : n < 70 ? 7 : 41) {
@@ -26,8 +28,5 @@ START_TEST(products_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(product, products_are_those_of_the_plain_form)
 
 }  // namespace dvnn::test::product_tests

@@ -5,7 +5,9 @@
 
 namespace dvnn::test::shrink_tests {
 
-START_TEST(rows_shrink_as_in_the_plain_form) {
+DVNN_SUITE(shrink);
+
+DVNN_TEST(rows_shrink_as_in_the_plain_form) {
   constexpr size_t kMost = 61 * 200;
   std::vector<uint8_t> first(kMost, 255), second(kMost, 255);
   std::vector<uint16_t> sums(kMost);
@@ -31,9 +33,8 @@ START_TEST(rows_shrink_as_in_the_plain_form) {
     }
   }
 }
-END_TEST
 
-START_TEST(rows_are_halved_as_in_the_plain_form) {
+DVNN_TEST(rows_are_halved_as_in_the_plain_form) {
   const std::vector<float> pixels = test::seeded_floats(200, 1, 0, 255);
   for (const size_t count : {1, 7, 8, 33}) {
     const auto run = [&](auto halve) {
@@ -46,8 +47,5 @@ START_TEST(rows_are_halved_as_in_the_plain_form) {
         [&](const char* target) { test::assert_same(target, run(kernels::halve_rows), wanted); });
   }
 }
-END_TEST
-
-DVNN_SUITE(shrink, rows_shrink_as_in_the_plain_form, rows_are_halved_as_in_the_plain_form)
 
 }  // namespace dvnn::test::shrink_tests

@@ -5,6 +5,8 @@
 
 namespace dvnn::test::softmax_tests {
 
+DVNN_SUITE(softmax);
+
 void check(const std::vector<float>& data, size_t outer, size_t count, size_t inner) {
   std::vector<float> wanted = data;
   kernels::plain::softmax(wanted.data(), outer, count, inner);
@@ -15,7 +17,7 @@ void check(const std::vector<float>& data, size_t outer, size_t count, size_t in
   });
 }
 
-START_TEST(numbers_are_shares_of_one) {
+DVNN_TEST(numbers_are_shares_of_one) {
   std::vector<float> two = {0, std::log(3.0f), 5, 5};
   kernels::softmax(two.data(), 2, 2, 1);
   ck_assert_float_eq_tol(two[0], 0.25f, 1e-6f);
@@ -29,9 +31,8 @@ START_TEST(numbers_are_shares_of_one) {
   kernels::softmax(large.data(), 1, 2, 1);
   ck_assert(large[0] == 0.5f);
 }
-END_TEST
 
-START_TEST(rows_are_those_of_the_plain_form) {
+DVNN_TEST(rows_are_those_of_the_plain_form) {
   for (size_t count = 1; count <= 70; ++count) {
     for (size_t rows : {3, 150}) {
       check(test::seeded_floats(rows * count, static_cast<unsigned>(count), -20, 20), rows, count,
@@ -39,9 +40,8 @@ START_TEST(rows_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
 
-START_TEST(columns_are_those_of_the_plain_form) {
+DVNN_TEST(columns_are_those_of_the_plain_form) {
   for (size_t inner : {2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 64, 255, 256, 257, 600}) {
     for (size_t count : {1, 2, 5, 21}) {
       const auto seed = static_cast<unsigned>(inner);
@@ -49,9 +49,8 @@ START_TEST(columns_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_single_column_is_no_row) {
+DVNN_TEST(a_single_column_is_no_row) {
   // Ninety numbers whose sum depends on the order.
   const std::vector<float> data = test::seeded_floats(90 * 5, 3, -20, 20);
   std::vector<float> columns = data;
@@ -71,9 +70,8 @@ START_TEST(a_single_column_is_no_row) {
     test::assert_same("plain", column, wanted);
   }
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
+DVNN_TEST(what_is_not_finite_is_as_in_the_plain_form) {
   for (float odd : test::odd_floats()) {
     for (size_t at = 0; at < 40; ++at) {
       std::vector<float> data = test::seeded_floats(40, 7, -20, 20);
@@ -87,10 +85,9 @@ START_TEST(what_is_not_finite_is_as_in_the_plain_form) {
     }
   }
 }
-END_TEST
 
 // Below about e^-87.3 a share would be less than a normal number.
-START_TEST(shares_that_are_almost_none_are_those_of_the_plain_form) {
+DVNN_TEST(shares_that_are_almost_none_are_those_of_the_plain_form) {
   const std::vector<float> ends = {0,       -87.29f, -87.3f, std::nextafter(-87.3f, -88.0f),
                                    -87.31f, -88,     -103,   -1e30f};
   for (size_t repeated : {1, 40}) {
@@ -105,9 +102,8 @@ START_TEST(shares_that_are_almost_none_are_those_of_the_plain_form) {
     check(test::seeded_floats(150 * 4, seed, -120, 120), 1, 4, 150);
   }
 }
-END_TEST
 
-START_TEST(nothing_behind_the_data_is_touched) {
+DVNN_TEST(nothing_behind_the_data_is_touched) {
   for (size_t inner : {1, 3, 17}) {
     std::vector<float> data = test::seeded_floats(2 * 5 * inner + 64, 1, -1, 1);
     const std::vector<float> before = data;
@@ -117,12 +113,5 @@ START_TEST(nothing_behind_the_data_is_touched) {
     });
   }
 }
-END_TEST
-
-DVNN_SUITE(softmax, numbers_are_shares_of_one, rows_are_those_of_the_plain_form,
-           columns_are_those_of_the_plain_form, a_single_column_is_no_row,
-           what_is_not_finite_is_as_in_the_plain_form,
-           shares_that_are_almost_none_are_those_of_the_plain_form,
-           nothing_behind_the_data_is_touched)
 
 }  // namespace dvnn::test::softmax_tests

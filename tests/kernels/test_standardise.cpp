@@ -5,6 +5,8 @@
 
 namespace dvnn::test::standardise_tests {
 
+DVNN_SUITE(standardise);
+
 namespace {
 
 constexpr size_t kStride = 75, kLines = 5;
@@ -32,7 +34,7 @@ Made make(const std::vector<float>& values, size_t count, Add add, Lines lines, 
 
 }  // namespace
 
-START_TEST(standardised_numbers_are_those_of_the_plain_form) {
+DVNN_TEST(standardised_numbers_are_those_of_the_plain_form) {
   std::vector<float> values = test::seeded_floats(kStride * kLines, 1, -3, 3);
   const std::vector<float> odd = test::odd_floats();
   for (size_t i = 0; i < odd.size(); ++i) values[2 * i + kStride] = odd[i];
@@ -53,8 +55,5 @@ START_TEST(standardised_numbers_are_those_of_the_plain_form) {
     });
   }
 }
-END_TEST
-
-DVNN_SUITE(standardise, standardised_numbers_are_those_of_the_plain_form)
 
 }  // namespace dvnn::test::standardise_tests

@@ -8,17 +8,18 @@
 
 namespace dvnn::test::suppression_tests {
 
+DVNN_SUITE(suppression);
+
 using namespace dvnn::kernels;
 
-START_TEST(overlap_is_intersection_over_union) {
+DVNN_TEST(overlap_is_intersection_over_union) {
   ck_assert_float_eq_tol(intersection_over_union({0, 0, 2, 2}, {1, 1, 3, 3}), 1.0f / 7, 1e-6f);
   ck_assert(intersection_over_union({0, 0, 1, 1}, {1, 0, 2, 1}) == 0);
   ck_assert(intersection_over_union({0, 0, 1, 1}, {0, 0, 1, 1}) == 1);
   ck_assert(intersection_over_union({1, 1, 0, 0}, {1, 1, 0, 0}) == 0);  // inside out
 }
-END_TEST
 
-START_TEST(the_best_of_overlapping_boxes_stays) {
+DVNN_TEST(the_best_of_overlapping_boxes_stays) {
   const std::vector<Box> boxes = {{0, 0, 1, 1}, {0, 0, 1, 0.9f}, {2, 2, 3, 3}};
   std::vector<Candidate> candidates = {{0.5f, 0}, {0.9f, 1}, {0.3f, 2}};
   NmsOptions options;
@@ -29,9 +30,8 @@ START_TEST(the_best_of_overlapping_boxes_stays) {
   ck_assert_int_eq(candidates[0].index, 1);
   ck_assert_int_eq(candidates[1].index, 2);
 }
-END_TEST
 
-START_TEST(only_the_top_k_are_looked_at) {
+DVNN_TEST(only_the_top_k_are_looked_at) {
   const std::vector<Box> boxes = {{0, 0, 1, 1}, {2, 0, 3, 1}, {4, 0, 5, 1}};
   std::vector<Candidate> candidates = {{0.1f, 0}, {0.2f, 1}, {0.3f, 2}};
   NmsOptions options;
@@ -41,9 +41,8 @@ START_TEST(only_the_top_k_are_looked_at) {
   ck_assert_uint_eq(candidates.size(), 2);
   ck_assert_int_eq(candidates[0].index, 2);
 }
-END_TEST
 
-START_TEST(no_more_are_kept_than_asked_for) {
+DVNN_TEST(no_more_are_kept_than_asked_for) {
   // A hundred thousand boxes that overlap with none: all pairs of them would take a minute.
   constexpr int kMany = 100000;
   std::vector<Box> boxes;
@@ -65,7 +64,6 @@ START_TEST(no_more_are_kept_than_asked_for) {
   suppress_non_maxima(boxes, options, &candidates, &kept);
   ck_assert(candidates.empty());
 }
-END_TEST
 
 // Boxes of which many overlap, some are inside out and some have no place.
 std::vector<Box> some_boxes(size_t count, unsigned seed) {
@@ -100,7 +98,7 @@ void check_against_plain(const std::vector<Box>& boxes, const NmsOptions& option
   });
 }
 
-START_TEST(vectors_keep_what_the_plain_form_keeps) {
+DVNN_TEST(vectors_keep_what_the_plain_form_keeps) {
   for (size_t count = 0; count <= 70; ++count) {
     for (float threshold : {0.0f, 0.1f, 0.45f, 0.95f}) {
       NmsOptions options;
@@ -113,9 +111,8 @@ START_TEST(vectors_keep_what_the_plain_form_keeps) {
     }
   }
 }
-END_TEST
 
-START_TEST(boxes_that_are_no_numbers_are_judged_alike) {
+DVNN_TEST(boxes_that_are_no_numbers_are_judged_alike) {
   for (size_t at = 0; at < 40; ++at) {
     for (float odd : test::odd_floats()) {
       std::vector<Box> boxes = some_boxes(40, 3);
@@ -125,9 +122,8 @@ START_TEST(boxes_that_are_no_numbers_are_judged_alike) {
     }
   }
 }
-END_TEST
 
-START_TEST(an_overlap_of_just_the_threshold_stays) {
+DVNN_TEST(an_overlap_of_just_the_threshold_stays) {
   // 1 / 7 as it is rounded, and the number below it.
   const float seventh = intersection_over_union({0, 0, 2, 2}, {1, 1, 3, 3});
   for (float threshold : {seventh, std::nextafter(seventh, 0.0f)}) {
@@ -136,7 +132,6 @@ START_TEST(an_overlap_of_just_the_threshold_stays) {
     check_against_plain({{0, 0, 2, 2}, {1, 1, 3, 3}}, options);
   }
 }
-END_TEST
 
 namespace {
 
@@ -167,7 +162,7 @@ std::vector<TurnedBox> turned_boxes(size_t count, float size, unsigned seed) {
 
 }  // namespace
 
-START_TEST(neighbours_alone_tell_what_all_pairs_tell) {
+DVNN_TEST(neighbours_alone_tell_what_all_pairs_tell) {
   const size_t counts[] = {63, 64, 65, 200, static_cast<size_t>(dvnn_rounds(1500))};
   unsigned seed = dvnn_seed(100);
   for (size_t count : counts) {
@@ -182,9 +177,8 @@ START_TEST(neighbours_alone_tell_what_all_pairs_tell) {
     }
   }
 }
-END_TEST
 
-START_TEST(rows_columns_and_points_of_boxes_are_places_too) {
+DVNN_TEST(rows_columns_and_points_of_boxes_are_places_too) {
   for (int shape = 0; shape < 4; ++shape) {
     std::vector<Box> boxes = spread_boxes(300, 0.02f, 0, static_cast<unsigned>(shape));
     for (size_t i = 0; i < boxes.size(); ++i) {
@@ -199,9 +193,8 @@ START_TEST(rows_columns_and_points_of_boxes_are_places_too) {
     check_against_plain(boxes, NmsOptions());
   }
 }
-END_TEST
 
-START_TEST(turned_boxes_share_what_they_truly_share) {
+DVNN_TEST(turned_boxes_share_what_they_truly_share) {
   constexpr float kQuarter = 1.5707963f;
   const TurnedBox flat{10, 10, 8, 2, 0}, same{10, 10, 2, 8, kQuarter},
       across{10, 10, 8, 2, kQuarter};
@@ -234,9 +227,8 @@ START_TEST(turned_boxes_share_what_they_truly_share) {
     ck_assert_double_eq_tol(double{turned_overlap(boxes[i], boxes[i + 1])}, wanted, 0.02);
   }
 }
-END_TEST
 
-START_TEST(neighbours_alone_tell_it_of_turned_boxes_too) {
+DVNN_TEST(neighbours_alone_tell_it_of_turned_boxes_too) {
   unsigned seed = dvnn_seed(7);
   KeptBoxes kept;
   for (size_t count : {10, 100, 500}) {
@@ -258,9 +250,8 @@ START_TEST(neighbours_alone_tell_it_of_turned_boxes_too) {
     }
   }
 }
-END_TEST
 
-START_TEST(turned_boxes_far_down_a_picture_may_overlap_by_little) {
+DVNN_TEST(turned_boxes_far_down_a_picture_may_overlap_by_little) {
   // By half a thousandth: the boxes around them, which are looked at first, must not lose it.
   const std::vector<TurnedBox> boxes = {{0, 1000, 4, 4, 0}, {0, 1003.9995f, 4, 4, 0}};
   ck_assert_float_gt(turned_overlap(boxes[0], boxes[1]), 0);
@@ -272,9 +263,8 @@ START_TEST(turned_boxes_far_down_a_picture_may_overlap_by_little) {
   ck_assert_uint_eq(kept_boxes.size(), 1);
   ck_assert_int_eq(kept_boxes[0].index, 0);
 }
-END_TEST
 
-START_TEST(ten_times_the_boxes_take_no_hundred_times_the_comparisons) {
+DVNN_TEST(ten_times_the_boxes_take_no_hundred_times_the_comparisons) {
   // Boxes beside each other: a grid is asked for those that share a cell.
   size_t asked[2] = {0, 0};
   const size_t counts[2] = {400, 4000};
@@ -301,15 +291,5 @@ START_TEST(ten_times_the_boxes_take_no_hundred_times_the_comparisons) {
   }
   ck_assert_uint_lt(asked[1], 20 * asked[0]);
 }
-END_TEST
-
-DVNN_SUITE(suppression, overlap_is_intersection_over_union, the_best_of_overlapping_boxes_stays,
-           only_the_top_k_are_looked_at, no_more_are_kept_than_asked_for,
-           vectors_keep_what_the_plain_form_keeps, boxes_that_are_no_numbers_are_judged_alike,
-           an_overlap_of_just_the_threshold_stays, neighbours_alone_tell_what_all_pairs_tell,
-           rows_columns_and_points_of_boxes_are_places_too,
-           turned_boxes_share_what_they_truly_share, neighbours_alone_tell_it_of_turned_boxes_too,
-           turned_boxes_far_down_a_picture_may_overlap_by_little,
-           ten_times_the_boxes_take_no_hundred_times_the_comparisons)
 
 }  // namespace dvnn::test::suppression_tests

@@ -5,6 +5,8 @@
 
 namespace dvnn::test::transpose_tests {
 
+DVNN_SUITE(transpose);
+
 // Matrices of every small size, with gaps after their rows that must stay as they are.
 template <typename T>
 static void compare_sizes() {
@@ -32,12 +34,9 @@ static void compare_sizes() {
   }
 }
 
-START_TEST(turned_matrices_are_those_of_the_plain_form) {
+DVNN_TEST(turned_matrices_are_those_of_the_plain_form) {
   compare_sizes<uint16_t>();
   compare_sizes<uint32_t>();
 }
-END_TEST
-
-DVNN_SUITE(transpose, turned_matrices_are_those_of_the_plain_form)
 
 }  // namespace dvnn::test::transpose_tests

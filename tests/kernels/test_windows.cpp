@@ -5,7 +5,9 @@
 
 namespace dvnn::test::windows_tests {
 
-START_TEST(windows_are_those_of_the_plain_form) {
+DVNN_SUITE(windows);
+
+DVNN_TEST(windows_are_those_of_the_plain_form) {
   constexpr size_t kRow = 150;
   std::vector<float> pixels = test::seeded_floats(9 * kRow, 1, -9, 9);
   const std::vector<float> odd = test::odd_floats();
@@ -37,8 +39,5 @@ START_TEST(windows_are_those_of_the_plain_form) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(windows, windows_are_those_of_the_plain_form)
 
 }  // namespace dvnn::test::windows_tests

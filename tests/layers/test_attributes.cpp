@@ -10,6 +10,8 @@
 
 namespace dvnn::test::attributes_tests {
 
+DVNN_SUITE(layer_attributes);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
@@ -156,7 +158,7 @@ LayerAttributes parsed(const std::string& type, const json& params) {
 
 }  // namespace
 
-START_TEST(every_type_is_written_as_it_is_read) {
+DVNN_TEST(every_type_is_written_as_it_is_read) {
   const auto all = samples();
   for (const std::string& type : cpu_layer_names()) {
     ck_assert_msg(all.count(type) == 1, "no sample of %s", type.c_str());
@@ -168,9 +170,8 @@ START_TEST(every_type_is_written_as_it_is_read) {
     ck_assert_msg(written == sample.params, "%s: %s", type.c_str(), json_text(written).c_str());
   }
 }
-END_TEST
 
-START_TEST(every_type_says_its_shape) {
+DVNN_TEST(every_type_says_its_shape) {
   for (const auto& [type, sample] : samples()) {
     const auto dims = dims_after(parsed(type, sample.params), sample.inputs);
     if (sample.dims.empty() && type != "Constant") {
@@ -181,9 +182,8 @@ START_TEST(every_type_says_its_shape) {
     ck_assert_msg(dims.value() == sample.dims, "%s", type.c_str());
   }
 }
-END_TEST
 
-START_TEST(shapes_that_do_not_fit_are_refused) {
+DVNN_TEST(shapes_that_do_not_fit_are_refused) {
   const Shape picture = {1, 8, 4, 6}, other = {1, 8, 4, 5};
   const struct {
     const char* type;
@@ -227,9 +227,8 @@ START_TEST(shapes_that_do_not_fit_are_refused) {
                   json_text(r.params).c_str());
   }
 }
-END_TEST
 
-START_TEST(the_published_prior_box_takes_its_grid_from_its_input) {
+DVNN_TEST(the_published_prior_box_takes_its_grid_from_its_input) {
   const json params = {{"img_size", {64, 32}},    {"min_size", 10},     {"max_size", 30},
                        {"aspect_ratios", {1, 2}}, {"variances", {0.5}}, {"clip", true}};
   ck_assert(params_of(parsed("PriorBox", params)) == params);
@@ -239,10 +238,5 @@ START_TEST(the_published_prior_box_takes_its_grid_from_its_input) {
   ck_assert(params_of(attributes) == sized);
   ck_assert(dims_after(attributes, {}).value() == std::vector<int64_t>({1, 3 * 2 * 2, 8}));
 }
-END_TEST
-
-DVNN_SUITE(layer_attributes, every_type_is_written_as_it_is_read, every_type_says_its_shape,
-           shapes_that_do_not_fit_are_refused,
-           the_published_prior_box_takes_its_grid_from_its_input)
 
 }  // namespace dvnn::test::attributes_tests

@@ -16,6 +16,8 @@
 
 namespace dvnn::test::blocks_tests {
 
+DVNN_SUITE(blocks);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 using Values = std::vector<float>;
@@ -140,7 +142,7 @@ Values folded(const Values& values, const Shape& shape, Fold fold) {
 
 }  // namespace
 
-START_TEST(channels_become_shares_of_one) {
+DVNN_TEST(channels_become_shares_of_one) {
   check({"Softmax", {{"axis", 1}}}, false, [](const Values& values, const Shape& shape) {
     const AxisSplit split = split_at(shape, 1);
     Values made = values;
@@ -148,9 +150,8 @@ START_TEST(channels_become_shares_of_one) {
     return made;
   });
 }
-END_TEST
 
-START_TEST(pixels_get_lengths) {
+DVNN_TEST(pixels_get_lengths) {
   for (bool across : {false, true}) {
     const json params = {{"across_spatial", across}, {"scale", {20}}, {"eps", 0.5}};
     check({"Normalize", params}, false, [across](const Values& values, const Shape& shape) {
@@ -174,9 +175,8 @@ START_TEST(pixels_get_lengths) {
     });
   }
 }
-END_TEST
 
-START_TEST(pixels_get_mean_0_and_variance_1) {
+DVNN_TEST(pixels_get_mean_0_and_variance_1) {
   for (bool centre : {false, true}) {
     const json params = {{"axes", {1}}, {"epsilon", 0.25}, {"centre", centre}};
     check({"Standardize", params}, false, [centre](const Values& values, const Shape& shape) {
@@ -203,9 +203,8 @@ START_TEST(pixels_get_mean_0_and_variance_1) {
     });
   }
 }
-END_TEST
 
-START_TEST(channels_become_one_number) {
+DVNN_TEST(channels_become_one_number) {
   check({"Reduce", {{"operation", "mean"}, {"axes", {1}}}}, true,
         [](const Values& values, const Shape& shape) {
           return folded(values, shape, [](const Values& channels) {
@@ -225,9 +224,5 @@ START_TEST(channels_become_one_number) {
           });
         });
 }
-END_TEST
-
-DVNN_SUITE(blocks, channels_become_one_number, pixels_get_mean_0_and_variance_1, pixels_get_lengths,
-           channels_become_shares_of_one)
 
 }  // namespace dvnn::test::blocks_tests

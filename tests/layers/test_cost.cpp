@@ -9,6 +9,8 @@
 
 namespace dvnn::test::cost_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
@@ -106,7 +108,7 @@ size_t borrowed_by(const LayerAttributes& attributes, const std::vector<TensorDe
 
 }  // namespace
 
-START_TEST(no_layer_borrows_more_than_its_cost_says) {
+DVNN_TEST(no_layer_borrows_more_than_its_cost_says) {
   constexpr size_t kPieces = 8, kLine = 64;  // pieces begin on cache lines
   for (const Sized& sized : sized_layers()) {
     const LayerAttributes attributes = parse_layer(sized.type, sized.params).value();
@@ -125,8 +127,5 @@ START_TEST(no_layer_borrows_more_than_its_cost_says) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(layers, no_layer_borrows_more_than_its_cost_says)
 
 }  // namespace dvnn::test::cost_tests

@@ -5,10 +5,12 @@
 
 namespace dvnn::test::custom_library_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(a_library_brings_layers_to_those_who_name_it) {
+DVNN_TEST(a_library_brings_layers_to_those_who_name_it) {
   const TensorDesc in = plain({1, 2, 1, 3}), out = plain({1, 4, 1, 3});
   const json params = {{"amount", 0.5}, {"sizes", {2, 4}}};
   const auto before = test::create_layer("Spread", params, {&in, 1}, {&out, 1});
@@ -35,8 +37,5 @@ START_TEST(a_library_brings_layers_to_those_who_name_it) {
   const Status status = failing.value()->run({&from, 1}, {&to, 1});
   ck_assert(!status.ok() && message(status) == "Failing: no?luck");  // one line
 }
-END_TEST
-
-DVNN_SUITE(layers, a_library_brings_layers_to_those_who_name_it)
 
 }  // namespace dvnn::test::custom_library_tests

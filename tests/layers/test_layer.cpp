@@ -6,10 +6,12 @@
 
 namespace dvnn::test::layer_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(layers_that_do_not_fit_are_refused) {
+DVNN_TEST(layers_that_do_not_fit_are_refused) {
   struct Refusal {
     const char* type;
     json params;
@@ -47,9 +49,8 @@ START_TEST(layers_that_do_not_fit_are_refused) {
     ck_assert(layer.error().message.find(r.type) != std::string::npos);
   }
 }
-END_TEST
 
-START_TEST(a_workspace_grows_once) {
+DVNN_TEST(a_workspace_grows_once) {
   // The first run's pieces become one block for all later runs.
   Workspace workspace;
   const Workspace::Loan loan(&workspace);
@@ -62,9 +63,8 @@ START_TEST(a_workspace_grows_once) {
   }
   ck_assert_ptr_eq(places[2], places[1]);
 }
-END_TEST
 
-START_TEST(costs_count_what_is_multiplied) {
+DVNN_TEST(costs_count_what_is_multiplied) {
   auto work = [](const char* type, const json& params, const std::vector<TensorDesc>& inputs,
                  const TensorDesc& output) {
     auto parsed = parse_layer(type, params);
@@ -85,9 +85,5 @@ START_TEST(costs_count_what_is_multiplied) {
   ck_assert_uint_ge(pooling, windows);
   ck_assert_uint_le(pooling, 2 * windows);
 }
-END_TEST
-
-DVNN_SUITE(layers, layers_that_do_not_fit_are_refused, a_workspace_grows_once,
-           costs_count_what_is_multiplied)
 
 }  // namespace dvnn::test::layer_tests

@@ -12,6 +12,8 @@
 
 namespace dvnn::test::moves_tests {
 
+DVNN_SUITE(layers);
+
 using layers::MovedPart;
 
 namespace {
@@ -121,16 +123,15 @@ class Case {
 
 }  // namespace
 
-START_TEST(elements_go_where_the_formulas_say_and_others_stay) {
+DVNN_TEST(elements_go_where_the_formulas_say_and_others_stay) {
   const int count = dvnn_rounds(600);
   for (int i = 0; i < count; ++i) {
     const unsigned seed = dvnn_seed(1) + static_cast<unsigned>(i);
     Case(seed).check(seed);
   }
 }
-END_TEST
 
-START_TEST(a_moved_half_keeps_its_bits) {
+DVNN_TEST(a_moved_half_keeps_its_bits) {
   std::vector<half_t> from(1 << 16), to(from.size());
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<half_t>(i);
   const Shape shape = {1, 64, 32, 32};
@@ -142,8 +143,5 @@ START_TEST(a_moved_half_keeps_its_bits) {
   std::sort(to.begin(), to.end());
   ck_assert(from == to);
 }
-END_TEST
-
-DVNN_SUITE(layers, elements_go_where_the_formulas_say_and_others_stay, a_moved_half_keeps_its_bits)
 
 }  // namespace dvnn::test::moves_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::spans_tests {
 
+DVNN_SUITE(spans);
+
 using namespace dvnn::layers;
 
 namespace {
@@ -72,7 +74,7 @@ std::vector<float> run(const Json& params, std::vector<Memory> inputs, const Ten
 
 }  // namespace
 
-START_TEST(any_types_and_layouts_go_together) {
+DVNN_TEST(any_types_and_layouts_go_together) {
   const std::vector<float> a = numbers(1), b = numbers(2);
   std::vector<float> most(a.size());
   for (size_t i = 0; i < a.size(); ++i) most[i] = std::max(a[i], b[i]);
@@ -84,9 +86,8 @@ START_TEST(any_types_and_layouts_go_together) {
     }
   }
 }
-END_TEST
 
-START_TEST(the_output_may_lie_where_any_input_lies) {
+DVNN_TEST(the_output_may_lie_where_any_input_lies) {
   const std::vector<float> a = numbers(1), b = numbers(2), c = numbers(3);
   std::vector<float> sum(a.size());
   for (size_t i = 0; i < a.size(); ++i) sum[i] = a[i] + b[i] + c[i];
@@ -102,9 +103,8 @@ START_TEST(the_output_may_lie_where_any_input_lies) {
     }
   }
 }
-END_TEST
 
-START_TEST(functions_of_one_input_run_in_place) {
+DVNN_TEST(functions_of_one_input_run_in_place) {
   const std::vector<float> a = numbers(4);
   std::vector<float> relu(a.size());
   for (size_t i = 0; i < a.size(); ++i) relu[i] = std::max(a[i], 0.0f);
@@ -115,9 +115,8 @@ START_TEST(functions_of_one_input_run_in_place) {
     }
   }
 }
-END_TEST
 
-START_TEST(other_elements_may_lie_where_results_go) {
+DVNN_TEST(other_elements_may_lie_where_results_go) {
   // Results are twice as large as the elements that they are made of, in the same memory.
   const std::vector<float> a = numbers(5);
   for (Layout layout : {Layout::kNchw, Layout::kWhc8}) {
@@ -134,19 +133,13 @@ START_TEST(other_elements_may_lie_where_results_go) {
     for (size_t i = 0; i < a.size(); ++i) ck_assert(made[i] == std::max(a[i], 0.0f));
   }
 }
-END_TEST
 
-START_TEST(results_are_rounded_once) {
+DVNN_TEST(results_are_rounded_once) {
   // 2048 + 1 + 1 in binary16 is 2050, rounded after each sum 2048.
   const std::vector<float> one(static_cast<size_t>(kShape.elements()), 1.0f);
   const std::vector<float> large(one.size(), 2048.0f), sum(one.size(), 2050.0f);
   const TensorDesc half = {ElementType::kFloat16, Layout::kWhc8, kShape};
   ck_assert(run(kSum, {{half, large}, {half, one}, {half, one}}, half, -1) == sum);
 }
-END_TEST
-
-DVNN_SUITE(spans, any_types_and_layouts_go_together, the_output_may_lie_where_any_input_lies,
-           functions_of_one_input_run_in_place, other_elements_may_lie_where_results_go,
-           results_are_rounded_once)
 
 }  // namespace dvnn::test::spans_tests

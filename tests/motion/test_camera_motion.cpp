@@ -14,6 +14,8 @@
 
 namespace dvnn::test::camera_motion_tests {
 
+DVNN_SUITE(motion_camera_motion);
+
 using namespace dvnn::motion;
 
 namespace {
@@ -99,7 +101,7 @@ Luma luma_of(const std::vector<uint8_t>& frame, int width, int height) {
 
 }  // namespace
 
-START_TEST(what_stands_still_tells_how_the_camera_moves) {
+DVNN_TEST(what_stands_still_tells_how_the_camera_moves) {
   constexpr int kWidth = 960, kHeight = 540;
   Scene scene(2400, 1400);
   const struct {
@@ -136,9 +138,8 @@ START_TEST(what_stands_still_tells_how_the_camera_moves) {
     ck_assert_msg(drift < 3, "%s: %.2f pixels in the end", camera.what, drift);
   }
 }
-END_TEST
 
-START_TEST(cuts_and_blank_walls_tell_nothing) {
+DVNN_TEST(cuts_and_blank_walls_tell_nothing) {
   constexpr int kWidth = 640, kHeight = 480;
   Scene scene(2400, 1400);
   std::mt19937 random(5);
@@ -158,9 +159,8 @@ START_TEST(cuts_and_blank_walls_tell_nothing) {
   ck_assert(!motion.see(luma_of(frame, 40, 30), &found));
   ck_assert(!motion.see(luma_of(frame, 320, 240), &found));
 }
-END_TEST
 
-START_TEST(other_layouts_are_the_same_picture) {
+DVNN_TEST(other_layouts_are_the_same_picture) {
   constexpr int kWidth = 640, kHeight = 480;
   Scene scene(2400, 1400);
   std::mt19937 random(5);
@@ -180,9 +180,8 @@ START_TEST(other_layouts_are_the_same_picture) {
     ck_assert_double_eq_tol(a.x0, i > 0 ? -9 : 0, 0.5);
   }
 }
-END_TEST
 
-START_TEST(cameras_that_stand_are_seldom_looked_at) {
+DVNN_TEST(cameras_that_stand_are_seldom_looked_at) {
   constexpr int kWidth = 320, kHeight = 240;
   Scene scene(1400, 900);
   std::mt19937 random(5);
@@ -211,9 +210,8 @@ START_TEST(cameras_that_stand_are_seldom_looked_at) {
     ck_assert_int_ge(told, c.looks_moving - 3);
   }
 }
-END_TEST
 
-START_TEST(frames_take_no_memory) {
+DVNN_TEST(frames_take_no_memory) {
   constexpr int kWidth = 1920, kHeight = 1080;
   Scene scene(2400, 1400);
   std::mt19937 random(5);
@@ -232,10 +230,5 @@ START_TEST(frames_take_no_memory) {
   ck_assert_uint_eq(test::counted_news, before);
   std::printf("a frame of 1920x1080: %.3f ms of CPU time\n", 1000 * seconds / 60);
 }
-END_TEST
-
-DVNN_SUITE(motion_camera_motion, what_stands_still_tells_how_the_camera_moves,
-           cuts_and_blank_walls_tell_nothing, other_layouts_are_the_same_picture,
-           cameras_that_stand_are_seldom_looked_at, frames_take_no_memory)
 
 }  // namespace dvnn::test::camera_motion_tests

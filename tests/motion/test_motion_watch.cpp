@@ -14,6 +14,8 @@
 
 namespace dvnn::test::motion_watch_tests {
 
+DVNN_SUITE(motion_motion_watch);
+
 using namespace dvnn::motion;
 
 namespace {
@@ -218,7 +220,7 @@ static Seen watch_scenes(const Conditions& conditions, int count, const MotionRu
   return all;
 }
 
-START_TEST(what_walks_is_seen_and_quiet_streets_rest) {
+DVNN_TEST(what_walks_is_seen_and_quiet_streets_rest) {
   struct Row {
     const char* name;
     Conditions conditions;
@@ -239,7 +241,6 @@ START_TEST(what_walks_is_seen_and_quiet_streets_rest) {
     ck_assert_msg(seen.looked_quiet <= row.most_looked * seen.quiet + 2, "%s", row.name);
   }
 }
-END_TEST
 
 // A block that crosses the picture within 2 s, from 3 s on.
 static Walker crossing() {
@@ -261,7 +262,7 @@ static bool within(double time, double from, double to) {
   return time >= from && time <= to;
 }
 
-START_TEST(each_frame_has_its_reason) {
+DVNN_TEST(each_frame_has_its_reason) {
   Scene scene({}, 5);
   scene.walkers.push_back(crossing());
   MotionWatch motion;
@@ -290,9 +291,8 @@ START_TEST(each_frame_has_its_reason) {
   ck_assert_int_ge(held, 30);
   ck_assert_int_le(held, 40);
 }
-END_TEST
 
-START_TEST(areas_hold_what_moves_and_little_else) {
+DVNN_TEST(areas_hold_what_moves_and_little_else) {
   Scene scene({}, 6);
   scene.walkers.push_back(crossing());
   MotionWatch motion;
@@ -305,9 +305,8 @@ START_TEST(areas_hold_what_moves_and_little_else) {
   // The margin, and the way of 0.3 s.
   ck_assert(area.x1 < box.x1 + 20 && area.y0 > box.y0 - 20 && area.x0 > box.x0 - 90);
 }
-END_TEST
 
-START_TEST(masks_hide_motion) {
+DVNN_TEST(masks_hide_motion) {
   Scene scene({}, 7);
   scene.walkers.push_back(crossing());
   MotionWatch motion;
@@ -319,9 +318,8 @@ START_TEST(masks_hide_motion) {
       ck_assert_int_eq(static_cast<int>(all[i]), static_cast<int>(Reason::kStill));
   }
 }
-END_TEST
 
-START_TEST(another_scene_is_looked_at_once) {
+DVNN_TEST(another_scene_is_looked_at_once) {
   Scene one({}, 8), other({}, 9);
   MotionWatch motion;
   int looked = 0;
@@ -333,9 +331,8 @@ START_TEST(another_scene_is_looked_at_once) {
   }
   ck_assert_int_le(looked, 3);
 }
-END_TEST
 
-START_TEST(jumps_begin_anew_and_small_frames_are_always_looked_at) {
+DVNN_TEST(jumps_begin_anew_and_small_frames_are_always_looked_at) {
   Scene scene({}, 10);
   MotionWatch motion;
   for (int i = 0; i < 40; ++i) motion.see(i * kSecond / 20, luma_of(scene.render(i / 20.0)));
@@ -352,9 +349,8 @@ START_TEST(jumps_begin_anew_and_small_frames_are_always_looked_at) {
     ck_assert_uint_eq(motion.areas().size(), 1);
   }
 }
-END_TEST
 
-START_TEST(frames_take_little_time) {
+DVNN_TEST(frames_take_little_time) {
   std::vector<uint8_t> frame(1920 * 1080);
   Random random(1);
   for (uint8_t& pixel : frame) pixel = static_cast<uint8_t>(100 + random() % 8);
@@ -365,11 +361,5 @@ START_TEST(frames_take_little_time) {
   const double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
   std::printf("a frame of 1920x1080: %.3f ms of CPU time\n", 1000 * seconds / 60);
 }
-END_TEST
-
-DVNN_SUITE(motion_motion_watch, what_walks_is_seen_and_quiet_streets_rest,
-           each_frame_has_its_reason, areas_hold_what_moves_and_little_else, masks_hide_motion,
-           another_scene_is_looked_at_once, jumps_begin_anew_and_small_frames_are_always_looked_at,
-           frames_take_little_time)
 
 }  // namespace dvnn::test::motion_watch_tests

@@ -18,6 +18,8 @@
 
 namespace dvnn::test::dvn_file_tests {
 
+DVNN_SUITE(dvn_file);
+
 using namespace dvnn::network;
 
 namespace {
@@ -76,7 +78,7 @@ void forge(const std::string& path, const Json& description) {
 
 }  // namespace
 
-START_TEST(what_is_written_is_read_back) {
+DVNN_TEST(what_is_written_is_read_back) {
   const std::string path = temporary();
   Model model = test::grid_network();
   model.input.picture.mean = {{103.5f, 116, 123.25f}};
@@ -95,16 +97,14 @@ START_TEST(what_is_written_is_read_back) {
   ck_assert_uint_eq(weights_offset % 64, 0);
   unlink(path.c_str());
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_written_leaves_nothing_behind) {
+DVNN_TEST(a_file_that_cannot_be_written_leaves_nothing_behind) {
   const Status status = write_dvn(test::grid_network(), "/nowhere/net.dvn");
   ck_assert(!status.ok());
   ck_assert(has(status.error().message, "/nowhere/net.dvn"));
 }
-END_TEST
 
-START_TEST(missing_empty_and_foreign_files_are_named) {
+DVNN_TEST(missing_empty_and_foreign_files_are_named) {
   ck_assert(read_dvn("/nowhere.dvn").error().code == ErrorCode::kNotFound);
   const std::string path = temporary();
   ck_assert(has(message_of(path), "empty"));
@@ -115,9 +115,8 @@ START_TEST(missing_empty_and_foreign_files_are_named) {
   ck_assert(has(message_of(path), "regular"));
   rmdir(path.c_str());
 }
-END_TEST
 
-START_TEST(every_truncation_is_refused) {
+DVNN_TEST(every_truncation_is_refused) {
   const std::string path = temporary();
   ck_assert(write_dvn(test::grid_network(), path).ok());
   const std::string bytes = slurp(path);
@@ -127,9 +126,8 @@ START_TEST(every_truncation_is_refused) {
   }
   unlink(path.c_str());
 }
-END_TEST
 
-START_TEST(every_flipped_bit_is_noticed) {
+DVNN_TEST(every_flipped_bit_is_noticed) {
   const std::string path = temporary();
   ck_assert(write_dvn(test::grid_network(), path).ok());
   const std::string bytes = slurp(path);
@@ -145,9 +143,8 @@ START_TEST(every_flipped_bit_is_noticed) {
   }
   unlink(path.c_str());
 }
-END_TEST
 
-START_TEST(forged_descriptions_are_refused_by_field) {
+DVNN_TEST(forged_descriptions_are_refused_by_field) {
   const std::string path = temporary();
   const Model model = test::grid_network();
   // The last weights would end 16 bytes behind the file's.
@@ -201,9 +198,8 @@ START_TEST(forged_descriptions_are_refused_by_field) {
   }
   unlink(path.c_str());
 }
-END_TEST
 
-START_TEST(random_damage_under_right_checksums_never_crashes) {
+DVNN_TEST(random_damage_under_right_checksums_never_crashes) {
   const std::string path = temporary();
   const Model model = test::grid_network();
   const std::string text = json_text(model_to_json(model));
@@ -221,12 +217,5 @@ START_TEST(random_damage_under_right_checksums_never_crashes) {
   }
   unlink(path.c_str());
 }
-END_TEST
-
-DVNN_SUITE(dvn_file, what_is_written_is_read_back,
-           a_file_that_cannot_be_written_leaves_nothing_behind,
-           missing_empty_and_foreign_files_are_named, every_truncation_is_refused,
-           every_flipped_bit_is_noticed, forged_descriptions_are_refused_by_field,
-           random_damage_under_right_checksums_never_crashes)
 
 }  // namespace dvnn::test::dvn_file_tests

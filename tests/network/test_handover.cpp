@@ -13,6 +13,8 @@
 
 namespace dvnn::test::handover_tests {
 
+DVNN_SUITE(handover);
+
 using namespace dvnn::network;
 
 namespace {
@@ -152,15 +154,14 @@ class RandomRun {
 
 }  // namespace
 
-START_TEST(no_run_reads_or_overwrites_what_lies_in_a_cache) {
+DVNN_TEST(no_run_reads_or_overwrites_what_lies_in_a_cache) {
   const auto first = dvnn_seed(std::random_device{}());
   std::printf("runs from seed %u\n", first);
   const auto runs = static_cast<uint32_t>(dvnn_rounds(20000));
   for (uint32_t i = 0; i < runs; ++i) RandomRun(first + i).follow();
 }
-END_TEST
 
-START_TEST(what_goes_from_layer_to_layer_stays_in_the_cache) {
+DVNN_TEST(what_goes_from_layer_to_layer_stays_in_the_cache) {
   // A command, two layers and a command, each with memory of its own.
   const StageUses stages = {{{true, {{0, 64}}, {{64, 64}}}},
                             {{false, {{64, 64}}, {{128, 64}}}},
@@ -175,9 +176,8 @@ START_TEST(what_goes_from_layer_to_layer_stays_in_the_cache) {
   ck_assert_uint_eq(count.crossing, 64 + 192);
   ck_assert_int_eq(count.calls, 1 + 3);
 }
-END_TEST
 
-START_TEST(a_layer_that_comes_first_reads_the_input_from_the_cache) {
+DVNN_TEST(a_layer_that_comes_first_reads_the_input_from_the_cache) {
   const StageUses stages = {{{false, {{0, 64}}, {{64, 64}}}}};
   const std::vector<ByteRange> outputs = {{64, 64}};
   const HandoverPlan plan = plan_handovers(stages, {0, 64}, outputs);
@@ -186,11 +186,10 @@ START_TEST(a_layer_that_comes_first_reads_the_input_from_the_cache) {
     ck_assert(handover.to_device.empty() && handover.to_cpu.empty());
   }
 }
-END_TEST
 
 // Each layer's memory begins a byte behind the one before: cells would be as many as layers, and
 // each layer would touch all of them.
-START_TEST(thousands_of_layers_over_one_memory_take_no_square_of_time) {
+DVNN_TEST(thousands_of_layers_over_one_memory_take_no_square_of_time) {
   const auto layers = static_cast<uint64_t>(dvnn_rounds(60000));
   StageUses stages;
   for (uint64_t i = 0; i < layers; ++i)
@@ -200,9 +199,8 @@ START_TEST(thousands_of_layers_over_one_memory_take_no_square_of_time) {
   const HandoverCount count = count_handovers(plan, {0, layers});
   ck_assert_int_eq(count.calls, 0);
 }
-END_TEST
 
-START_TEST(caches_that_do_the_worst_change_no_result) {
+DVNN_TEST(caches_that_do_the_worst_change_no_result) {
   const char* path = std::getenv("DVNN_CACHE_DEVICE");
   if (!path) return;
   std::vector<std::vector<float>> scores;
@@ -225,12 +223,5 @@ START_TEST(caches_that_do_the_worst_change_no_result) {
   }
   ck_assert(scores[0] == scores[1]);
 }
-END_TEST
-
-DVNN_SUITE(handover, no_run_reads_or_overwrites_what_lies_in_a_cache,
-           what_goes_from_layer_to_layer_stays_in_the_cache,
-           a_layer_that_comes_first_reads_the_input_from_the_cache,
-           thousands_of_layers_over_one_memory_take_no_square_of_time,
-           caches_that_do_the_worst_change_no_result)
 
 }  // namespace dvnn::test::handover_tests

@@ -16,6 +16,8 @@
 
 namespace dvnn::test::network_tests {
 
+DVNN_SUITE(network);
+
 using namespace dvnn::network;
 
 namespace {
@@ -86,14 +88,13 @@ bool only(const std::vector<float>& red, int cell) {
 
 }  // namespace
 
-START_TEST(the_output_follows_the_input) {
+DVNN_TEST(the_output_follows_the_input) {
   auto slot = grid()->create_slot();
   ck_assert(slot.ok());
   for (int cell = 0; cell < 16; ++cell) ck_assert(only(run_cell(slot.value().get(), cell), cell));
 }
-END_TEST
 
-START_TEST(pixels_give_the_outputs_of_their_tensor) {
+DVNN_TEST(pixels_give_the_outputs_of_their_tensor) {
   // All levels and, as the network is small, random pictures; the same bits either way, and either
   // way in any order.
   const auto network = grid();
@@ -133,9 +134,8 @@ START_TEST(pixels_give_the_outputs_of_their_tensor) {
     ck_assert(results[0] == results[1]);
   }
 }
-END_TEST
 
-START_TEST(networks_say_when_they_take_no_pixels) {
+DVNN_TEST(networks_say_when_they_take_no_pixels) {
   auto device = device::Device::open("soft");
   ck_assert(device.ok());
   // Something else than a convolution reads the input.
@@ -153,9 +153,8 @@ START_TEST(networks_say_when_they_take_no_pixels) {
   ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
   ck_assert(!network.value()->takes_pixels());
 }
-END_TEST
 
-START_TEST(slots_run_side_by_side) {
+DVNN_TEST(slots_run_side_by_side) {
   const auto network = grid();
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
@@ -170,9 +169,8 @@ START_TEST(slots_run_side_by_side) {
   for (std::thread& thread : threads) thread.join();
   ck_assert_int_eq(wrong, 0);
 }
-END_TEST
 
-START_TEST(users_of_one_file_share_a_network) {
+DVNN_TEST(users_of_one_file_share_a_network) {
   std::string path = "/tmp/dvnn-net-XXXXXX";
   close(mkstemp(&path[0]));
   ck_assert(write_dvn(test::grid_network(), path).ok());
@@ -185,9 +183,8 @@ START_TEST(users_of_one_file_share_a_network) {
   ck_assert_ptr_ne(first.value().get(), third.value().get());
   unlink(path.c_str());
 }
-END_TEST
 
-START_TEST(the_device_is_chosen_or_its_absence_explained) {
+DVNN_TEST(the_device_is_chosen_or_its_absence_explained) {
   const auto missing = device::Device::open("/nowhere/libdv.so");
   ck_assert(!missing.ok());
   ck_assert(missing.error().message.find("DVNN_DEVICE") != std::string::npos);
@@ -196,9 +193,8 @@ START_TEST(the_device_is_chosen_or_its_absence_explained) {
   ck_assert(foreign.error().message.find("libz.so.1") != std::string::npos);
   ck_assert(device::Device::open("auto").ok());
 }
-END_TEST
 
-START_TEST(a_step_that_a_layer_refuses_is_named) {
+DVNN_TEST(a_step_that_a_layer_refuses_is_named) {
   Model model = test::grid_network();
   model.steps.back().layer = test::layer_of("Softmax", {{"axis", 5}});
   auto device = device::Device::open("soft");
@@ -208,10 +204,9 @@ START_TEST(a_step_that_a_layer_refuses_is_named) {
   ck_assert(!slot.ok());
   ck_assert(slot.error().message.find("'conf'") != std::string::npos);
 }
-END_TEST
 
 // A second run ends while the first is under way: which of them reports, and with the layer or not.
-START_TEST(what_is_not_finite_is_told_by_who_knows_where) {
+DVNN_TEST(what_is_not_finite_is_told_by_who_knows_where) {
   const std::shared_ptr<Network> network = grid();
   for (const bool first_is_finite : {false, true}) {
     FiniteWatch watch;
@@ -231,10 +226,9 @@ START_TEST(what_is_not_finite_is_told_by_who_knows_where) {
     ck_assert(of_third.empty());
   }
 }
-END_TEST
 
 // Where it begins is known of a later run only if each run's input is kept; it is told once.
-START_TEST(later_runs_say_where_if_each_keeps_its_input) {
+DVNN_TEST(later_runs_say_where_if_each_keeps_its_input) {
   const std::shared_ptr<Network> network = grid();
   for (const auto keeps : {FiniteWatch::Keeps::kFirst, FiniteWatch::Keeps::kEvery}) {
     FiniteWatch watch(keeps);
@@ -254,12 +248,5 @@ START_TEST(later_runs_say_where_if_each_keeps_its_input) {
     dvnn_assert_text(again, "");
   }
 }
-END_TEST
-
-DVNN_SUITE(network, the_output_follows_the_input, pixels_give_the_outputs_of_their_tensor,
-           networks_say_when_they_take_no_pixels, slots_run_side_by_side,
-           users_of_one_file_share_a_network, the_device_is_chosen_or_its_absence_explained,
-           a_step_that_a_layer_refuses_is_named, what_is_not_finite_is_told_by_who_knows_where,
-           later_runs_say_where_if_each_keeps_its_input)
 
 }  // namespace dvnn::test::network_tests

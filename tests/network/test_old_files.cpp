@@ -12,6 +12,8 @@
 
 namespace dvnn::test::old_files_tests {
 
+DVNN_SUITE(old_files);
+
 using namespace dvnn::network;
 
 namespace {
@@ -47,7 +49,7 @@ std::vector<float> results_of(Model model) {
 
 }  // namespace
 
-START_TEST(old_files_are_what_they_were_or_are_refused_by_their_version) {
+DVNN_TEST(old_files_are_what_they_were_or_are_refused_by_their_version) {
   const std::vector<float> wanted = results_of(test::grid_network());
   int read = 0, refused = 0;
   for (const auto& entry : std::filesystem::directory_iterator(DVNN_OLD_FILES)) {
@@ -68,8 +70,5 @@ START_TEST(old_files_are_what_they_were_or_are_refused_by_their_version) {
   ck_assert_int_ge(read, 1);
   ck_assert_int_eq(refused, 1);  // one that a later version will have written
 }
-END_TEST
-
-DVNN_SUITE(old_files, old_files_are_what_they_were_or_are_refused_by_their_version)
 
 }  // namespace dvnn::test::old_files_tests

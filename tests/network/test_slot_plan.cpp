@@ -18,6 +18,8 @@
 
 namespace dvnn::test::slot_plan_tests {
 
+DVNN_SUITE(slot_plan);
+
 using namespace dvnn::network;
 
 namespace {
@@ -265,7 +267,7 @@ int count_followers(Slot* slot) {
 
 // Each step's rounding is within 2^-11 of a value of at most about 16, and no step enlarges a
 // difference more than four times: larger differences mean another tensor's values.
-START_TEST(results_are_those_of_single_steps_but_for_roundings) {
+DVNN_TEST(results_are_those_of_single_steps_but_for_roundings) {
   const int rounds = dvnn_rounds(300);
   int followers = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -285,10 +287,9 @@ START_TEST(results_are_those_of_single_steps_but_for_roundings) {
   }
   ck_assert_int_gt(followers, rounds);  // most of the networks have some
 }
-END_TEST
 
 // The search names the step that would be the first one by itself, and leaves the input.
-START_TEST(the_first_layer_that_is_not_finite_is_found) {
+DVNN_TEST(the_first_layer_that_is_not_finite_is_found) {
   int found = 0;
   for (unsigned i = 0; i < 40; ++i) {
     const Model model = RandomNetwork(100 + i).model();
@@ -307,9 +308,8 @@ START_TEST(the_first_layer_that_is_not_finite_is_found) {
   }
   ck_assert_int_gt(found, 20);
 }
-END_TEST
 
-START_TEST(a_layer_that_is_refused_is_named_where_it_follows_a_command) {
+DVNN_TEST(a_layer_that_is_refused_is_named_where_it_follows_a_command) {
   for (unsigned i = 0; i < 40; ++i) {
     Model model = RandomNetwork(200 + i).model();
     for (Step& step : model.steps) {
@@ -328,10 +328,5 @@ START_TEST(a_layer_that_is_refused_is_named_where_it_follows_a_command) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(slot_plan, results_are_those_of_single_steps_but_for_roundings,
-           the_first_layer_that_is_not_finite_is_found,
-           a_layer_that_is_refused_is_named_where_it_follows_a_command)
 
 }  // namespace dvnn::test::slot_plan_tests

@@ -13,6 +13,8 @@
 
 namespace dvnn::test::stream_memory_tests {
 
+DVNN_SUITE(stream_memory);
+
 using namespace dvnn::network;
 
 namespace {
@@ -45,7 +47,7 @@ float run(StreamMemory* memory, Slot* slot, float frame) {
 
 }  // namespace
 
-START_TEST(a_state_goes_on_in_whichever_slot_runs_next) {
+DVNN_TEST(a_state_goes_on_in_whichever_slot_runs_next) {
   const auto network = leaky();
   const auto first = network->create_slot(), second = network->create_slot();
   StreamMemory memory(network), other(network);
@@ -66,9 +68,8 @@ START_TEST(a_state_goes_on_in_whichever_slot_runs_next) {
   ck_assert_double_eq(run(&memory, first.value().get(), 3), 3);
   ck_assert_uint_eq(memory.state_bytes(), 768);
 }
-END_TEST
 
-START_TEST(a_run_that_was_given_up_leaves_no_state) {
+DVNN_TEST(a_run_that_was_given_up_leaves_no_state) {
   const auto network = leaky();
   const auto late = network->create_slot(), next = network->create_slot();
   StreamMemory memory(network);
@@ -84,9 +85,8 @@ START_TEST(a_run_that_was_given_up_leaves_no_state) {
   memory.end_run(*late.value(), flushed);
   ck_assert_double_eq(run(&memory, next.value().get(), 8), 8);
 }
-END_TEST
 
-START_TEST(states_that_are_not_finite_begin_anew) {
+DVNN_TEST(states_that_are_not_finite_begin_anew) {
   const auto network = leaky();
   const auto slot = network->create_slot();
   StreamMemory memory(network);
@@ -97,9 +97,8 @@ START_TEST(states_that_are_not_finite_begin_anew) {
   ck_assert_msg(warning.find("first at layer 'leak'") != std::string::npos, "%s", warning.c_str());
   ck_assert_double_eq(run(&memory, slot.value().get(), 5), 5);
 }
-END_TEST
 
-START_TEST(states_that_do_not_fit_are_refused_in_a_sentence) {
+DVNN_TEST(states_that_do_not_fit_are_refused_in_a_sentence) {
   const struct {
     const char* words;
     void (*spoil)(Model*);
@@ -143,9 +142,8 @@ START_TEST(states_that_do_not_fit_are_refused_in_a_sentence) {
     ck_assert(text.find('\n') == std::string::npos);
   }
 }
-END_TEST
 
-START_TEST(a_description_keeps_states_and_live_inputs) {
+DVNN_TEST(a_description_keeps_states_and_live_inputs) {
   Model model = leaky_network();
   model.extra_inputs.push_back({"live", 0});
   auto again = model_from_json(model_to_json(model), nullptr);
@@ -161,11 +159,5 @@ START_TEST(a_description_keeps_states_and_live_inputs) {
   damaged["extra_inputs"] = 7;
   ck_assert(!model_from_json(damaged, nullptr).ok());
 }
-END_TEST
-
-DVNN_SUITE(stream_memory, a_state_goes_on_in_whichever_slot_runs_next,
-           a_run_that_was_given_up_leaves_no_state, states_that_are_not_finite_begin_anew,
-           states_that_do_not_fit_are_refused_in_a_sentence,
-           a_description_keeps_states_and_live_inputs)
 
 }  // namespace dvnn::test::stream_memory_tests

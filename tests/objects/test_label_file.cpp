@@ -11,6 +11,8 @@
 
 namespace dvnn::test::label_file_tests {
 
+DVNN_SUITE(label_file);
+
 namespace {
 
 class LabelFile {
@@ -43,7 +45,7 @@ void expect_refused(const std::string& text, const std::string& why) {
 
 }  // namespace
 
-START_TEST(a_line_is_a_label) {
+DVNN_TEST(a_line_is_a_label) {
   using Labels = std::vector<std::string>;
   ck_assert(labels_of("one\ntwo") == (Labels{"one", "two"}));
   ck_assert(labels_of("\xef\xbb\xbfone\r\n\r\nK\xc3\xa4se, large\r\n") ==
@@ -51,10 +53,9 @@ START_TEST(a_line_is_a_label) {
   ck_assert(labels_of(std::string(1024, 'x')) == Labels{std::string(1024, 'x')});
   ck_assert_uint_eq(labels_of(std::string(65536, '\n')).size(), 65536);
 }
-END_TEST
 
 // A network's weights, given as its labels, were names of question marks.
-START_TEST(what_is_no_text_is_refused_with_its_line) {
+DVNN_TEST(what_is_no_text_is_refused_with_its_line) {
   expect_refused("", " has no labels");
   const std::string tail = "; a label is a line of text";
   expect_refused("one\ntwo\n\xff\xfe\n", ", line 3: it is no UTF-8 text" + tail);
@@ -71,8 +72,5 @@ START_TEST(what_is_no_text_is_refused_with_its_line) {
   expect_refused("\n" + std::string(1025, 'x'), ", line 2: it has more than 1024 bytes" + tail);
   expect_refused(std::string(65537, '\n'), " has more than 65536 labels");
 }
-END_TEST
-
-DVNN_SUITE(label_file, a_line_is_a_label, what_is_no_text_is_refused_with_its_line)
 
 }  // namespace dvnn::test::label_file_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::objects_tests {
 
+DVNN_SUITE(objects);
+
 using namespace dvnn::objects;
 
 static Object object(double x0, double y0, double x1, double y1, int class_id = 0) {
@@ -17,7 +19,7 @@ static Object object(double x0, double y0, double x1, double y1, int class_id = 
   return o;
 }
 
-START_TEST(labels_are_looked_up_by_class) {
+DVNN_TEST(labels_are_looked_up_by_class) {
   const std::vector<std::string> labels = {"background", "red"};
   Objects found = {object(0, 0, 1, 1, 1), object(0, 0, 1, 1, 2), object(0, 0, 1, 1, -1)};
   set_labels(labels, &found);
@@ -25,9 +27,8 @@ START_TEST(labels_are_looked_up_by_class) {
   ck_assert_str_eq(found[1].label.c_str(), "class 2");
   ck_assert_str_eq(found[2].label.c_str(), "class -1");
 }
-END_TEST
 
-START_TEST(boxes_go_back_through_the_transform) {
+DVNN_TEST(boxes_go_back_through_the_transform) {
   // A 640x480 frame in a 320x320 input, letterboxed: half as large, 40 rows of border above.
   FrameMap map;
   map.transform = {0.5, 0, 0.5, 40, false};
@@ -39,9 +40,8 @@ START_TEST(boxes_go_back_through_the_transform) {
   ck_assert_double_eq_tol(found[0].box.x1, 320, 1e-9);
   ck_assert_double_eq_tol(found[0].box.y1, 400, 1e-9);
 }
-END_TEST
 
-START_TEST(a_turned_input_swaps_the_axes_of_boxes) {
+DVNN_TEST(a_turned_input_swaps_the_axes_of_boxes) {
   // The frame is 100x50, the input 50x100 and a quarter turn away: input x comes of frame y.
   FrameMap map;
   map.transform = {-1, 50, 1, 0, true};
@@ -54,9 +54,8 @@ START_TEST(a_turned_input_swaps_the_axes_of_boxes) {
   ck_assert_double_eq_tol(found[0].box.y0, 0, 1e-9);
   ck_assert_double_eq_tol(found[0].box.y1, 10, 1e-9);
 }
-END_TEST
 
-START_TEST(what_lies_beyond_the_frame_is_cut_or_dropped) {
+DVNN_TEST(what_lies_beyond_the_frame_is_cut_or_dropped) {
   FrameMap map;
   map.input = {100, 100};
   map.clip = image::Corners{0, 0, 100, 80};
@@ -72,9 +71,8 @@ START_TEST(what_lies_beyond_the_frame_is_cut_or_dropped) {
   ck_assert_int_eq(found[1].class_id, 6);
   ck_assert(found[1].box.x1 == 100 && found[1].box.y1 == 80);
 }
-END_TEST
 
-START_TEST(without_a_frame_nothing_is_cut) {
+DVNN_TEST(without_a_frame_nothing_is_cut) {
   FrameMap map;
   map.input = {100, 100};
   Objects found = {object(-1, -1, 2, 2), object(3, 3, 3, 3)};
@@ -82,9 +80,8 @@ START_TEST(without_a_frame_nothing_is_cut) {
   ck_assert_uint_eq(found.size(), 2);
   ck_assert(found[0].box.x0 == -100 && found[0].box.y1 == 200);
 }
-END_TEST
 
-START_TEST(masks_turn_back_with_the_frame) {
+DVNN_TEST(masks_turn_back_with_the_frame) {
   // Each orientation: a cell is found again where its place in the frame is.
   for (int which = 0; which < 8; ++which) {
     FrameMap map;
@@ -110,9 +107,8 @@ START_TEST(masks_turn_back_with_the_frame) {
     }
   }
 }
-END_TEST
 
-START_TEST(objects_leave_their_memory_to_others) {
+DVNN_TEST(objects_leave_their_memory_to_others) {
   Objects found;
   for (int i = 0; i < 3; ++i) {
     found.add().points.resize(100);
@@ -133,9 +129,8 @@ START_TEST(objects_leave_their_memory_to_others) {
     ck_assert_uint_ge(object.points.capacity(), 100);
   }
 }
-END_TEST
 
-START_TEST(rows_are_sorted_and_joined) {
+DVNN_TEST(rows_are_sorted_and_joined) {
   Objects found, more;
   const float sure[] = {9, 0.1f, 0.5f, 0.9f, 0.5f, 0.1f, 0.7f};
   for (int i = 0; i < 7; ++i) {
@@ -150,9 +145,8 @@ START_TEST(rows_are_sorted_and_joined) {
   ck_assert(found.empty() && more.size() == 8);
   ck_assert(more[0].class_id == 7 && more[1].class_id == 0 && more[7].class_id == 5);
 }
-END_TEST
 
-START_TEST(a_mask_without_its_cells_stays_as_it_is) {
+DVNN_TEST(a_mask_without_its_cells_stays_as_it_is) {
   FrameMap map;
   map.input = {100, 100};
   map.transform.scale_x = -1;
@@ -162,12 +156,5 @@ START_TEST(a_mask_without_its_cells_stays_as_it_is) {
   map_to_frame(map, &found);
   ck_assert_uint_eq(found[0].mask.cells.size(), 3);
 }
-END_TEST
-
-DVNN_SUITE(objects, labels_are_looked_up_by_class, boxes_go_back_through_the_transform,
-           a_turned_input_swaps_the_axes_of_boxes, what_lies_beyond_the_frame_is_cut_or_dropped,
-           without_a_frame_nothing_is_cut, masks_turn_back_with_the_frame,
-           a_mask_without_its_cells_stays_as_it_is, objects_leave_their_memory_to_others,
-           rows_are_sorted_and_joined)
 
 }  // namespace dvnn::test::objects_tests

@@ -8,10 +8,12 @@
 
 namespace dvnn::test::skeletons_tests {
 
+DVNN_SUITE(skeletons);
+
 using dvnn::objects::find_skeleton;
 using dvnn::objects::Skeleton;
 
-START_TEST(edges_and_names_are_of_points_that_the_set_has) {
+DVNN_TEST(edges_and_names_are_of_points_that_the_set_has) {
   ck_assert_uint_eq(dvnn::objects::skeleton_names().size(), 8);
   for (const std::string& name : dvnn::objects::skeleton_names()) {
     const Skeleton* set = find_skeleton(name);
@@ -24,10 +26,9 @@ START_TEST(edges_and_names_are_of_points_that_the_set_has) {
     if (!set->points.empty()) ck_assert_uint_eq(set->points.size(), set->count);
   }
 }
-END_TEST
 
 // A face's lines are its contours: none of them forks, and rings are closed.
-START_TEST(contours_of_faces_do_not_fork) {
+DVNN_TEST(contours_of_faces_do_not_fork) {
   // How many lines have ends: in 68 points jaw, brows, the ridge of the nose and its wings; brows
   // of 98 and 106 points are rings; 468 have two lines for each brow. Lips and eyes are rings in
   // all.
@@ -49,9 +50,8 @@ START_TEST(contours_of_faces_do_not_fork) {
     ck_assert_msg(ends == 2 * open, "%s: %d ends", name, ends);
   }
 }
-END_TEST
 
-START_TEST(points_have_names_where_the_set_names_them) {
+DVNN_TEST(points_have_names_where_the_set_names_them) {
   const Skeleton* coco = find_skeleton("coco-17");
   ck_assert_uint_eq(coco->points.size(), 17);
   dvnn_assert_text(coco->points[9], "left wrist");
@@ -59,9 +59,5 @@ START_TEST(points_have_names_where_the_set_names_them) {
   dvnn_assert_text(find_skeleton("hand-21")->points[8], "index finger tip");
   ck_assert_ptr_null(find_skeleton("coco-18"));
 }
-END_TEST
-
-DVNN_SUITE(skeletons, edges_and_names_are_of_points_that_the_set_has, contours_of_faces_do_not_fork,
-           points_have_names_where_the_set_names_them)
 
 }  // namespace dvnn::test::skeletons_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::graph_passes_tests {
 
+DVNN_SUITE(plan_graph_passes);
+
 using namespace dvnn::import;
 using namespace dvnn::plan;
 using device::Activation;
@@ -30,7 +32,7 @@ Pass merged() {
 
 }  // namespace
 
-START_TEST(poolings_follow_the_boards_windows) {
+DVNN_TEST(poolings_follow_the_boards_windows) {
   Maker m(12, 12);
   const Graph graph = m.done({m.pooled(m.graph.input, false, 3, 3)});
   device::Limits small;
@@ -41,17 +43,15 @@ START_TEST(poolings_follow_the_boards_windows) {
   ck_assert_int_eq(count(after("3x3", graph, on(device::Limits())), Op::kPooling), 1);
   ck_assert_int_eq(count(after("3x3", graph, on(small)), Op::kPooling), 0);
 }
-END_TEST
 
-START_TEST(what_no_output_needs_is_dropped) {
+DVNN_TEST(what_no_output_needs_is_dropped) {
   Maker m;
   const int used = m.conv(m.graph.input, 8);
   m.active(m.conv(used, 4), Activation::kRelu);
   ck_assert_uint_eq(after("unused", m.done({used}), remove_unused).nodes.size(), 1);
 }
-END_TEST
 
-START_TEST(zeros_around_a_picture_become_pads) {
+DVNN_TEST(zeros_around_a_picture_become_pads) {
   Maker m;
   const int padded = sure(m.pad("zeros", m.graph.input, 1, 2, 3, 0));
   const Graph graph = m.done({m.conv(padded, 8)});
@@ -65,9 +65,8 @@ START_TEST(zeros_around_a_picture_become_pads) {
   const Graph kept = shared.done({shared.conv(twice, 8), shared.conv(twice, 4)});
   ck_assert_uint_eq(after("shared pads", kept, fold_pads).nodes.size(), 3);
 }
-END_TEST
 
-START_TEST(affine_layers_go_into_weights) {
+DVNN_TEST(affine_layers_go_into_weights) {
   Maker m;
   const int conv = m.scaled(m.scaled(m.conv(m.graph.input, 8)));
   const int fc = sure(
@@ -91,9 +90,8 @@ START_TEST(affine_layers_go_into_weights) {
   ck_assert_int_eq(count(after("shared", kept, fold_affine), Op::kAffine), 1);
   ck_assert_int_eq(count(after("depthwise", kept, with_limits(lower_affines)), Op::kAffine), 0);
 }
-END_TEST
 
-START_TEST(groups_become_depthwise_sliced_or_dense) {
+DVNN_TEST(groups_become_depthwise_sliced_or_dense) {
   Maker m(9, 9);
   const int eight = m.conv(m.graph.input, 32, 1);
   const Graph graph =
@@ -107,9 +105,8 @@ START_TEST(groups_become_depthwise_sliced_or_dense) {
   ck_assert_int_eq(count(lowered, Op::kConvolution), 1 + 1 + 2 + 1);  // the last is dense
   ck_assert_int_eq(count(lowered, Op::kConcat), 1);
 }
-END_TEST
 
-START_TEST(convolutions_beyond_the_device_are_the_cpus) {
+DVNN_TEST(convolutions_beyond_the_device_are_the_cpus) {
   Maker m;
   ConvSpec spec;
   spec.outputs = 4;
@@ -123,9 +120,8 @@ START_TEST(convolutions_beyond_the_device_are_the_cpus) {
   ck_assert_int_eq(count(lowered, Op::kConvolution), 1);
   ck_assert(lowered.nodes[1].why.find("9 x 9") != std::string::npos);
 }
-END_TEST
 
-START_TEST(poolings_suit_the_device) {
+DVNN_TEST(poolings_suit_the_device) {
   struct Case {
     int size;
     bool average;
@@ -143,11 +139,10 @@ START_TEST(poolings_suit_the_device) {
     after("pooling", graph, with_limits(lower_poolings));
   }
 }
-END_TEST
 
 // Source: dv-sdk converter, pooling splits: 14 x 14 is 7 x 7 and 2 x 2, 13 x 13 the same with a
 // column and a row of zeros.
-START_TEST(large_windows_are_split_as_the_vendor_does) {
+DVNN_TEST(large_windows_are_split_as_the_vendor_does) {
   auto stages = [](int size, bool average, int kernel, int stride, int pad) {
     Maker m(size, size);
     PoolSpec spec;
@@ -170,9 +165,8 @@ START_TEST(large_windows_are_split_as_the_vendor_does) {
   ck_assert(stages(13, false, 13, 1, 6) == std::vector<int>(6, 3));
   ck_assert(stages(13, false, 4, 2, 0).empty());  // overlapping by two: the CPU's
 }
-END_TEST
 
-START_TEST(averages_that_begin_at_tiles_are_averages_of_tiles) {
+DVNN_TEST(averages_that_begin_at_tiles_are_averages_of_tiles) {
   struct Case {
     device::Extent kernel, stride;
     size_t stages;  // 0: the CPU's
@@ -190,9 +184,8 @@ START_TEST(averages_that_begin_at_tiles_are_averages_of_tiles) {
     ck_assert_int_eq(count(split, Op::kPooling), static_cast<int>(c.stages));
   }
 }
-END_TEST
 
-START_TEST(commands_take_in_sums_activations_and_poolings) {
+DVNN_TEST(commands_take_in_sums_activations_and_poolings) {
   Maker m;
   const int a = m.conv(m.graph.input, 8), b = m.conv(m.graph.input, 8);
   const int sum = sure(m.sum("sum", a, b));
@@ -205,18 +198,16 @@ START_TEST(commands_take_in_sums_activations_and_poolings) {
   const int out = tanh.active(sure(tanh.sum("sum", c, d)), Activation::kTanh);
   ck_assert_uint_eq(after("alone", tanh.done({out, c, d}), fused()).nodes.size(), 3);
 }
-END_TEST
 
-START_TEST(a_falling_activation_stays_behind_its_pooling) {
+DVNN_TEST(a_falling_activation_stays_behind_its_pooling) {
   Maker m;
   const int conv = m.conv(m.graph.input, 8);
   const int act = sure(m.activation("slope", conv, Activation::kRelu, -0.5f));
   const Graph graph = m.done({m.pooled(act, false, 2, 2)});
   ck_assert_uint_eq(after("falling", graph, fused()).nodes.size(), 2);
 }
-END_TEST
 
-START_TEST(what_follows_a_concatenation_is_done_to_each_part) {
+DVNN_TEST(what_follows_a_concatenation_is_done_to_each_part) {
   Maker m;
   const int both = m.joined({m.conv(m.graph.input, 8), m.conv(m.graph.input, 16)});
   const Graph graph = m.done({m.active(m.scaled(both), Activation::kPrelu)});
@@ -225,9 +216,8 @@ START_TEST(what_follows_a_concatenation_is_done_to_each_part) {
   const Graph one = after("fused", after("folded", split, fold_affine), fused());
   ck_assert_uint_eq(after("merged", one, merged()).nodes.size(), 1);
 }
-END_TEST
 
-START_TEST(a_pooling_moves_before_what_is_joined) {
+DVNN_TEST(a_pooling_moves_before_what_is_joined) {
   Maker m;
   const int a = m.active(m.conv(m.graph.input, 8), Activation::kRelu),
             b = m.conv(m.graph.input, 16);
@@ -241,10 +231,9 @@ START_TEST(a_pooling_moves_before_what_is_joined) {
   const Graph kept = mixed.done({mixed.pooled(mixed.joined({c, mixed.graph.input}), false, 3, 2)});
   ck_assert_int_eq(count(after("mixed", kept, pool_before_concat), Op::kPooling), 1);
 }
-END_TEST
 
 // An Inception module: 1x1; 1x1, 3x3; 1x1, 5x5; pooling, 1x1.
-START_TEST(branches_become_runs_of_one_command) {
+DVNN_TEST(branches_become_runs_of_one_command) {
   Maker m(14, 14);
   const int x = m.conv(m.graph.input, 32, 1);
   PoolSpec same;
@@ -266,9 +255,8 @@ START_TEST(branches_become_runs_of_one_command) {
   const Graph longer = two.done({two.joined({two.conv(two.conv(y, 8), 16), two.conv(y, 8)})});
   ck_assert_uint_eq(after("longer first", longer, merged()).nodes[1].as<Branches>()->topo, 6);
 }
-END_TEST
 
-START_TEST(branches_that_do_not_fit_stay) {
+DVNN_TEST(branches_that_do_not_fit_stay) {
   auto commands_of = [](Graph graph, int buffer_bytes) {
     return after("not merged", graph,
                  [buffer_bytes](Graph* g) {
@@ -301,9 +289,8 @@ START_TEST(branches_that_do_not_fit_stay) {
   const Graph open = read.done({read.joined({read.conv(middle, 8), read.conv(w, 8)}), middle});
   ck_assert_uint_eq(commands_of(open, kUnifiedBuffer), 5);
 }
-END_TEST
 
-START_TEST(what_is_left_becomes_commands_or_cpu_layers) {
+DVNN_TEST(what_is_left_becomes_commands_or_cpu_layers) {
   Maker m;
   const int conv = m.conv(m.graph.input, 8);
   const int flat = sure(m.reshape("flat", conv, {1, 8 * 16 * 16}));
@@ -314,9 +301,8 @@ START_TEST(what_is_left_becomes_commands_or_cpu_layers) {
   ck_assert_int_eq(count(lowered, Op::kAffine), 0);
   ck_assert_int_eq(count(lowered, Op::kCpu), 2);  // the flat one, and the affine layer
 }
-END_TEST
 
-START_TEST(every_activation_is_a_layer_of_the_cpus_too) {
+DVNN_TEST(every_activation_is_a_layer_of_the_cpus_too) {
   for (Activation kind : {Activation::kTanh, Activation::kRelu, Activation::kSigmoid,
                           Activation::kPrelu, Activation::kElu, Activation::kRelu6}) {
     Maker m;
@@ -326,9 +312,8 @@ START_TEST(every_activation_is_a_layer_of_the_cpus_too) {
                      1);
   }
 }
-END_TEST
 
-START_TEST(a_value_that_was_kept_smaller_is_given_back_once) {
+DVNN_TEST(a_value_that_was_kept_smaller_is_given_back_once) {
   Maker m;
   const int large = m.conv(m.graph.input, 8);
   const int first = sure(m.softmax("first", large, 1)),
@@ -339,10 +324,9 @@ START_TEST(a_value_that_was_kept_smaller_is_given_back_once) {
   const Graph kept = after("rescaled", graph, [&](Graph* g) { rescale(g, largest); });
   ck_assert_uint_eq(kept.nodes.size(), graph.nodes.size() + 1);
 }
-END_TEST
 
 // What reads it may be kept as binary16, which it exceeds.
-START_TEST(a_value_that_is_given_back_joins_no_chain) {
+DVNN_TEST(a_value_that_is_given_back_joins_no_chain) {
   Maker m;
   const int large = m.conv(m.graph.input, 8);
   const int gate = sure(m.unary("gate", kernels::Curve::kSigmoid, large));
@@ -357,9 +341,8 @@ START_TEST(a_value_that_is_given_back_joins_no_chain) {
   ck_assert(!kept.nodes[1].as<CpuLayer>()->in_chunks);
   ck_assert(kept.nodes[2].as<CpuLayer>()->in_chunks);
 }
-END_TEST
 
-START_TEST(fully_connected_layers_become_convolutions) {
+DVNN_TEST(fully_connected_layers_become_convolutions) {
   Maker m;
   const int pool = sure(m.global_pooling("g", m.conv(m.graph.input, 24), true));
   const int flat = sure(m.reshape("flat", pool, {1, 24}));
@@ -369,9 +352,8 @@ START_TEST(fully_connected_layers_become_convolutions) {
   ck_assert_int_eq(count(lowered, Op::kInnerProduct), 0);
   ck_assert_int_eq(count(lowered, Op::kReshape), 0);
 }
-END_TEST
 
-START_TEST(an_affine_input_goes_into_mean_and_scale) {
+DVNN_TEST(an_affine_input_goes_into_mean_and_scale) {
   Maker m;
   const Graph graph = m.done({m.conv(m.scaled(m.graph.input), 8)});
   Graph folded = graph;
@@ -394,7 +376,6 @@ START_TEST(an_affine_input_goes_into_mean_and_scale) {
   const auto have = computed(folded, normalised(changed))[0];
   for (size_t i = 0; i < want.size(); ++i) ck_assert_float_eq_tol(have[i], want[i], 0.05f);
 }
-END_TEST
 
 namespace {
 
@@ -439,7 +420,7 @@ Graph random_graph() {
 
 }  // namespace
 
-START_TEST(random_networks_survive_all_passes) {
+DVNN_TEST(random_networks_survive_all_passes) {
   const struct {
     const char* name;
     Pass pass;
@@ -469,21 +450,5 @@ START_TEST(random_networks_survive_all_passes) {
   }
   ck_assert_int_ge(branches, 5);  // the random networks do have what is looked for
 }
-END_TEST
-
-DVNN_SUITE(plan_graph_passes, poolings_follow_the_boards_windows, what_no_output_needs_is_dropped,
-           zeros_around_a_picture_become_pads, affine_layers_go_into_weights,
-           groups_become_depthwise_sliced_or_dense, convolutions_beyond_the_device_are_the_cpus,
-           poolings_suit_the_device, large_windows_are_split_as_the_vendor_does,
-           averages_that_begin_at_tiles_are_averages_of_tiles,
-           commands_take_in_sums_activations_and_poolings,
-           a_falling_activation_stays_behind_its_pooling,
-           what_follows_a_concatenation_is_done_to_each_part, a_pooling_moves_before_what_is_joined,
-           branches_become_runs_of_one_command, branches_that_do_not_fit_stay,
-           what_is_left_becomes_commands_or_cpu_layers, every_activation_is_a_layer_of_the_cpus_too,
-           a_value_that_is_given_back_joins_no_chain,
-           a_value_that_was_kept_smaller_is_given_back_once,
-           fully_connected_layers_become_convolutions, an_affine_input_goes_into_mean_and_scale,
-           random_networks_survive_all_passes)
 
 }  // namespace dvnn::test::graph_passes_tests

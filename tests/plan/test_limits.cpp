@@ -12,6 +12,8 @@
 
 namespace dvnn::test::limits_tests {
 
+DVNN_SUITE(plan_limits);
+
 using namespace dvnn::import;
 using namespace dvnn::plan;
 using device::Activation;
@@ -49,7 +51,7 @@ Graph single(Maker* m, int value) {
 
 }  // namespace
 
-START_TEST(what_works_by_pixel_counts_pixels_otherwise) {
+DVNN_TEST(what_works_by_pixel_counts_pixels_otherwise) {
   Maker m(1, 84);
   const int conv = m.active(m.conv(m.graph.input, 8, 1), Activation::kElu);
   const Graph graph = m.done({sure(m.sum("sum", conv, m.conv(conv, 8, 1)))});
@@ -60,16 +62,14 @@ START_TEST(what_works_by_pixel_counts_pixels_otherwise) {
     ck_assert_int_eq(node.fold.y, 3);
   }
 }
-END_TEST
 
-START_TEST(a_number_of_pixels_without_factors_is_cut) {
+DVNN_TEST(a_number_of_pixels_without_factors_is_cut) {
   Maker m(1, 83);
   const Graph planned = fitted("83 x 1", single(&m, m.conv(m.graph.input, 8, 1)), within(30, 10));
   ck_assert_int_eq(count(planned, Op::kConvolution), 3);
 }
-END_TEST
 
-START_TEST(windows_become_strips_with_what_they_share) {
+DVNN_TEST(windows_become_strips_with_what_they_share) {
   struct Case {
     int w, h, kernel, stride, pad, dilation;
     int commands;  // 0: the CPU's
@@ -101,9 +101,8 @@ START_TEST(windows_become_strips_with_what_they_share) {
     }
   }
 }
-END_TEST
 
-START_TEST(long_kernels_become_sums_of_two) {
+DVNN_TEST(long_kernels_become_sums_of_two) {
   struct Case {
     int kernel_x, kernel_y, stride, dilation, pad, groups;
     int convolutions, slices;
@@ -145,9 +144,8 @@ START_TEST(long_kernels_become_sums_of_two) {
     ck_assert_int_eq(count(whole, Op::kConvolution), 1);
   }
 }
-END_TEST
 
-START_TEST(what_no_strip_can_do_is_summed_over_channels) {
+DVNN_TEST(what_no_strip_can_do_is_summed_over_channels) {
   const struct {
     int channels, dilation, stride;
     bool transposed;
@@ -194,9 +192,8 @@ START_TEST(what_no_strip_can_do_is_summed_over_channels) {
     }
   }
 }
-END_TEST
 
-START_TEST(poolings_become_strips_or_other_windows) {
+DVNN_TEST(poolings_become_strips_or_other_windows) {
   const struct {
     int w, h;
     bool average;
@@ -223,9 +220,8 @@ START_TEST(poolings_become_strips_or_other_windows) {
   const Graph graph = single(&m, sure(m.upsample2("twice", m.graph.input)));
   ck_assert_int_eq(count_commands(fitted("upsampling", graph, within(20, 12))), 4);
 }
-END_TEST
 
-START_TEST(a_global_pooling_over_more_rows_than_the_device_takes_is_right) {
+DVNN_TEST(a_global_pooling_over_more_rows_than_the_device_takes_is_right) {
   for (const bool average : {false, true}) {
     Maker m(1030, 2);
     const Graph graph = m.done({sure(m.global_pooling("global", m.graph.input, average))});
@@ -237,9 +233,8 @@ START_TEST(a_global_pooling_over_more_rows_than_the_device_takes_is_right) {
                  want.size());
   }
 }
-END_TEST
 
-START_TEST(too_many_channels_are_the_cpus) {
+DVNN_TEST(too_many_channels_are_the_cpus) {
   Maker m(4, 4);
   PlanOptions options;
   options.limits.channels = 40;
@@ -250,9 +245,8 @@ START_TEST(too_many_channels_are_the_cpus) {
                                 [](const Node& n) { return n.op == Op::kCpu; });
   dvnn_assert_text(cpu->why, "48 channels exceed the device's limit of 40");
 }
-END_TEST
 
-START_TEST(a_constant_of_a_whole_picture_is_added) {
+DVNN_TEST(a_constant_of_a_whole_picture_is_added) {
   Maker m(4, 4);
   const int map = sure(m.constant("map", {1, 8, 4, 4}, numbers(128)));
   const Graph graph = m.done({sure(m.sum("sum", m.conv(m.graph.input, 8), map))});
@@ -263,9 +257,8 @@ START_TEST(a_constant_of_a_whole_picture_is_added) {
   expect_close("constant", run_model("constant", std::move(model.value()), input.data()),
                want.data(), want.size());
 }
-END_TEST
 
-START_TEST(the_vendors_converter_refuses_what_is_too_large) {
+DVNN_TEST(the_vendors_converter_refuses_what_is_too_large) {
   Maker m(1, 84);
   Graph graph = single(&m, m.conv(m.graph.input, 8, 1));
   PlanOptions options = within(30, 10);
@@ -275,9 +268,8 @@ START_TEST(the_vendors_converter_refuses_what_is_too_large) {
   dvnn_assert_text(status.error().message,
                    "layer 'layer0': input width 84 exceeds the device's limit of 30");
 }
-END_TEST
 
-START_TEST(plans_for_small_limits_compute_the_same) {
+DVNN_TEST(plans_for_small_limits_compute_the_same) {
   source.seed(dvnn_seed(43));
   for (int round = 0; round < dvnn_rounds(120); ++round) {
     Maker m(6 + static_cast<int>(source() % 30), 6 + static_cast<int>(source() % 50));
@@ -319,14 +311,5 @@ START_TEST(plans_for_small_limits_compute_the_same) {
                  want.size());
   }
 }
-END_TEST
-
-DVNN_SUITE(plan_limits, what_works_by_pixel_counts_pixels_otherwise,
-           a_number_of_pixels_without_factors_is_cut, windows_become_strips_with_what_they_share,
-           long_kernels_become_sums_of_two, what_no_strip_can_do_is_summed_over_channels,
-           poolings_become_strips_or_other_windows,
-           a_global_pooling_over_more_rows_than_the_device_takes_is_right,
-           too_many_channels_are_the_cpus, a_constant_of_a_whole_picture_is_added,
-           the_vendors_converter_refuses_what_is_too_large, plans_for_small_limits_compute_the_same)
 
 }  // namespace dvnn::test::limits_tests

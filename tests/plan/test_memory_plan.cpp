@@ -7,9 +7,11 @@
 
 namespace dvnn::test::memory_plan_tests {
 
+DVNN_SUITE(plan_memory_plan);
+
 using namespace dvnn::plan;
 
-START_TEST(buffers_that_live_together_do_not_overlap) {
+DVNN_TEST(buffers_that_live_together_do_not_overlap) {
   std::mt19937 random(dvnn_seed(4));
   for (int round = 0; round < dvnn_rounds(200); ++round) {
     std::vector<PlannedBuffer> buffers(1 + random() % 40);
@@ -36,26 +38,23 @@ START_TEST(buffers_that_live_together_do_not_overlap) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_chain_takes_the_two_largest_neighbours) {
+DVNN_TEST(a_chain_takes_the_two_largest_neighbours) {
   std::vector<PlannedBuffer> chain = {{640, 0, 1}, {1280, 1, 2}, {640, 2, 3}, {320, 3, 4}};
   ck_assert_uint_eq(plan_memory(&chain), 1920);
 }
-END_TEST
 
 // None of the orders that are tried first needs less than 208 bytes here.
-START_TEST(orders_are_exchanged_where_that_helps) {
+DVNN_TEST(orders_are_exchanged_where_that_helps) {
   std::vector<PlannedBuffer> buffers = {{16, 0, 1}, {48, 2, 3}, {64, 2, 5},
                                         {96, 5, 7}, {16, 0, 2}, {64, 2, 4}};
   ck_assert_uint_eq(least_memory(buffers), 192);
   ck_assert_uint_eq(plan_memory(&buffers), 192);
 }
-END_TEST
 
 // More buffers than the search covers: pairs, and then one buffer in the place of both, whichever
 // of them has the lower place.
-START_TEST(free_places_side_by_side_become_one) {
+DVNN_TEST(free_places_side_by_side_become_one) {
   std::vector<PlannedBuffer> buffers;
   for (int step = 0; step < 4000; step += 4) {
     buffers.push_back({16, step, step});
@@ -71,10 +70,5 @@ START_TEST(free_places_side_by_side_become_one) {
     ck_assert_uint_ne(buffers[i + 3].offset, buffers[i + 4].offset);
   }
 }
-END_TEST
-
-DVNN_SUITE(plan_memory_plan, orders_are_exchanged_where_that_helps,
-           buffers_that_live_together_do_not_overlap, free_places_side_by_side_become_one,
-           a_chain_takes_the_two_largest_neighbours)
 
 }  // namespace dvnn::test::memory_plan_tests

@@ -7,6 +7,8 @@
 
 namespace dvnn::test::moving_passes_tests {
 
+DVNN_SUITE(plan_moving_passes);
+
 using namespace dvnn::plan;
 using device::Activation;
 using kernels::Curve;
@@ -68,16 +70,15 @@ struct MovingMaker : Maker {
 
 }  // namespace
 
-START_TEST(silu_is_one_step) {
+DVNN_TEST(silu_is_one_step) {
   MovingMaker m;
   const int a = m.silu(m.conv(m.graph.input, 12)), b = m.silu(m.conv(a, 12));
   const Graph joined = after("silu", m.done({m.conv(m.plus(a, b), 4)}), fuse_elementwise);
   ck_assert_int_eq(count_chains(joined), 2);  // the first one's result is read twice
   ck_assert_uint_eq(joined.nodes.size(), 5);
 }
-END_TEST
 
-START_TEST(hard_swish_is_one_step) {
+DVNN_TEST(hard_swish_is_one_step) {
   MovingMaker m;
   const int conv = m.conv(m.graph.input, 10);
   const std::vector<float> one(10, 1.0f), three(10, 3.0f), sixth(10, 1 / 6.0f);
@@ -88,9 +89,8 @@ START_TEST(hard_swish_is_one_step) {
   ck_assert_int_eq(count_chains(joined), 1);
   ck_assert_uint_eq(joined.nodes.size(), 3);
 }
-END_TEST
 
-START_TEST(what_a_convolution_does_for_nothing_stays_its) {
+DVNN_TEST(what_a_convolution_does_for_nothing_stays_its) {
   MovingMaker m;
   const int conv = m.active(m.conv(m.graph.input, 8), Activation::kRelu);
   const int gate = sure(m.global_pooling("gate", conv, true));
@@ -101,9 +101,8 @@ START_TEST(what_a_convolution_does_for_nothing_stays_its) {
   ck_assert_int_eq(count(joined, Op::kAdd), 1);
   ck_assert_int_eq(count_chains(joined), 2);  // the gate is as large as one pixel
 }
-END_TEST
 
-START_TEST(constants_and_every_function_join) {
+DVNN_TEST(constants_and_every_function_join) {
   MovingMaker m;
   int x = m.conv(m.graph.input, 6);
   x = m.times(x, sure(m.constant("per channel", {1, 6, 1, 1}, numbers(6, 0.5f, 2))));
@@ -120,9 +119,8 @@ START_TEST(constants_and_every_function_join) {
   ck_assert_int_eq(count_chains(joined), 1);
   ck_assert_uint_eq(joined.nodes.size(), 3);
 }
-END_TEST
 
-START_TEST(long_chains_become_several_steps) {
+DVNN_TEST(long_chains_become_several_steps) {
   MovingMaker m;
   int x = m.conv(m.graph.input, 4);
   for (int i = 0; i < 60; ++i) x = m.function(i % 2 ? Curve::kTanh : Curve::kLine, x, -1);
@@ -130,18 +128,16 @@ START_TEST(long_chains_become_several_steps) {
   ck_assert_int_ge(count_chains(joined), 60 / 16);
   ck_assert_int_le(static_cast<int>(joined.nodes.size()), 8);
 }
-END_TEST
 
-START_TEST(outputs_and_shared_values_are_kept) {
+DVNN_TEST(outputs_and_shared_values_are_kept) {
   MovingMaker m;
   const int sigmoid = m.function(Curve::kSigmoid, m.conv(m.graph.input, 4));
   const int squared = m.times(sigmoid, sigmoid);
   const Graph graph = m.done({sigmoid, m.function(Curve::kSqrt, squared), squared});
   ck_assert_int_eq(count_chains(after("outputs", graph, fuse_elementwise)), 3);
 }
-END_TEST
 
-START_TEST(space_to_depth_becomes_a_stride) {
+DVNN_TEST(space_to_depth_becomes_a_stride) {
   for (int kernel : {1, 3}) {
     MovingMaker m(12, 20);
     const int in = m.graph.input;
@@ -154,9 +150,8 @@ START_TEST(space_to_depth_becomes_a_stride) {
     ck_assert_int_eq(moved.nodes[0].run.stride.y, 2);
   }
 }
-END_TEST
 
-START_TEST(kernels_beyond_the_device_leave_space_to_depth) {
+DVNN_TEST(kernels_beyond_the_device_leave_space_to_depth) {
   MovingMaker m(12, 12);
   const int in = m.graph.input;
   const int phases =
@@ -164,10 +159,9 @@ START_TEST(kernels_beyond_the_device_leave_space_to_depth) {
   const Graph kept = after("5x5", m.done({m.conv(phases, 8, 5)}), with_limits(move_channels));
   ck_assert_int_eq(kept.nodes.back().run.kernel.x, 5);
 }
-END_TEST
 
 // ShuffleNet v2: half of the shuffled channels pass by, the other half go through a branch.
-START_TEST(shuffled_halves_are_taken_by_weights_and_one_step) {
+DVNN_TEST(shuffled_halves_are_taken_by_weights_and_one_step) {
   for (int half : {8, 12}) {
     MovingMaker m;
     int x = m.joined({m.conv(m.graph.input, half), m.conv(m.graph.input, half)});
@@ -183,9 +177,8 @@ START_TEST(shuffled_halves_are_taken_by_weights_and_one_step) {
     ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 3);
   }
 }
-END_TEST
 
-START_TEST(slices_that_the_device_finds_stay_slices) {
+DVNN_TEST(slices_that_the_device_finds_stay_slices) {
   MovingMaker m;
   const int conv = m.conv(m.graph.input, 24);
   const int first = m.pooled(m.channels(conv, 8, 16), false, 2, 2);
@@ -194,9 +187,8 @@ START_TEST(slices_that_the_device_finds_stay_slices) {
   ck_assert_int_eq(count_layers<layers::SliceAttributes>(moved), 1);
   ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 1);
 }
-END_TEST
 
-START_TEST(other_orders_of_elements_are_left_alone) {
+DVNN_TEST(other_orders_of_elements_are_left_alone) {
   MovingMaker m;
   const int conv = m.conv(m.graph.input, 8);
   const int rows = sure(m.permute("rows", conv, {0, 2, 3, 1}));
@@ -206,9 +198,8 @@ START_TEST(other_orders_of_elements_are_left_alone) {
   ck_assert_int_eq(count_layers<layers::PermuteAttributes>(moved), 1);
   ck_assert_int_eq(count_layers<layers::ChannelGatherAttributes>(moved), 0);
 }
-END_TEST
 
-START_TEST(steps_over_channels_are_a_slice) {
+DVNN_TEST(steps_over_channels_are_a_slice) {
   MovingMaker m;
   const int conv = m.conv(m.graph.input, 24);
   const int channels = m.stepped(conv, {0, 2, 3, 1}, {0, 3, 1, 2}, 1, 4, 1);
@@ -229,9 +220,8 @@ START_TEST(steps_over_channels_are_a_slice) {
   const Graph kept = after("kept", other.done({larger, turned}), slice_steps);
   ck_assert_int_eq(count_layers<layers::SliceAttributes>(kept), 0);
 }
-END_TEST
 
-START_TEST(random_movements_are_followed) {
+DVNN_TEST(random_movements_are_followed) {
   std::mt19937 random(dvnn_seed(11));
   const int rounds = dvnn_rounds(150);
   for (int round = 0; round < rounds; ++round) {
@@ -277,9 +267,8 @@ START_TEST(random_movements_are_followed) {
     after(what.c_str(), moved, fuse_elementwise);
   }
 }
-END_TEST
 
-START_TEST(channels_of_fewer_rows_are_not_the_pictures) {
+DVNN_TEST(channels_of_fewer_rows_are_not_the_pictures) {
   MovingMaker m;
   const int joined = m.joined({m.conv(m.graph.input, 8), m.conv(m.graph.input, 16)});
   const Shape s = m.shape_of(joined);
@@ -289,15 +278,5 @@ START_TEST(channels_of_fewer_rows_are_not_the_pictures) {
   const Graph graph = m.done({m.conv(cut, 8, 1), m.conv(fewer, 8, 3)});
   after("fewer rows", graph, with_limits(move_channels));
 }
-END_TEST
-
-DVNN_SUITE(plan_moving_passes, channels_of_fewer_rows_are_not_the_pictures, silu_is_one_step,
-           hard_swish_is_one_step, what_a_convolution_does_for_nothing_stays_its,
-           constants_and_every_function_join, long_chains_become_several_steps,
-           outputs_and_shared_values_are_kept, space_to_depth_becomes_a_stride,
-           kernels_beyond_the_device_leave_space_to_depth,
-           shuffled_halves_are_taken_by_weights_and_one_step,
-           slices_that_the_device_finds_stay_slices, other_orders_of_elements_are_left_alone,
-           steps_over_channels_are_a_slice, random_movements_are_followed)
 
 }  // namespace dvnn::test::moving_passes_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::places_tests {
 
+DVNN_SUITE(plan_places);
+
 using namespace dvnn::plan;
 
 namespace {
@@ -70,7 +72,7 @@ int one_of(std::initializer_list<int> list) {
 
 }  // namespace
 
-START_TEST(sections_lie_where_their_elements_do) {
+DVNN_TEST(sections_lie_where_their_elements_do) {
   source.seed(dvnn_seed(40));
   int inside = 0, flipped = 0, elsewhere = 0;
   for (int round = 0; round < dvnn_rounds(60000); ++round) {
@@ -111,9 +113,8 @@ START_TEST(sections_lie_where_their_elements_do) {
   ck_assert_int_gt(flipped, 0);
   ck_assert_int_gt(elsewhere, 0);
 }
-END_TEST
 
-START_TEST(reshapes_that_move_nothing_are_known) {
+DVNN_TEST(reshapes_that_move_nothing_are_known) {
   source.seed(dvnn_seed(41));
   for (int round = 0; round < dvnn_rounds(20000); ++round) {
     const Shape a = {1, one_of({1, 2, 8, 12, 16}), one_of({1, 2, 3}), one_of({1, 2, 4})};
@@ -134,7 +135,6 @@ START_TEST(reshapes_that_move_nothing_are_known) {
     if (known || (first == Layout::kNchw && second == Layout::kNchw)) ck_assert(have);
   }
 }
-END_TEST
 
 namespace {
 
@@ -171,7 +171,7 @@ struct Movements : Maker {
 
 }  // namespace
 
-START_TEST(what_is_cut_flipped_and_joined_is_what_the_device_reads) {
+DVNN_TEST(what_is_cut_flipped_and_joined_is_what_the_device_reads) {
   source.seed(dvnn_seed(42));
   for (int round = 0; round < dvnn_rounds(400); ++round) {
     Movements m(one_of({1, 2, 5}), one_of({2, 4, 7}));
@@ -208,9 +208,5 @@ START_TEST(what_is_cut_flipped_and_joined_is_what_the_device_reads) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(plan_places, sections_lie_where_their_elements_do, reshapes_that_move_nothing_are_known,
-           what_is_cut_flipped_and_joined_is_what_the_device_reads)
 
 }  // namespace dvnn::test::places_tests

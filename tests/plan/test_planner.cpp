@@ -8,6 +8,8 @@
 
 namespace dvnn::test::planner_tests {
 
+DVNN_SUITE(plan_planner);
+
 using namespace dvnn::import;
 using device::Activation;
 using dvnn::plan::PlanOptions;
@@ -61,7 +63,7 @@ void check_on_device(const network::Model& model) {
 
 }  // namespace
 
-START_TEST(joint_face_takes_no_more) {
+DVNN_TEST(joint_face_takes_no_more) {
   check("12Net 20x15", net12(15, 20), 16416, 3536);
   check("12Net 640x480", net12(480, 640), 16416, 9467312);
   Network n24(24, 24);
@@ -77,9 +79,8 @@ START_TEST(joint_face_takes_no_more) {
   check("48Net", n48.model({n48.prob(n48.conv(at, 2, 1)), n48.conv(at, 10, 1), n48.conv(at, 4, 1)}),
         863936, 51584);
 }
-END_TEST
 
-START_TEST(yolov3_tiny_takes_no_more) {
+DVNN_TEST(yolov3_tiny_takes_no_more) {
   Network n(384, 256);
   int at = n.graph.input, route = -1;
   for (int channels : {16, 32, 64, 128, 256}) {
@@ -96,9 +97,8 @@ START_TEST(yolov3_tiny_takes_no_more) {
   const int high = n.flat(n.conv(n.same(n.joined({up, route}), 256), 255, 1));
   check("YOLOv3-tiny 384x256", n.model({n.joined({low, high})}), 17822496, 6193152);
 }
-END_TEST
 
-START_TEST(lane_detection_takes_no_more) {
+DVNN_TEST(lane_detection_takes_no_more) {
   Network n(384, 256);
   int at = n.max(n.same(n.graph.input, 16), 2, 2);
   at = n.max(n.same(at, 32), 2, 2);
@@ -110,11 +110,10 @@ START_TEST(lane_detection_takes_no_more) {
   }
   check("LaneDetection", n.model({at}), 852048, 5898240);
 }
-END_TEST
 
 // Groups of eight channels lie one after the other in the device's memory: slices of whole groups
 // are read in place, and joined parts are written to their final place.
-START_TEST(channels_are_cut_and_joined_where_they_lie) {
+DVNN_TEST(channels_are_cut_and_joined_where_they_lie) {
   for (const auto& [first, count] : {std::pair(0, 8), std::pair(8, 16), std::pair(24, 16)}) {
     Network n(16, 16);
     const int all = n.max(n.same(n.graph.input, 40), 2, 2);
@@ -126,9 +125,5 @@ START_TEST(channels_are_cut_and_joined_where_they_lie) {
   const int narrow = n.max(first, 3, 1);
   check_on_device(n.model({n.conv(n.joined({narrow, second}), 8), n.conv(second, 8)}));
 }
-END_TEST
-
-DVNN_SUITE(plan_planner, channels_are_cut_and_joined_where_they_lie, joint_face_takes_no_more,
-           yolov3_tiny_takes_no_more, lane_detection_takes_no_more)
 
 }  // namespace dvnn::test::planner_tests

@@ -10,6 +10,8 @@
 
 namespace dvnn::test::precision_tests {
 
+DVNN_SUITE(plan_precision);
+
 using namespace dvnn::plan;
 using kernels::Operation;
 
@@ -64,7 +66,7 @@ void expect_peaks(const Graph& graph, double share, int poolings) {
 
 }  // namespace
 
-START_TEST(peaks_of_a_map_in_single_precision_are_found) {
+DVNN_TEST(peaks_of_a_map_in_single_precision_are_found) {
   source.seed(7);
   Heat m;
   const int map = m.map();
@@ -73,17 +75,15 @@ START_TEST(peaks_of_a_map_in_single_precision_are_found) {
   // The device's convolution comes first: values a rounding apart may change places.
   expect_peaks(m.done({m.equal(map, back)}), 0.98, 1);
 }
-END_TEST
 
-START_TEST(peaks_of_what_the_device_made_stay_on_the_device) {
+DVNN_TEST(peaks_of_what_the_device_made_stay_on_the_device) {
   source.seed(8);
   Heat m;
   const int map = m.conv(m.graph.input, 8, 3);
   expect_peaks(m.done({m.equal(map, m.largest(map))}), 0.98, 0);
 }
-END_TEST
 
-START_TEST(a_map_that_the_device_reads_too_is_rounded_for_all) {
+DVNN_TEST(a_map_that_the_device_reads_too_is_rounded_for_all) {
   source.seed(9);
   Heat m;
   const int map = m.map();
@@ -104,9 +104,8 @@ START_TEST(a_map_that_the_device_reads_too_is_rounded_for_all) {
   });
   ck_assert_int_eq(static_cast<int>(rounds), 1);
 }
-END_TEST
 
-START_TEST(a_value_without_its_sign_is_compared_as_it_is) {
+DVNN_TEST(a_value_without_its_sign_is_compared_as_it_is) {
   source.seed(10);
   Heat m;
   const int map = m.map();
@@ -116,11 +115,5 @@ START_TEST(a_value_without_its_sign_is_compared_as_it_is) {
   const auto input = numbers(graph.shape_of(graph.input).count(), -1, 1);
   ck_assert_double_eq(agreement(graph, input), 1);
 }
-END_TEST
-
-DVNN_SUITE(plan_precision, peaks_of_a_map_in_single_precision_are_found,
-           peaks_of_what_the_device_made_stay_on_the_device,
-           a_map_that_the_device_reads_too_is_rounded_for_all,
-           a_value_without_its_sign_is_compared_as_it_is)
 
 }  // namespace dvnn::test::precision_tests

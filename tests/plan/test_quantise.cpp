@@ -8,6 +8,8 @@
 
 namespace dvnn::test::quantise_tests {
 
+DVNN_SUITE(plan_quantise);
+
 using namespace dvnn::plan;
 
 namespace {
@@ -35,7 +37,7 @@ double mean_square(const std::vector<float>& weights, const QuantisedWeights& q)
 
 }  // namespace
 
-START_TEST(zeros_stay_zero) {
+DVNN_TEST(zeros_stay_zero) {
   std::vector<float> weights = gaussian(5000, 1);
   for (size_t i = 0; i < weights.size(); i += 3) weights[i] = 0;
   const QuantisedWeights q = quantise(weights);
@@ -47,9 +49,8 @@ START_TEST(zeros_stay_zero) {
   ck_assert(quantise({0, 0, 0}).indices == std::vector<uint8_t>({0, 0, 0}));
   ck_assert(quantise({}).indices.empty());
 }
-END_TEST
 
-START_TEST(few_values_are_kept) {
+DVNN_TEST(few_values_are_kept) {
   std::mt19937 random(2);
   std::vector<float> weights;
   for (int i = 0; i < 20000; ++i) {
@@ -58,9 +59,8 @@ START_TEST(few_values_are_kept) {
   const QuantisedWeights q = quantise(weights);
   for (size_t i = 0; i < weights.size(); ++i) ck_assert(stored(q, i) == weights[i]);
 }
-END_TEST
 
-START_TEST(errors_are_near_the_least_possible) {
+DVNN_TEST(errors_are_near_the_least_possible) {
   // Panter and Dite: with n levels the least mean square error of a Gaussian is
   // sqrt(3) pi / 2 * variance / n^2. Ten percent more are allowed: 40,000 samples, binary16
   // centres.
@@ -69,16 +69,11 @@ START_TEST(errors_are_near_the_least_possible) {
   const double have = mean_square(weights, quantise(weights));
   ck_assert_msg(have < 1.1 * least, "%g, the least is %g", have, least);
 }
-END_TEST
 
-START_TEST(the_result_depends_on_the_weights_alone) {
+DVNN_TEST(the_result_depends_on_the_weights_alone) {
   const std::vector<float> weights = gaussian(3000, 4);
   const QuantisedWeights a = quantise(weights), b = quantise(weights);
   ck_assert(a.table == b.table && a.indices == b.indices);
 }
-END_TEST
-
-DVNN_SUITE(plan_quantise, zeros_stay_zero, few_values_are_kept, errors_are_near_the_least_possible,
-           the_result_depends_on_the_weights_alone)
 
 }  // namespace dvnn::test::quantise_tests

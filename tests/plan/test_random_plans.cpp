@@ -15,6 +15,8 @@
 
 namespace dvnn::test::random_plans_tests {
 
+DVNN_SUITE(plan_random_plans);
+
 using namespace dvnn::plan;
 using device::Activation;
 using kernels::Curve;
@@ -477,7 +479,7 @@ Status check(unsigned seed, int steps, Graph* graph) {
 
 }  // namespace
 
-START_TEST(random_graphs_compute_what_they_say) {
+DVNN_TEST(random_graphs_compute_what_they_say) {
   const unsigned first = dvnn_seed(4400);
   for (int round = 0; round < dvnn_rounds(1500); ++round) {
     const unsigned seed = first + static_cast<unsigned>(round);
@@ -493,8 +495,5 @@ START_TEST(random_graphs_compute_what_they_say) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(plan_random_plans, random_graphs_compute_what_they_say)
 
 }  // namespace dvnn::test::random_plans_tests

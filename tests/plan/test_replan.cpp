@@ -11,6 +11,8 @@
 
 namespace dvnn::test::replan_tests {
 
+DVNN_SUITE(plan_replan);
+
 using network::Model;
 using json = dvnn::Json;
 
@@ -85,7 +87,7 @@ void refused(const Model& model, int width, int height, std::initializer_list<co
 
 }  // namespace
 
-START_TEST(a_network_is_planned_as_from_its_model) {
+DVNN_TEST(a_network_is_planned_as_from_its_model) {
   for (bool hwc : {false, true}) {
     for (bool quantise : {false, true}) {
       convert::ConvertOptions options;
@@ -105,10 +107,9 @@ START_TEST(a_network_is_planned_as_from_its_model) {
     }
   }
 }
-END_TEST
 
 // A layer that is fully connected to one pixel's channels does not mind the picture's size.
-START_TEST(a_classifier_with_global_pooling_takes_any_size) {
+DVNN_TEST(a_classifier_with_global_pooling_takes_any_size) {
   auto classifier = [](int h, int w) {
     return converted(
         network_text(
@@ -127,9 +128,8 @@ START_TEST(a_classifier_with_global_pooling_takes_any_size) {
   ck_assert(network::model_to_json(resized.value()) == network::model_to_json(large));
   ck_assert(resized.value().weights == large.weights);
 }
-END_TEST
 
-START_TEST(anchors_by_the_pictures_size_follow) {
+DVNN_TEST(anchors_by_the_pictures_size_follow) {
   Model model = converted(detector_text(33, 47), detector_weights(), {});
   model.decoder.name = "ssd";
   model.decoder.params = {{"anchors", {{"rule", "min-boxes"}, {"image", {47, 33}}}}};
@@ -137,9 +137,8 @@ START_TEST(anchors_by_the_pictures_size_follow) {
   ck_assert(resized.ok());
   ck_assert(resized.value().decoder.params.at("anchors")["image"] == json({64, 70}));
 }
-END_TEST
 
-START_TEST(what_is_of_one_size_is_named) {
+DVNN_TEST(what_is_of_one_size_is_named) {
   const Model fc = converted(
       network_text(
           3, 8, 8,
@@ -154,15 +153,13 @@ START_TEST(what_is_of_one_size_is_named) {
   bare.saved = {};
   refused(bare, 16, 16, {"convert"});
 }
-END_TEST
 
-START_TEST(sizes_are_read) {
+DVNN_TEST(sizes_are_read) {
   ck_assert_int_eq(plan::parse_size("320x240").value().width, 320);
   for (const char* text : {"", "320", "320x", "0x4", "-3x4", "320x240x3", "axb"}) {
     ck_assert(!plan::parse_size(text).ok());
   }
 }
-END_TEST
 
 namespace {
 
@@ -178,7 +175,7 @@ void collect(json* at, std::vector<json*>* all) {
 }  // namespace
 
 // A damaged graph must give an error or a valid network.
-START_TEST(lists_of_names_that_are_none_are_refused) {
+DVNN_TEST(lists_of_names_that_are_none_are_refused) {
   const Model model = converted(detector_text(33, 47), detector_weights(), {});
   for (const json& names : {json(nullptr), json(3), json("loc"), json::object()}) {
     Model damaged = model;
@@ -191,9 +188,8 @@ START_TEST(lists_of_names_that_are_none_are_refused) {
                   "%s", message.c_str());
   }
 }
-END_TEST
 
-START_TEST(places_of_weights_are_read_by_node) {
+DVNN_TEST(places_of_weights_are_read_by_node) {
   json damaged = network::model_to_json(converted(detector_text(33, 47), detector_weights(), {}));
   json& nodes = damaged["graph"]["nodes"];
   size_t i = 0;
@@ -206,9 +202,8 @@ START_TEST(places_of_weights_are_read_by_node) {
                     message.find("'offset'") != std::string::npos,
                 "%s", message.c_str());
 }
-END_TEST
 
-START_TEST(damaged_graphs_do_no_harm) {
+DVNN_TEST(damaged_graphs_do_no_harm) {
   const int rounds = dvnn_rounds(3000);
   const Model model = converted(detector_text(33, 47), detector_weights(), {});
   const json whole = network::model_to_json(model);
@@ -229,11 +224,5 @@ START_TEST(damaged_graphs_do_no_harm) {
   }
   ck_assert_int_lt(good, rounds);
 }
-END_TEST
-
-DVNN_SUITE(plan_replan, a_network_is_planned_as_from_its_model,
-           a_classifier_with_global_pooling_takes_any_size, anchors_by_the_pictures_size_follow,
-           what_is_of_one_size_is_named, sizes_are_read, lists_of_names_that_are_none_are_refused,
-           places_of_weights_are_read_by_node, damaged_graphs_do_no_harm)
 
 }  // namespace dvnn::test::replan_tests

@@ -7,6 +7,8 @@
 
 namespace dvnn::test::sibling_passes_tests {
 
+DVNN_SUITE(plan_sibling_passes);
+
 using namespace dvnn::plan;
 using device::Activation;
 
@@ -37,7 +39,7 @@ std::vector<layers::SliceAttributes> slices_of(const Graph& graph) {
 
 }  // namespace
 
-START_TEST(heads_of_few_channels_become_one) {
+DVNN_TEST(heads_of_few_channels_become_one) {
   Maker m;
   const int features = m.conv(m.graph.input, 16);
   std::vector<int> outputs;
@@ -53,9 +55,8 @@ START_TEST(heads_of_few_channels_become_one) {
   ck_assert(slices[0].begin[1] == 0 && slices[0].count[1] == 16);
   ck_assert(slices[3].begin[1] == 21 && slices[3].count[1] == 10);
 }
-END_TEST
 
-START_TEST(what_works_on_each_of_their_channels_does_too) {
+DVNN_TEST(what_works_on_each_of_their_channels_does_too) {
   Maker m;
   const int features = m.conv(m.graph.input, 16);
   std::vector<int> outputs;
@@ -69,9 +70,8 @@ START_TEST(what_works_on_each_of_their_channels_does_too) {
   ck_assert(one.nodes[2].run.conv == device::ConvKind::kDepthwise);
   ck_assert_int_eq(one.nodes[2].run.m, 16);
 }
-END_TEST
 
-START_TEST(families_of_one_value_stay_apart) {
+DVNN_TEST(families_of_one_value_stay_apart) {
   Maker m;
   const int features = m.conv(m.graph.input, 16);
   std::vector<int> outputs;
@@ -82,9 +82,8 @@ START_TEST(families_of_one_value_stay_apart) {
   ck_assert_int_eq(count(two, Op::kConvolution), 3);
   ck_assert_uint_eq(slices_of(two).size(), 5);
 }
-END_TEST
 
-START_TEST(what_is_no_sibling_or_gains_nothing_stays) {
+DVNN_TEST(what_is_no_sibling_or_gains_nothing_stays) {
   Maker m;
   const int features = m.conv(m.graph.input, 16);
   const auto head = [&](int channels, int kernel) {
@@ -103,9 +102,8 @@ START_TEST(what_is_no_sibling_or_gains_nothing_stays) {
   ck_assert_int_eq(count(same, Op::kConvolution), count(graph, Op::kConvolution));
   ck_assert_uint_eq(slices_of(same).size(), 0);
 }
-END_TEST
 
-START_TEST(random_heads_compute_the_same) {
+DVNN_TEST(random_heads_compute_the_same) {
   std::mt19937 random(5);
   const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };
   for (int round = 0; round < 60; ++round) {
@@ -121,10 +119,5 @@ START_TEST(random_heads_compute_the_same) {
     merged(("round " + std::to_string(round)).c_str(), m.done(outputs));
   }
 }
-END_TEST
-
-DVNN_SUITE(plan_sibling_passes, heads_of_few_channels_become_one,
-           what_works_on_each_of_their_channels_does_too, families_of_one_value_stay_apart,
-           what_is_no_sibling_or_gains_nothing_stays, random_heads_compute_the_same)
 
 }  // namespace dvnn::test::sibling_passes_tests

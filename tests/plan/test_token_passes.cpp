@@ -9,6 +9,8 @@
 
 namespace dvnn::test::token_passes_tests {
 
+DVNN_SUITE(plan_token_passes);
+
 using namespace dvnn::import;
 using namespace dvnn::plan;
 using kernels::Operation;
@@ -90,7 +92,7 @@ int block(Tokens* m, int in, int64_t sequences) {
 
 }  // namespace
 
-START_TEST(a_block_stays_in_the_devices_form) {
+DVNN_TEST(a_block_stays_in_the_devices_form) {
   for (const int64_t sequences : {1, 3}) {
     Tokens m(6, 4);
     const int first = m.pixels(m.conv(m.graph.input, 16));
@@ -102,9 +104,8 @@ START_TEST(a_block_stays_in_the_devices_form) {
     ck_assert_int_eq(count(turned, Op::kConvolution), 1 + 2 * 4);
   }
 }
-END_TEST
 
-START_TEST(steps_of_a_normalisation_become_one_layer) {
+DVNN_TEST(steps_of_a_normalisation_become_one_layer) {
   enum Form { kPower, kProduct, kTwice, kReciprocal, kOneOver, kMeanSquare, kPicture, kForms };
   // What is no normalisation: another power, another axis, a mean of something else.
   enum Fault { kNone, kCube, kOtherAxis, kOtherMean, kFaults };
@@ -158,9 +159,8 @@ START_TEST(steps_of_a_normalisation_become_one_layer) {
     }
   }
 }
-END_TEST
 
-START_TEST(sums_in_four_dimensions_are_followed) {
+DVNN_TEST(sums_in_four_dimensions_are_followed) {
   Tokens m(6, 4);
   const int in = m.turned(m.conv(m.graph.input, 16), {0, 2, 3, 1});
   const int made = m.linear(m.shaped(m.normal(in), {1, 24, 16}), 16);
@@ -169,18 +169,16 @@ START_TEST(sums_in_four_dimensions_are_followed) {
   ck_assert_int_eq(count(turned, Op::kAdd), 1);
   ck_assert_int_eq(layers_of<layers::PermuteAttributes>(turned), 1);  // of the output
 }
-END_TEST
 
-START_TEST(a_softmax_of_queries_is_no_attention) {
+DVNN_TEST(a_softmax_of_queries_is_no_attention) {
   Tokens m(6, 4);
   const int made = attended(&m, m.pixels(m.conv(m.graph.input, 16)), 1, 2);
   const Graph turned = after("of queries", m.done({made}), turn);
   ck_assert_int_eq(layers_of<layers::AttentionAttributes>(turned), 0);
   ck_assert_int_eq(layers_of<layers::MatMulAttributes>(turned), 2);
 }
-END_TEST
 
-START_TEST(who_reads_tokens_gets_tokens) {
+DVNN_TEST(who_reads_tokens_gets_tokens) {
   Tokens m(4, 4);
   const int tokens = m.linear(m.pixels(m.conv(m.graph.input, 16)), 24);
   const int sum =
@@ -188,18 +186,16 @@ START_TEST(who_reads_tokens_gets_tokens) {
   const int picture = m.shaped(m.turned(tokens, {0, 2, 1}), {1, 24, 4, 4});
   after("readers", m.done({tokens, sum, m.conv(picture, 8)}), turn);
 }
-END_TEST
 
-START_TEST(affine_layers_go_into_the_product_behind_them) {
+DVNN_TEST(affine_layers_go_into_the_product_behind_them) {
   Tokens m(4, 4);
   const int in = m.pixels(m.conv(m.graph.input, 16));
   const Graph turned = after("affine", m.done({m.linear(m.normal(m.linear(in, 16)), 8)}), turn);
   // What follows the product is left, and goes into it by fold_affine.
   ck_assert_int_eq(count(turned, Op::kAffine), 2);
 }
-END_TEST
 
-START_TEST(patches_become_pixels) {
+DVNN_TEST(patches_become_pixels) {
   Tokens m(24, 32);
   ConvSpec spec;
   spec.outputs = 16;
@@ -209,20 +205,12 @@ START_TEST(patches_become_pixels) {
   const Graph turned = after("patches", m.done({m.linear(m.pixels(patches), 8)}), turn);
   for (const Node& node : turned.nodes) ck_assert_int_eq(node.run.kernel.x, 1);
 }
-END_TEST
 
-START_TEST(a_matrix_for_each_sequence_is_left) {
+DVNN_TEST(a_matrix_for_each_sequence_is_left) {
   Tokens m(4, 4);
   const int parts = m.shaped(m.pixels(m.conv(m.graph.input, 16)), {2, 8, 16});
   const Graph turned = after("matrices", m.done({m.product(parts, m.known({2, 16, 4}))}), turn);
   ck_assert_int_eq(layers_of<layers::MatMulAttributes>(turned), 1);
 }
-END_TEST
-
-DVNN_SUITE(plan_token_passes, a_block_stays_in_the_devices_form,
-           steps_of_a_normalisation_become_one_layer, sums_in_four_dimensions_are_followed,
-           a_softmax_of_queries_is_no_attention, who_reads_tokens_gets_tokens,
-           affine_layers_go_into_the_product_behind_them, patches_become_pixels,
-           a_matrix_for_each_sequence_is_left)
 
 }  // namespace dvnn::test::token_passes_tests

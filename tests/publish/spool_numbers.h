@@ -12,7 +12,7 @@
 #include "publish/spool.h"
 #include "temporary_folder.h"
 
-namespace dvnn::test::spool_tests {
+namespace dvnn::test {
 
 using publish::Message;
 using publish::Spool;
@@ -57,4 +57,4 @@ inline std::vector<std::string> segments(const TemporaryFolder& folder) {
   return names;
 }
 
-}  // namespace dvnn::test::spool_tests
+}  // namespace dvnn::test

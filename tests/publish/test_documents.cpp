@@ -10,13 +10,14 @@
 
 namespace dvnn::test::documents_tests {
 
-START_TEST(times_are_written_to_the_microsecond) {
+DVNN_SUITE(publish_documents);
+
+DVNN_TEST(times_are_written_to_the_microsecond) {
   dvnn_assert_text(publish::utc_text(0), "1970-01-01T00:00:00.000000Z");
   dvnn_assert_text(publish::utc_text(1709210096123456789), "2024-02-29T12:34:56.123456Z");
 }
-END_TEST
 
-START_TEST(a_document_has_what_there_is_and_no_more) {
+DVNN_TEST(a_document_has_what_there_is_and_no_more) {
   publish::Document document;
   document.time.utc_ns = 0;
   document.time.pts = 40;
@@ -33,9 +34,8 @@ START_TEST(a_document_has_what_there_is_and_no_more) {
       "\"utc\":\"1970-01-01T00:00:00.000000Z\",\"utc_from\":\"clock\"},"
       "\"event\":{\"kind\":\"enter\",\"area\":\"door\",\"track_id\":7,\"inside\":0}}");
 }
-END_TEST
 
-START_TEST(a_track_is_told_with_its_path_and_its_best_view) {
+DVNN_TEST(a_track_is_told_with_its_path_and_its_best_view) {
   publish::Document document;
   document.time.utc_ns = 1500000000;
   document.time.pts = 40;
@@ -62,9 +62,8 @@ START_TEST(a_track_is_told_with_its_path_and_its_best_view) {
       "\"box\":[1.0,2.0,3.0,4.5],\"detections\":5,\"path\":[[1.5,2.0,10],[3.0,4.0,30]],"
       "\"best_view\":{\"pts\":20,\"confidence\":0.75,\"box\":[5.0,6.0,7.0,8.0]}}}");
 }
-END_TEST
 
-START_TEST(no_number_and_no_text_breaks_a_line) {
+DVNN_TEST(no_number_and_no_text_breaks_a_line) {
   publish::Document document;
   publish::FrameFacts frame;
   publish::FrameObject told;
@@ -84,7 +83,6 @@ START_TEST(no_number_and_no_text_breaks_a_line) {
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"confidence\":0.0"));
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"region\":\"gate"));
 }
-END_TEST
 
 static void set_mask(objects::Mask* mask) {
   mask->place = {0, 0, 1, 1};
@@ -94,7 +92,7 @@ static void set_mask(objects::Mask* mask) {
 
 // What is written without a tree of values is what the tree would write: numbers and texts as short
 // as can be.
-START_TEST(lines_are_as_json_itself_writes_them) {
+DVNN_TEST(lines_are_as_json_itself_writes_them) {
   std::mt19937 random(11);
   const auto chance = [&](unsigned n) { return random() % n == 0; };
   const char* texts[] = {"person", "", "a\"b\\c", "caf\xc3\xa9", "\x7f\x01\xff", "\xe2\x82"};
@@ -153,9 +151,8 @@ START_TEST(lines_are_as_json_itself_writes_them) {
     ck_assert_uint_eq(tree.value().at("objects").size(), frame.objects.size());
   }
 }
-END_TEST
 
-START_TEST(fields_are_an_object) {
+DVNN_TEST(fields_are_an_object) {
   const auto fields = [](const char* text) { return publish::parse_fields(text).value(); };
   ck_assert(fields("").empty() && fields("{ }").empty());
   ck_assert(fields("{ \"b\": 1, \"a\": {} }") == "{\"b\":1,\"a\":{}}");  // in their order
@@ -164,17 +161,15 @@ START_TEST(fields_are_an_object) {
   dvnn_assert_text(list.error().message,
                    "fields is a list, and must be an object: {\"site\":\"Kyoto\"}");
 }
-END_TEST
 
-START_TEST(sessions_differ) {
+DVNN_TEST(sessions_differ) {
   const std::string one = publish::new_session(), other = publish::new_session();
   ck_assert_uint_eq(one.size(), 16);
   ck_assert_str_ne(one.c_str(), other.c_str());
 }
-END_TEST
 
 // Of a picture without columns libjpeg says so, and of a file without a folder the system.
-START_TEST(pictures_become_jpegs_and_those_that_cannot_are_left_out) {
+DVNN_TEST(pictures_become_jpegs_and_those_that_cannot_are_left_out) {
 #ifdef DVNN_HAVE_JPEG
   auto pixels = std::make_shared<publish::Pixels>();
   pixels->bytes.resize(4 * 12, 200);
@@ -207,12 +202,5 @@ START_TEST(pictures_become_jpegs_and_those_that_cannot_are_left_out) {
   std::printf("skipped: no libjpeg\n");
 #endif
 }
-END_TEST
-
-DVNN_SUITE(publish_documents, times_are_written_to_the_microsecond,
-           a_document_has_what_there_is_and_no_more,
-           a_track_is_told_with_its_path_and_its_best_view, no_number_and_no_text_breaks_a_line,
-           lines_are_as_json_itself_writes_them, fields_are_an_object, sessions_differ,
-           pictures_become_jpegs_and_those_that_cannot_are_left_out)
 
 }  // namespace dvnn::test::documents_tests

@@ -14,6 +14,8 @@
 
 namespace dvnn::test::files_tests {
 
+DVNN_SUITE(publish_files);
+
 using publish::Options;
 using publish::Publisher;
 using publish::PublisherSettings;
@@ -43,7 +45,7 @@ const auto quiet = [](publish::Notice, const std::string&) {};
 
 }  // namespace
 
-START_TEST(lines_are_appended_in_order) {
+DVNN_TEST(lines_are_appended_in_order) {
   TemporaryFolder folder;
   for (int round = 0; round < 3; ++round) {
     Publisher publisher({}, quiet);
@@ -53,9 +55,8 @@ START_TEST(lines_are_appended_in_order) {
   }
   expect_numbers(lines_of(folder.file("out")), 0, 1500);
 }
-END_TEST
 
-START_TEST(files_rotate_and_the_oldest_go) {
+DVNN_TEST(files_rotate_and_the_oldest_go) {
   TemporaryFolder folder;
   Publisher publisher({}, quiet);
   start(&publisher, folder.file("out"), {{"rotate-bytes", "40"}, {"keep", "3"}});
@@ -67,9 +68,8 @@ START_TEST(files_rotate_and_the_oldest_go) {
   expect_numbers(lines_of(folder.file("out.3")), 160, 170);
   ck_assert(!std::filesystem::exists(folder.file("out.4")));
 }
-END_TEST
 
-START_TEST(a_torn_line_stays_alone) {
+DVNN_TEST(a_torn_line_stays_alone) {
   TemporaryFolder folder;
   std::ofstream(folder.file("out")) << "1\n{\"torn";
   Publisher publisher({}, quiet);
@@ -81,9 +81,8 @@ START_TEST(a_torn_line_stays_alone) {
   ck_assert_uint_eq(lines.size(), 3);
   dvnn_assert_text(lines[2], "2");
 }
-END_TEST
 
-START_TEST(a_pipe_may_be_read_late_and_slowly) {
+DVNN_TEST(a_pipe_may_be_read_late_and_slowly) {
   TemporaryFolder folder;
   const std::string path = folder.file("pipe");
   ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
@@ -113,7 +112,6 @@ START_TEST(a_pipe_may_be_read_late_and_slowly) {
     ck_assert_int_eq(number, i);
   }
 }
-END_TEST
 
 // Records what a transport says, on the test's own thread.
 class Heard : public publish::Listener {
@@ -126,7 +124,7 @@ class Heard : public publish::Listener {
   std::vector<uint64_t> acknowledged_;
 };
 
-START_TEST(a_line_that_a_pipe_lost_is_not_acknowledged_later) {
+DVNN_TEST(a_line_that_a_pipe_lost_is_not_acknowledged_later) {
   std::signal(SIGPIPE, SIG_IGN);
   TemporaryFolder folder;
   const std::string path = folder.file("pipe");
@@ -148,9 +146,8 @@ START_TEST(a_line_that_a_pipe_lost_is_not_acknowledged_later) {
   ck_assert(transport.value()->send(3, {"", "s", "3"}));
   ck_assert(heard.acknowledged_ == std::vector<uint64_t>{3});
 }
-END_TEST
 
-START_TEST(a_folder_that_is_not_there_is_told_and_waited_for) {
+DVNN_TEST(a_folder_that_is_not_there_is_told_and_waited_for) {
   TemporaryFolder folder;
   PublisherSettings settings;
   settings.least_pause = milliseconds(10);
@@ -166,9 +163,8 @@ START_TEST(a_folder_that_is_not_there_is_told_and_waited_for) {
   publisher.stop();
   expect_numbers(lines_of(folder.file("later/out")), 0, 3);
 }
-END_TEST
 
-START_TEST(options_and_addresses_are_refused_by_name) {
+DVNN_TEST(options_and_addresses_are_refused_by_name) {
   const auto refusal = [](const std::string& url, const std::string& options) -> std::string {
     const auto address = publish::parse_address(url);
     if (!address.ok()) return address.error().message;
@@ -211,9 +207,8 @@ START_TEST(options_and_addresses_are_refused_by_name) {
   expect("http://host/", "batch=0", "option batch is '0', and must be in 1..10000");
 #endif
 }
-END_TEST
 
-START_TEST(an_url_is_taken_apart) {
+DVNN_TEST(an_url_is_taken_apart) {
   const auto parsed = publish::parse_address("https://me%40home:s%3Acret@[::1]:8884/path");
   ck_assert(parsed.ok());
   dvnn_assert_text(parsed.value().user, "me@home");
@@ -227,12 +222,5 @@ START_TEST(an_url_is_taken_apart) {
   dvnn_assert_text(options.value().at("a"), "1");
   dvnn_assert_text(options.value().at("b"), "x,y=z");
 }
-END_TEST
-
-DVNN_SUITE(publish_files, lines_are_appended_in_order, files_rotate_and_the_oldest_go,
-           a_torn_line_stays_alone, a_pipe_may_be_read_late_and_slowly,
-           a_line_that_a_pipe_lost_is_not_acknowledged_later,
-           a_folder_that_is_not_there_is_told_and_waited_for,
-           options_and_addresses_are_refused_by_name, an_url_is_taken_apart)
 
 }  // namespace dvnn::test::files_tests

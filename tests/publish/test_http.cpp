@@ -11,6 +11,8 @@
 
 namespace dvnn::test::http_tests {
 
+DVNN_SUITE(publish_http);
+
 using publish::Publisher;
 using publish::PublisherSettings;
 using std::chrono::milliseconds;
@@ -63,7 +65,7 @@ struct Webhook {
 
 }  // namespace
 
-START_TEST(a_webhook_that_fails_now_and_then_gets_all_in_order) {
+DVNN_TEST(a_webhook_that_fails_now_and_then_gets_all_in_order) {
   for (const char* batch : {"1", "10"}) {
     const Webhook webhook;
     Publisher publisher(hasty(), quiet);
@@ -74,9 +76,8 @@ START_TEST(a_webhook_that_fails_now_and_then_gets_all_in_order) {
     ck_assert_uint_eq(publisher.stats().dropped, 0);
   }
 }
-END_TEST
 
-START_TEST(a_message_that_the_server_calls_bad_is_dropped_alone) {
+DVNN_TEST(a_message_that_the_server_calls_bad_is_dropped_alone) {
   for (const char* batch : {"1", "10"}) {
     const Webhook webhook;
     Publisher publisher(hasty(), quiet);
@@ -90,10 +91,9 @@ START_TEST(a_message_that_the_server_calls_bad_is_dropped_alone) {
     ck_assert_uint_eq(publisher.stats().dropped, 1);
   }
 }
-END_TEST
 
 // A server that takes what it is sent, and never answers.
-START_TEST(a_server_that_does_not_answer_keeps_nobody_from_stopping) {
+DVNN_TEST(a_server_that_does_not_answer_keeps_nobody_from_stopping) {
   const int listening = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in place{};
   place.sin_family = AF_INET;
@@ -113,9 +113,8 @@ START_TEST(a_server_that_does_not_answer_keeps_nobody_from_stopping) {
   close(taken);
   close(listening);
 }
-END_TEST
 
-START_TEST(wrong_certificates_are_refused) {
+DVNN_TEST(wrong_certificates_are_refused) {
   const Certificates certificates;
   if (!certificates.made()) return;
   for (const auto& one : Certificates::kCases) {
@@ -136,7 +135,6 @@ START_TEST(wrong_certificates_are_refused) {
     webhook.expect(0);
   }
 }
-END_TEST
 
 namespace {
 
@@ -167,14 +165,8 @@ std::string any_http(Random* random) {
 
 }  // namespace
 
-START_TEST(a_webhook_may_answer_anything) {
+DVNN_TEST(a_webhook_may_answer_anything) {
   try_rounds("http", any_http, {}, 3, 100);
 }
-END_TEST
-
-DVNN_SUITE(publish_http, a_webhook_that_fails_now_and_then_gets_all_in_order,
-           a_message_that_the_server_calls_bad_is_dropped_alone,
-           a_server_that_does_not_answer_keeps_nobody_from_stopping, wrong_certificates_are_refused,
-           a_webhook_may_answer_anything)
 
 }  // namespace dvnn::test::http_tests

@@ -17,6 +17,8 @@
 
 namespace dvnn::test::kafka_tests {
 
+DVNN_SUITE(publish_kafka);
+
 using publish::Publisher;
 using publish::PublisherSettings;
 using std::chrono::milliseconds;
@@ -84,7 +86,7 @@ void start(Publisher* publisher, const Cluster& cluster, const publish::Options&
 
 }  // namespace
 
-START_TEST(what_has_one_key_stays_in_order) {
+DVNN_TEST(what_has_one_key_stays_in_order) {
   const Cluster cluster(1);
   Publisher publisher({}, quiet);
   start(&publisher, cluster);
@@ -99,9 +101,8 @@ START_TEST(what_has_one_key_stays_in_order) {
     ck_assert_int_eq(arrivals.again(), 0);
   }
 }
-END_TEST
 
-START_TEST(brokers_that_fail_lose_nothing) {
+DVNN_TEST(brokers_that_fail_lose_nothing) {
   Cluster cluster(3);
   TemporaryFolder folder;
   PublisherSettings settings;
@@ -129,9 +130,8 @@ START_TEST(brokers_that_fail_lose_nothing) {
   cluster.read(kMessages, "a", &arrivals);
   arrivals.expect(kMessages);
 }
-END_TEST
 
-START_TEST(a_start_without_brokers_keeps_all_for_the_next) {
+DVNN_TEST(a_start_without_brokers_keeps_all_for_the_next) {
   Cluster cluster(1);
   TemporaryFolder folder;
   PublisherSettings settings;
@@ -155,9 +155,8 @@ START_TEST(a_start_without_brokers_keeps_all_for_the_next) {
   cluster.read(300, "a", &arrivals);
   arrivals.expect(300);
 }
-END_TEST
 
-START_TEST(settings_are_refused_by_name) {
+DVNN_TEST(settings_are_refused_by_name) {
   const Cluster cluster(1);
   const auto refusal = [&](const char* name, const char* value) {
     const auto address = publish::parse_address("kafka://" + cluster.servers());
@@ -168,7 +167,6 @@ START_TEST(settings_are_refused_by_name) {
   ck_assert_ptr_nonnull(std::strstr(refusal("colour", "red").c_str(), "\"colour\""));
   ck_assert_ptr_nonnull(std::strstr(refusal("acks", "many").c_str(), "acks"));
 }
-END_TEST
 
 namespace {
 
@@ -248,7 +246,7 @@ class ProtectedCluster {
 
 }  // namespace
 
-START_TEST(wrong_certificates_are_refused) {
+DVNN_TEST(wrong_certificates_are_refused) {
   const Certificates certificates;
   if (!there_is_a_proxy(certificates)) return;
   for (const auto& one : Certificates::kCases) {
@@ -258,9 +256,8 @@ START_TEST(wrong_certificates_are_refused) {
     cluster.expect_to_take(options, one.good, one.text());
   }
 }
-END_TEST
 
-START_TEST(names_and_passwords_are_sent_and_wrong_ones_refused) {
+DVNN_TEST(names_and_passwords_are_sent_and_wrong_ones_refused) {
   const Certificates certificates;
   if (!there_is_a_proxy(certificates)) return;
   for (const bool good : {true, false}) {
@@ -273,7 +270,6 @@ START_TEST(names_and_passwords_are_sent_and_wrong_ones_refused) {
                            good, good ? "the right password" : "a wrong password");
   }
 }
-END_TEST
 
 namespace {
 
@@ -297,14 +293,8 @@ std::string any_kafka(Random* random) {
 
 }  // namespace
 
-START_TEST(a_kafka_broker_may_answer_anything) {
+DVNN_TEST(a_kafka_broker_may_answer_anything) {
   try_rounds("kafka", any_kafka, {}, 4, 4);
 }
-END_TEST
-
-DVNN_SUITE(publish_kafka, what_has_one_key_stays_in_order, brokers_that_fail_lose_nothing,
-           a_start_without_brokers_keeps_all_for_the_next, settings_are_refused_by_name,
-           wrong_certificates_are_refused, names_and_passwords_are_sent_and_wrong_ones_refused,
-           a_kafka_broker_may_answer_anything)
 
 }  // namespace dvnn::test::kafka_tests

@@ -17,6 +17,8 @@
 
 namespace dvnn::test::mqtt_tests {
 
+DVNN_SUITE(publish_mqtt);
+
 using publish::Options;
 using publish::Publisher;
 using publish::PublisherSettings;
@@ -167,7 +169,7 @@ void say(Publisher* publisher, int64_t number) {
 
 }  // namespace
 
-START_TEST(each_version_and_quality_of_service_delivers_in_order) {
+DVNN_TEST(each_version_and_quality_of_service_delivers_in_order) {
   if (!there_is_a_broker()) return;
   for (const char* version : {"auto", "3.1.1", "5"}) {
     for (const char* qos : {"0", "1", "2"}) {
@@ -190,7 +192,6 @@ START_TEST(each_version_and_quality_of_service_delivers_in_order) {
     }
   }
 }
-END_TEST
 
 namespace {
 
@@ -245,17 +246,15 @@ void expect_nothing_lost_where_a_broker_dies_by(int signal) {
 
 }  // namespace
 
-START_TEST(a_broker_that_ends_under_load_loses_nothing) {
+DVNN_TEST(a_broker_that_ends_under_load_loses_nothing) {
   expect_nothing_lost_where_a_broker_dies_by(SIGTERM);
 }
-END_TEST
 
-START_TEST(a_broker_that_is_killed_under_load_loses_nothing) {
+DVNN_TEST(a_broker_that_is_killed_under_load_loses_nothing) {
   expect_nothing_lost_where_a_broker_dies_by(SIGKILL);
 }
-END_TEST
 
-START_TEST(wrong_certificates_are_refused) {
+DVNN_TEST(wrong_certificates_are_refused) {
   if (!there_is_a_broker()) return;
   const Certificates certificates;
   if (!certificates.made()) return;
@@ -277,7 +276,6 @@ START_TEST(wrong_certificates_are_refused) {
     ck_assert_msg(publisher.stats().delivered == 0, "%s", one.text().c_str());
   }
 }
-END_TEST
 
 namespace {
 
@@ -325,7 +323,7 @@ class PublishingProcess {
 
 }  // namespace
 
-START_TEST(the_last_will_of_who_was_killed_says_offline) {
+DVNN_TEST(the_last_will_of_who_was_killed_says_offline) {
   if (!there_is_a_broker()) return;
   for (const char* version : {"3.1.1", "5"}) {
     Broker broker;
@@ -339,10 +337,9 @@ START_TEST(the_last_will_of_who_was_killed_says_offline) {
     expect_online_then_offline(&subscriber);
   }
 }
-END_TEST
 
 // The broker keeps the state for later subscribers; with status=no there is none.
-START_TEST(who_subscribes_later_is_told_the_state) {
+DVNN_TEST(who_subscribes_later_is_told_the_state) {
   if (!there_is_a_broker()) return;
   for (const bool told : {true, false}) {
     bool delivered = false;
@@ -365,9 +362,8 @@ START_TEST(who_subscribes_later_is_told_the_state) {
     if (told) ck_assert_ptr_nonnull(std::strstr(statuses[0].c_str(), "\"state\":\"online\""));
   }
 }
-END_TEST
 
-START_TEST(a_refusal_says_why) {
+DVNN_TEST(a_refusal_says_why) {
   if (!there_is_a_broker()) return;
   TemporaryFolder folder;
   std::ofstream(folder.file("passwords")) << "";
@@ -385,10 +381,9 @@ START_TEST(a_refusal_says_why) {
     ck_assert_ptr_null(std::strstr(why.c_str(), "wrong"));
   }
 }
-END_TEST
 
 // MQTT 3.1.1 has no word for it: the broker acknowledges, and drops.
-START_TEST(messages_that_a_broker_may_not_take_are_not_lost) {
+DVNN_TEST(messages_that_a_broker_may_not_take_are_not_lost) {
   if (!there_is_a_broker()) return;
   TemporaryFolder folder;
   std::ofstream(folder.file("rules")) << "topic readwrite elsewhere/#\n";
@@ -405,9 +400,8 @@ START_TEST(messages_that_a_broker_may_not_take_are_not_lost) {
   ck_assert_uint_eq(publisher.stats().dropped, 0);
   publisher.stop();
 }
-END_TEST
 
-START_TEST(what_a_broker_does_not_offer_is_named) {
+DVNN_TEST(what_a_broker_does_not_offer_is_named) {
   if (!there_is_a_broker()) return;
   const struct {
     const char *configuration, *option, *value;
@@ -426,13 +420,5 @@ START_TEST(what_a_broker_does_not_offer_is_named) {
     publisher.stop();
   }
 }
-END_TEST
-
-DVNN_SUITE(publish_mqtt, each_version_and_quality_of_service_delivers_in_order,
-           a_broker_that_ends_under_load_loses_nothing,
-           a_broker_that_is_killed_under_load_loses_nothing, wrong_certificates_are_refused,
-           the_last_will_of_who_was_killed_says_offline, who_subscribes_later_is_told_the_state,
-           a_refusal_says_why, messages_that_a_broker_may_not_take_are_not_lost,
-           what_a_broker_does_not_offer_is_named)
 
 }  // namespace dvnn::test::mqtt_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::mqtt_answers_tests {
 
+DVNN_SUITE(publish_mqtt_answers);
+
 namespace {
 
 // This machine by IPv6 first, where it has that, then by IPv4, whatever its files say of
@@ -145,7 +147,7 @@ class OldBroker {
 
 }  // namespace
 
-START_TEST(a_broker_may_answer_anything) {
+DVNN_TEST(a_broker_may_answer_anything) {
   try_rounds("mqtt", any_3_1_1, {{"settle", "0"}, {"version", "3.1.1"}}, 1, 60);
   if (!the_library_bears_any_answer()) {
     std::printf("skipped: answers of MQTT 5, which may end a library that is as old as this one\n");
@@ -155,10 +157,9 @@ START_TEST(a_broker_may_answer_anything) {
   try_rounds("mqtt", any_3_1_1, {{"settle", "0"}}, 3, 60);
   try_rounds("mqtt", any_5, {{"settle", "0"}}, 4, 60);
 }
-END_TEST
 
 // At once, and without a word of a loss.
-START_TEST(a_broker_that_does_not_know_mqtt_5_is_asked_in_3_1_1) {
+DVNN_TEST(a_broker_that_does_not_know_mqtt_5_is_asked_in_3_1_1) {
   const std::string refusals[] = {{0x20, 2, 0, 1},          // in 3.1.1's words
                                   {0x20, 3, 0, '\x84', 0},  // in MQTT 5's
                                   {0x20, 2, 0, 0}};         // takes it for 3.1.1
@@ -186,11 +187,10 @@ START_TEST(a_broker_that_does_not_know_mqtt_5_is_asked_in_3_1_1) {
   ck_assert_ptr_nonnull(std::strstr(told.lost().c_str(), "it does not know MQTT 5"));
   publisher.stop();
 }
-END_TEST
 
 // It has announced MQTT's largest packet, 256 MiB, and begun to send it. Then it waits: until the
 // connection ends nothing more comes, so that it does not matter which side is faster.
-START_TEST(a_broker_that_sends_more_than_answers_is_left) {
+DVNN_TEST(a_broker_that_sends_more_than_answers_is_left) {
   for (const bool is_5 : {false, true}) {
     Told told;
     Publisher publisher(tireless(), told.tell());
@@ -214,11 +214,10 @@ START_TEST(a_broker_that_sends_more_than_answers_is_left) {
     close(listening);
   }
 }
-END_TEST
 
 // MQTT 5's limit of what a broker may send. It comes again with each connection, and 3.1.1 has
 // none.
-START_TEST(the_largest_packet_is_announced_in_mqtt_5) {
+DVNN_TEST(the_largest_packet_is_announced_in_mqtt_5) {
   const std::string limit = {0x27, 0, 1, 0, 0};  // Maximum Packet Size: 65,536
   for (const bool is_5 : {false, true}) {
     Told told;
@@ -240,10 +239,9 @@ START_TEST(the_largest_packet_is_announced_in_mqtt_5) {
     close(listening);
   }
 }
-END_TEST
 
 // The old broker listens at IPv4 alone. This is no loss, now or when the next connection begins.
-START_TEST(a_name_that_is_refused_by_one_family_is_asked_by_the_other) {
+DVNN_TEST(a_name_that_is_refused_by_one_family_is_asked_by_the_other) {
   OldBroker broker("");
   for (int start = 0; start < 2; ++start) {
     Told told;
@@ -257,11 +255,10 @@ START_TEST(a_name_that_is_refused_by_one_family_is_asked_by_the_other) {
     publisher.stop();
   }
 }
-END_TEST
 
 // Before the time of `keepalive`, for which some versions of the library would try to write to what
 // is not connected.
-START_TEST(a_broker_that_is_not_there_refuses_at_once) {
+DVNN_TEST(a_broker_that_is_not_there_refuses_at_once) {
   const OwnPort nobodys;
   for (const char* host : {"mqtt://127.0.0.1:", "mqtts://127.0.0.1:", "mqtts://localhost:"}) {
     Told told;
@@ -272,11 +269,5 @@ START_TEST(a_broker_that_is_not_there_refuses_at_once) {
     publisher.stop();
   }
 }
-END_TEST
-
-DVNN_SUITE(publish_mqtt_answers, a_name_that_is_refused_by_one_family_is_asked_by_the_other,
-           a_broker_that_is_not_there_refuses_at_once, a_broker_may_answer_anything,
-           a_broker_that_does_not_know_mqtt_5_is_asked_in_3_1_1,
-           a_broker_that_sends_more_than_answers_is_left, the_largest_packet_is_announced_in_mqtt_5)
 
 }  // namespace dvnn::test::mqtt_answers_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::publisher_tests {
 
+DVNN_SUITE(publish_publisher);
+
 using publish::Publisher;
 using publish::PublisherSettings;
 
@@ -63,7 +65,7 @@ void expect_all(const std::vector<int>& received, int from, int to) {
 
 }  // namespace
 
-START_TEST(nothing_is_lost_or_overtaken_when_brokers_die) {
+DVNN_TEST(nothing_is_lost_or_overtaken_when_brokers_die) {
   for (const bool spooled : {false, true}) {
     TemporaryFolder folder;
     Broker broker;
@@ -109,9 +111,8 @@ START_TEST(nothing_is_lost_or_overtaken_when_brokers_die) {
     ck_assert_uint_gt(stats.losses, 0);
   }
 }
-END_TEST
 
-START_TEST(what_a_broker_acknowledged_and_forgot_is_sent_again) {
+DVNN_TEST(what_a_broker_acknowledged_and_forgot_is_sent_again) {
   for (const bool spooled : {false, true}) {
     TemporaryFolder folder;
     Broker broker(milliseconds(1));
@@ -152,9 +153,8 @@ START_TEST(what_a_broker_acknowledged_and_forgot_is_sent_again) {
     ck_assert_uint_eq(publisher.stats().waiting(), 0);
   }
 }
-END_TEST
 
-START_TEST(what_is_safe_is_not_sent_again) {
+DVNN_TEST(what_is_safe_is_not_sent_again) {
   Broker broker(milliseconds(50));
   ManualClock clock;
   Publisher publisher(hasty(), quiet, clock);
@@ -177,9 +177,8 @@ START_TEST(what_is_safe_is_not_sent_again) {
   ck_assert_uint_le(all.size(), 104);
   ck_assert_uint_eq(publisher.stats().delivered, 102);
 }
-END_TEST
 
-START_TEST(what_is_on_its_way_stays_before_what_went_to_disk) {
+DVNN_TEST(what_is_on_its_way_stays_before_what_went_to_disk) {
   TemporaryFolder folder;
   Broker broker;
   PublisherSettings settings = hasty();
@@ -198,9 +197,8 @@ START_TEST(what_is_on_its_way_stays_before_what_went_to_disk) {
   ck_assert(deliver(&publisher));
   expect_all(broker.all(), 0, 25);
 }
-END_TEST
 
-START_TEST(a_queue_that_stands_still_goes_to_disk_after_a_second) {
+DVNN_TEST(a_queue_that_stands_still_goes_to_disk_after_a_second) {
   TemporaryFolder folder;
   Broker broker;
   PublisherSettings settings = hasty();
@@ -221,9 +219,8 @@ START_TEST(a_queue_that_stands_still_goes_to_disk_after_a_second) {
   ck_assert(deliver(&publisher));
   expect_all(broker.all(), 0, 15);
 }
-END_TEST
 
-START_TEST(the_rest_waits_on_disk_for_the_next_start) {
+DVNN_TEST(the_rest_waits_on_disk_for_the_next_start) {
   TemporaryFolder folder;
   Broker broker;
   ManualClock clock;
@@ -248,9 +245,8 @@ START_TEST(the_rest_waits_on_disk_for_the_next_start) {
   ck_assert(deliver(&publisher));
   expect_all(broker.all(), 0, 900);
 }
-END_TEST
 
-START_TEST(a_connection_is_made_again_after_pauses_that_grow) {
+DVNN_TEST(a_connection_is_made_again_after_pauses_that_grow) {
   Broker broker;
   broker.set_away(true);
   PublisherSettings settings;
@@ -282,9 +278,8 @@ START_TEST(a_connection_is_made_again_after_pauses_that_grow) {
   clock.advance(milliseconds(10));
   broker.until_served();
 }
-END_TEST
 
-START_TEST(without_a_spool_the_oldest_are_dropped_counted_and_told) {
+DVNN_TEST(without_a_spool_the_oldest_are_dropped_counted_and_told) {
   Broker broker;
   broker.set_away(true);
   PublisherSettings settings = patient();
@@ -315,11 +310,10 @@ START_TEST(without_a_spool_the_oldest_are_dropped_counted_and_told) {
   ck_assert_int_eq(told, 150);
   dvnn_assert_text(reason, " messages were dropped: the queue is full");
 }
-END_TEST
 
 // Not for a broker that is silent, nor for a queue that is full, nor for the thread that would make
 // room in it: the first draft keeps that thread until all has been published.
-START_TEST(publishing_never_waits) {
+DVNN_TEST(publishing_never_waits) {
   TemporaryFolder folder;
   Broker broker;
   broker.set_silent(true);
@@ -340,9 +334,8 @@ START_TEST(publishing_never_waits) {
   const auto stats = publisher.stats();
   ck_assert_uint_eq(stats.dropped + stats.spooled, 20000);
 }
-END_TEST
 
-START_TEST(drafts_are_written_by_the_publishers_thread) {
+DVNN_TEST(drafts_are_written_by_the_publishers_thread) {
   Broker broker;
   ManualClock clock;
   Publisher publisher(hasty(), quiet, clock);
@@ -366,9 +359,8 @@ START_TEST(drafts_are_written_by_the_publishers_thread) {
   publisher.stop();
   expect_all(broker.all(), 0, 110);
 }
-END_TEST
 
-START_TEST(drafts_that_are_too_many_or_too_large_are_dropped_and_counted) {
+DVNN_TEST(drafts_that_are_too_many_or_too_large_are_dropped_and_counted) {
   for (const bool large : {false, true}) {
     Broker broker;
     PublisherSettings settings = hasty();
@@ -399,18 +391,16 @@ START_TEST(drafts_that_are_too_many_or_too_large_are_dropped_and_counted) {
     ck_assert_uint_eq(all.size() + publisher.stats().dropped, 100);
   }
 }
-END_TEST
 
-START_TEST(nothing_waits_before_it_begins) {
+DVNN_TEST(nothing_waits_before_it_begins) {
   const Publisher publisher(hasty(), quiet);
   const auto stats = publisher.stats();
   ck_assert_uint_eq(stats.published + stats.delivered + stats.dropped + stats.losses, 0);
   ck_assert_uint_eq(stats.waiting(), 0);
   ck_assert(!stats.connected);
 }
-END_TEST
 
-START_TEST(a_flush_ends_with_its_time_or_when_it_is_cancelled) {
+DVNN_TEST(a_flush_ends_with_its_time_or_when_it_is_cancelled) {
   for (const bool cancelled : {false, true}) {
     Broker broker;
     broker.set_away(true);
@@ -432,17 +422,5 @@ START_TEST(a_flush_ends_with_its_time_or_when_it_is_cancelled) {
     other.join();
   }
 }
-END_TEST
-
-DVNN_SUITE(publish_publisher, nothing_is_lost_or_overtaken_when_brokers_die,
-           what_a_broker_acknowledged_and_forgot_is_sent_again, what_is_safe_is_not_sent_again,
-           what_is_on_its_way_stays_before_what_went_to_disk,
-           a_queue_that_stands_still_goes_to_disk_after_a_second,
-           a_connection_is_made_again_after_pauses_that_grow,
-           the_rest_waits_on_disk_for_the_next_start,
-           without_a_spool_the_oldest_are_dropped_counted_and_told, publishing_never_waits,
-           drafts_are_written_by_the_publishers_thread,
-           drafts_that_are_too_many_or_too_large_are_dropped_and_counted,
-           nothing_waits_before_it_begins, a_flush_ends_with_its_time_or_when_it_is_cancelled)
 
 }  // namespace dvnn::test::publisher_tests

@@ -18,7 +18,9 @@
 
 namespace dvnn::test::spool_tests {
 
-START_TEST(messages_come_in_their_order_and_whole) {
+DVNN_SUITE(publish_spool);
+
+DVNN_TEST(messages_come_in_their_order_and_whole) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 1 << 20, 200);
   append(spool.get(), 0, 50);
@@ -31,9 +33,8 @@ START_TEST(messages_come_in_their_order_and_whole) {
   ck_assert_uint_eq(spool->messages(), 0);
   ck_assert_uint_eq(segments(folder).size(), 0);
 }
-END_TEST
 
-START_TEST(what_is_not_acknowledged_survives_a_restart) {
+DVNN_TEST(what_is_not_acknowledged_survives_a_restart) {
   TemporaryFolder folder;
   {
     const auto spool = opened(folder, 1 << 20, 200);
@@ -46,9 +47,8 @@ START_TEST(what_is_not_acknowledged_survives_a_restart) {
   append(spool.get(), 50, 60);
   expect(spool.get(), 20, 60, true);
 }
-END_TEST
 
-START_TEST(a_rewind_reads_what_was_not_acknowledged_again) {
+DVNN_TEST(a_rewind_reads_what_was_not_acknowledged_again) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 1 << 20, 200);
   append(spool.get(), 0, 40);
@@ -59,7 +59,6 @@ START_TEST(a_rewind_reads_what_was_not_acknowledged_again) {
   expect(spool.get(), 15, 45, false);
   ck_assert_uint_eq(spool->messages(), 30);
 }
-END_TEST
 
 // Says to `told` how many it has appended and how many acknowledged, one after the other, until it
 // is killed.
@@ -79,7 +78,7 @@ END_TEST
   }
 }
 
-START_TEST(twenty_kills_lose_nothing_and_tear_nothing) {
+DVNN_TEST(twenty_kills_lose_nothing_and_tear_nothing) {
   TemporaryFolder folder;
   int appended = 0, delivered = 0;
   for (int round = 0; round < 20; ++round) {
@@ -116,9 +115,8 @@ START_TEST(twenty_kills_lose_nothing_and_tear_nothing) {
     appended = last + 1;
   }
 }
-END_TEST
 
-START_TEST(a_full_disk_refuses_a_message_and_keeps_the_others) {
+DVNN_TEST(a_full_disk_refuses_a_message_and_keeps_the_others) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 1 << 20, 100000);
   append(spool.get(), 0, 10);
@@ -139,9 +137,8 @@ START_TEST(a_full_disk_refuses_a_message_and_keeps_the_others) {
   ck_assert_uint_eq(spool->take_dropped(), 0);
   ck_assert_uint_eq(spool->bytes(), bytes);
 }
-END_TEST
 
-START_TEST(the_bound_drops_the_oldest_and_counts_them) {
+DVNN_TEST(the_bound_drops_the_oldest_and_counts_them) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 8000, 1000);
   append(spool.get(), 0, 1000);
@@ -150,9 +147,8 @@ START_TEST(the_bound_drops_the_oldest_and_counts_them) {
   ck_assert_uint_eq(dropped + spool->messages(), 1000);
   expect(spool.get(), static_cast<int>(dropped), 1000, true);
 }
-END_TEST
 
-START_TEST(dropped_messages_on_their_way_count_only_if_they_come_back) {
+DVNN_TEST(dropped_messages_on_their_way_count_only_if_they_come_back) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 8000, 1000);
   append(spool.get(), 0, 100);
@@ -166,9 +162,8 @@ START_TEST(dropped_messages_on_their_way_count_only_if_they_come_back) {
   ck_assert_uint_gt(more, 0);
   ck_assert_uint_eq(dropped + more + 5 + spool->messages(), 200);
 }
-END_TEST
 
-START_TEST(a_spool_that_is_emptied_again_and_again_stays_empty) {
+DVNN_TEST(a_spool_that_is_emptied_again_and_again_stays_empty) {
   TemporaryFolder folder;
   for (int round = 0; round < 5; ++round) {
     const auto spool = opened(folder);
@@ -182,18 +177,16 @@ START_TEST(a_spool_that_is_emptied_again_and_again_stays_empty) {
   const auto spool = opened(folder);
   ck_assert_uint_eq(spool->messages(), 0);
 }
-END_TEST
 
-START_TEST(a_spool_belongs_to_one) {
+DVNN_TEST(a_spool_belongs_to_one) {
   TemporaryFolder folder;
   const auto first = opened(folder);
   const auto second = Spool::open(folder.file("spool"), {});
   ck_assert(!second.ok());
   ck_assert_ptr_nonnull(std::strstr(second.error().message.c_str(), "is in use"));
 }
-END_TEST
 
-START_TEST(a_message_that_is_too_large_is_refused_by_name) {
+DVNN_TEST(a_message_that_is_too_large_is_refused_by_name) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 8000);
   append(spool.get(), 0, 2);
@@ -202,16 +195,5 @@ START_TEST(a_message_that_is_too_large_is_refused_by_name) {
   ck_assert_ptr_nonnull(std::strstr(status.error().message.c_str(), "is too large for a spool"));
   expect(spool.get(), 0, 2, true);
 }
-END_TEST
-
-DVNN_SUITE(publish_spool, messages_come_in_their_order_and_whole,
-           what_is_not_acknowledged_survives_a_restart,
-           a_rewind_reads_what_was_not_acknowledged_again,
-           twenty_kills_lose_nothing_and_tear_nothing,
-           a_full_disk_refuses_a_message_and_keeps_the_others,
-           the_bound_drops_the_oldest_and_counts_them,
-           dropped_messages_on_their_way_count_only_if_they_come_back,
-           a_spool_that_is_emptied_again_and_again_stays_empty, a_spool_belongs_to_one,
-           a_message_that_is_too_large_is_refused_by_name)
 
 }  // namespace dvnn::test::spool_tests

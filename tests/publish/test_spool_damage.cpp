@@ -12,9 +12,11 @@
 #include "publish/spool_record.h"
 #include "spool_numbers.h"
 
-namespace dvnn::test::spool_tests {
+namespace dvnn::test::spool_damage_tests {
 
-START_TEST(every_torn_end_costs_one_message_at_most) {
+DVNN_SUITE(publish_spool_damage);
+
+DVNN_TEST(every_torn_end_costs_one_message_at_most) {
   std::string record;
   publish::append_record(numbered(0), 1, &record);
   for (size_t cut = 1; cut < record.size(); ++cut) {
@@ -37,7 +39,6 @@ START_TEST(every_torn_end_costs_one_message_at_most) {
     ck_assert(!spool->read());
   }
 }
-END_TEST
 
 static std::string bytes_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
@@ -64,7 +65,7 @@ static int read_rest(const TemporaryFolder& folder, int count) {
   return came;
 }
 
-START_TEST(a_damaged_byte_costs_its_message_alone_and_is_counted) {
+DVNN_TEST(a_damaged_byte_costs_its_message_alone_and_is_counted) {
   constexpr int kMessages = 6;
   TemporaryFolder folder;
   {
@@ -90,9 +91,8 @@ START_TEST(a_damaged_byte_costs_its_message_alone_and_is_counted) {
     ck_assert_int_eq(read_rest(folder, kMessages), kMessages);
   }
 }
-END_TEST
 
-START_TEST(zeroed_and_missing_parts_cost_what_they_hold) {
+DVNN_TEST(zeroed_and_missing_parts_cost_what_they_hold) {
   constexpr int kMessages = 40;
   TemporaryFolder folder;
   {
@@ -117,9 +117,8 @@ START_TEST(zeroed_and_missing_parts_cost_what_they_hold) {
   ck_assert_int_eq(read_rest(folder, kMessages), kMessages - 3 - of_third - of_last - 1);
   ck_assert_int_gt(of_first, 1);
 }
-END_TEST
 
-START_TEST(a_place_that_cannot_be_is_not_believed) {
+DVNN_TEST(a_place_that_cannot_be_is_not_believed) {
   const auto place = [](const char* text) {
     return text + format(" %08x\n", publish::record_checksum(text, std::strlen(text)));
   };
@@ -145,9 +144,8 @@ START_TEST(a_place_that_cannot_be_is_not_believed) {
     ck_assert_uint_eq(spool->take_dropped(), 0);
   }
 }
-END_TEST
 
-START_TEST(what_is_not_ours_is_set_aside_and_stays_as_it_is) {
+DVNN_TEST(what_is_not_ours_is_set_aside_and_stays_as_it_is) {
   TemporaryFolder folder;
   namespace files = std::filesystem;
   const std::string spool_path = folder.file("spool"), precious = folder.file("precious");
@@ -179,7 +177,6 @@ START_TEST(what_is_not_ours_is_set_aside_and_stays_as_it_is) {
   ck_assert(files::is_fifo(spool_path + "/place.bad"));
   ck_assert(files::is_directory(spool_path + "/0000000000000008.spool.bad"));
 }
-END_TEST
 
 static void expect_refused(const std::string& path, const char* why) {
   const auto spool = Spool::open(path, {});
@@ -189,7 +186,7 @@ static void expect_refused(const std::string& path, const char* why) {
   }
 }
 
-START_TEST(a_folder_of_others_is_refused) {
+DVNN_TEST(a_folder_of_others_is_refused) {
   TemporaryFolder folder;
   namespace files = std::filesystem;
   files::create_directory(folder.file("real"));
@@ -211,7 +208,6 @@ START_TEST(a_folder_of_others_is_refused) {
   ck_assert_int_eq(chown(folder.file("given").c_str(), 12345, 12345), 0);
   expect_refused(folder.file("given"), "belongs to user 12345");
 }
-END_TEST
 
 static void damage(const std::string& segment) {
   std::fstream file(segment, std::ios::in | std::ios::out | std::ios::binary);
@@ -219,7 +215,7 @@ static void damage(const std::string& segment) {
   file.put('!');
 }
 
-START_TEST(what_damage_costs_while_it_is_open_is_counted) {
+DVNN_TEST(what_damage_costs_while_it_is_open_is_counted) {
   TemporaryFolder folder;
   const auto spool = opened(folder, 1 << 20, 200);
   append(spool.get(), 0, 20);
@@ -238,9 +234,8 @@ START_TEST(what_damage_costs_while_it_is_open_is_counted) {
   ck_assert_uint_eq(count + spool->take_dropped(), 20);
   ck_assert_uint_eq(spool->messages(), 0);
 }
-END_TEST
 
-START_TEST(random_damage_costs_no_more_than_it_touches) {
+DVNN_TEST(random_damage_costs_no_more_than_it_touches) {
   std::mt19937 random(41);
   constexpr int kMessages = 60;
   std::string record;
@@ -268,13 +263,5 @@ START_TEST(random_damage_costs_no_more_than_it_touches) {
                   round, came, touched);
   }
 }
-END_TEST
 
-DVNN_SUITE(publish_spool_damage, every_torn_end_costs_one_message_at_most,
-           a_damaged_byte_costs_its_message_alone_and_is_counted,
-           zeroed_and_missing_parts_cost_what_they_hold, a_place_that_cannot_be_is_not_believed,
-           what_is_not_ours_is_set_aside_and_stays_as_it_is, a_folder_of_others_is_refused,
-           what_damage_costs_while_it_is_open_is_counted,
-           random_damage_costs_no_more_than_it_touches)
-
-}  // namespace dvnn::test::spool_tests
+}  // namespace dvnn::test::spool_damage_tests

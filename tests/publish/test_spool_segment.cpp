@@ -13,6 +13,8 @@
 
 namespace dvnn::test::spool_segment_tests {
 
+DVNN_SUITE(publish_spool_segment);
+
 using publish::SegmentReader;
 
 namespace {
@@ -44,7 +46,7 @@ uint64_t bytes_read() {
 }  // namespace
 
 // At the edge of a block, and one to the left and the right of it, too.
-START_TEST(a_record_is_found_behind_any_bytes) {
+DVNN_TEST(a_record_is_found_behind_any_bytes) {
   const std::string whole = record("it");
   for (const size_t before : {size_t{1}, size_t{100}, size_t{65536}, size_t{65536 * 3}}) {
     for (int beside = -30; beside <= 30; ++beside) {
@@ -63,9 +65,8 @@ START_TEST(a_record_is_found_behind_any_bytes) {
     }
   }
 }
-END_TEST
 
-START_TEST(marks_of_no_record_do_not_cost_more_than_other_bytes) {
+DVNN_TEST(marks_of_no_record_do_not_cost_more_than_other_bytes) {
   std::string marks;
   for (int i = 0; i < 200000; ++i) marks.append(publish::kRecordMark, sizeof(publish::kRecordMark));
   const std::string last = record("last");
@@ -80,11 +81,10 @@ START_TEST(marks_of_no_record_do_not_cost_more_than_other_bytes) {
   dvnn_assert_text(found->message->body, "last");
   ck_assert_uint_lt(read, 2 * (marks.size() + last.size()));
 }
-END_TEST
 
 // Message 2 of 3 is acknowledged, and somebody's copy of it is a segment, too: the third came
 // neither out nor was it lost, and nothing behind it came out any more.
-START_TEST(a_copy_of_a_segment_keeps_no_message_back) {
+DVNN_TEST(a_copy_of_a_segment_keeps_no_message_back) {
   const TemporaryFolder folder;
   const publish::Spool::Bounds bounds{1 << 20, 0};
   {
@@ -109,10 +109,5 @@ START_TEST(a_copy_of_a_segment_keeps_no_message_back) {
   ck_assert(!spool.value()->has_unread());
   ck_assert_uint_eq(spool.value()->messages(), 0);
 }
-END_TEST
-
-DVNN_SUITE(publish_spool_segment, a_record_is_found_behind_any_bytes,
-           marks_of_no_record_do_not_cost_more_than_other_bytes,
-           a_copy_of_a_segment_keeps_no_message_back)
 
 }  // namespace dvnn::test::spool_segment_tests

@@ -10,6 +10,8 @@
 
 namespace dvnn::test::alignment_tests {
 
+DVNN_SUITE(regions_alignment);
+
 using namespace dvnn::regions;
 
 namespace {
@@ -27,7 +29,7 @@ void expect_place(const Place& have, double x, double y, double tolerance = 1e-9
 
 }  // namespace
 
-START_TEST(points_that_are_similar_come_to_their_places) {
+DVNN_TEST(points_that_are_similar_come_to_their_places) {
   std::mt19937 random(dvnn_seed(3));
   std::uniform_real_distribution<double> any(-1, 1);
   for (int round = 0; round < 200; ++round) {
@@ -52,9 +54,8 @@ START_TEST(points_that_are_similar_come_to_their_places) {
     ck_assert_double_eq_tol(high, scale * aspect, 1e-6);
   }
 }
-END_TEST
 
-START_TEST(points_that_are_not_similar_come_as_near_as_they_can) {
+DVNN_TEST(points_that_are_not_similar_come_as_near_as_they_can) {
   // The numbers are skimage.transform.SimilarityTransform's on these points and ArcFace's.
   const std::vector<Place> points = {{100, 120}, {160, 110}, {140, 150}, {112, 180}, {165, 172}};
   const auto slant = align_points(points, face_places(), 1);
@@ -83,9 +84,8 @@ START_TEST(points_that_are_not_similar_come_as_near_as_they_can) {
     }
   }
 }
-END_TEST
 
-START_TEST(points_without_numbers_are_left_out) {
+DVNN_TEST(points_without_numbers_are_left_out) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<Place> places = {{0, 0}, {1, 0}, {0.5, 0.5}};
   const std::vector<Place> two = {{10, 10}, {30, 10}, {nan, 4}}, one = {{10, 10}, {nan, 0}};
@@ -95,9 +95,8 @@ START_TEST(points_without_numbers_are_left_out) {
   const std::vector<Place> same = {{10, 10}, {10, 10}, {10, 10}};
   ck_assert(!align_points(same, places, 1));
 }
-END_TEST
 
-START_TEST(an_oriented_box_grows_by_its_margin) {
+DVNN_TEST(an_oriented_box_grows_by_its_margin) {
   // Turned by a quarter: its upper edge is on the right.
   const std::vector<Place> corners = {{50, 10}, {50, 50}, {30, 50}, {30, 10}};
   const image::Slant slant = align_corners(corners, 0.5);
@@ -108,9 +107,8 @@ START_TEST(an_oriented_box_grows_by_its_margin) {
   const image::Slant part = shares_of(slant, {20, 0, 60, 100});
   expect_place(shown(part, 0.5, 0.5), 0.5, 0.3);
 }
-END_TEST
 
-START_TEST(a_box_is_widened_to_an_aspect) {
+DVNN_TEST(a_box_is_widened_to_an_aspect) {
   const image::Corners square = widened({10, 20, 20, 60}, 1);
   ck_assert_double_eq(square.x0, -5);
   ck_assert_double_eq(square.x1, 35);
@@ -121,9 +119,8 @@ START_TEST(a_box_is_widened_to_an_aspect) {
   ck_assert_double_eq(high.y0, 15);
   ck_assert_double_eq(high.y1, 35);
 }
-END_TEST
 
-START_TEST(places_are_read) {
+DVNN_TEST(places_are_read) {
   const auto places = parse_places("0.25,0.5 0.75,0.5; 0.5,1");
   ck_assert(places.ok());
   ck_assert_uint_eq(places.value().size(), 3);
@@ -139,11 +136,5 @@ START_TEST(places_are_read) {
     ck_assert_msg(!parse_places(wrong).ok(), "%s", wrong);
   }
 }
-END_TEST
-
-DVNN_SUITE(regions_alignment, points_that_are_similar_come_to_their_places,
-           points_that_are_not_similar_come_as_near_as_they_can,
-           points_without_numbers_are_left_out, an_oriented_box_grows_by_its_margin,
-           a_box_is_widened_to_an_aspect, places_are_read)
 
 }  // namespace dvnn::test::alignment_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::areas_tests {
 
+DVNN_SUITE(regions_areas);
+
 using namespace dvnn::regions;
 
 namespace {
@@ -33,7 +35,7 @@ void expect_part(const Area& area, const image::Corners& visible, double x, doub
 
 }  // namespace
 
-START_TEST(areas_are_fractions_or_pixels) {
+DVNN_TEST(areas_are_fractions_or_pixels) {
   const auto areas = parsed(
       R"([[0.25, 0.5, 0.5, 0.5], {"box": [64, 48, 320, 240], "unit": "pixels"},
           {"name": "door", "box": [0, 0, 1, 1], "unit": "pixels"},
@@ -46,15 +48,13 @@ START_TEST(areas_are_fractions_or_pixels) {
   expect_part(areas[2], kFrame, 0, 0, 1 / 640.0, 1 / 480.0);
   expect_part(areas[3], kFrame, 0, 0, 1, 1);
 }
-END_TEST
 
-START_TEST(a_polygon_is_looked_at_in_its_box) {
+DVNN_TEST(a_polygon_is_looked_at_in_its_box) {
   const auto areas = parsed(R"([{"points": [[0.5, 0.25], [0.75, 0.5], [0.25, 0.75]]}])");
   expect_part(areas[0], kFrame, 0.25, 0.25, 0.5, 0.5);
 }
-END_TEST
 
-START_TEST(what_lies_beside_the_frame_is_cut_off) {
+DVNN_TEST(what_lies_beside_the_frame_is_cut_off) {
   expect_part(parsed(R"([{"box": [-64, 240, 128, 480], "unit": "pixels"}])")[0], kFrame, 0, 0.5,
               0.1, 0.5);
   ck_assert(!part_of(parsed(R"([{"box": [700, 0, 10, 10], "unit": "pixels"}])")[0], kFrame));
@@ -65,17 +65,15 @@ START_TEST(what_lies_beside_the_frame_is_cut_off) {
   const double inf = std::numeric_limits<double>::infinity();
   ck_assert(part_of(image::Corners{-inf, -inf, inf, inf}, kFrame) == image::RelativeRect());
 }
-END_TEST
 
-START_TEST(pixels_count_from_the_frames_corner_and_shares_from_the_visible_parts) {
+DVNN_TEST(pixels_count_from_the_frames_corner_and_shares_from_the_visible_parts) {
   const image::Corners visible = {100, 100, 300, 200};
   expect_part(parsed(R"([{"box": [150, 100, 100, 50], "unit": "pixels"}])")[0], visible, 0.25, 0,
               0.5, 0.5);
   expect_part(parsed("[[0.5, 0, 0.5, 1]]")[0], visible, 0.5, 0, 0.5, 1);
 }
-END_TEST
 
-START_TEST(mistakes_are_named) {
+DVNN_TEST(mistakes_are_named) {
   const struct {
     const char *text, *says;
   } cases[] = {
@@ -108,11 +106,5 @@ START_TEST(mistakes_are_named) {
                   areas.error().message.c_str());
   }
 }
-END_TEST
-
-DVNN_SUITE(regions_areas, areas_are_fractions_or_pixels, a_polygon_is_looked_at_in_its_box,
-           what_lies_beside_the_frame_is_cut_off,
-           pixels_count_from_the_frames_corner_and_shares_from_the_visible_parts,
-           mistakes_are_named)
 
 }  // namespace dvnn::test::areas_tests

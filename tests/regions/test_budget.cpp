@@ -9,6 +9,8 @@
 
 namespace dvnn::test::budget_tests {
 
+DVNN_SUITE(regions_budget);
+
 using namespace dvnn::regions;
 
 namespace {
@@ -23,14 +25,13 @@ using Indices = std::vector<size_t>;
 
 }  // namespace
 
-START_TEST(without_limits_all_are_looked_at_in_their_order) {
+DVNN_TEST(without_limits_all_are_looked_at_in_their_order) {
   Budget budget;
   const std::vector<Candidate> three = {thing(3), thing(0), thing(1)};
   ck_assert(budget.choose({}, 0, three) == (Indices{0, 1, 2}));
 }
-END_TEST
 
-START_TEST(a_track_is_looked_at_again_after_so_long) {
+DVNN_TEST(a_track_is_looked_at_again_after_so_long) {
   Budget budget;
   BudgetRules rules;
   rules.refresh = 500 * kMs;
@@ -43,9 +44,8 @@ START_TEST(a_track_is_looked_at_again_after_so_long) {
     ck_assert_uint_eq(budget.choose(rules, t * kMs, untracked).size(), 1);
   }
 }
-END_TEST
 
-START_TEST(a_box_that_grew_by_a_fifth_is_looked_at_at_once) {
+DVNN_TEST(a_box_that_grew_by_a_fifth_is_looked_at_at_once) {
   Budget budget;
   BudgetRules rules;
   rules.refresh = 5000 * kMs;
@@ -59,9 +59,8 @@ START_TEST(a_box_that_grew_by_a_fifth_is_looked_at_at_once) {
   ck_assert_uint_eq(looks(120, 14), 0);  // since the last look
   ck_assert_uint_eq(looks(160, 5), 0);   // one that shrank is no better
 }
-END_TEST
 
-START_TEST(new_ones_come_before_changed_ones_before_the_oldest) {
+DVNN_TEST(new_ones_come_before_changed_ones_before_the_oldest) {
   Budget budget;
   BudgetRules rules;
   const auto choose = [&](Time t, const std::vector<Candidate>& all) {
@@ -78,9 +77,8 @@ START_TEST(new_ones_come_before_changed_ones_before_the_oldest) {
   const std::vector<Candidate> tracked = {thing(1, 13), thing(2), thing(3), thing(4)};
   ck_assert(choose(140, tracked) == (Indices{2}));
 }
-END_TEST
 
-START_TEST(nobody_starves) {
+DVNN_TEST(nobody_starves) {
   Budget budget;
   BudgetRules rules;
   rules.max_per_frame = 3;
@@ -92,9 +90,8 @@ START_TEST(nobody_starves) {
   }
   for (size_t i = 0; i < all.size(); ++i) ck_assert_int_eq(looks[i], 30);
 }
-END_TEST
 
-START_TEST(the_rate_holds_over_time) {
+DVNN_TEST(the_rate_holds_over_time) {
   std::mt19937 random(dvnn_seed(9));
   for (const double rate : {0.5, 4.0, 30.0}) {
     Budget budget;
@@ -112,9 +109,8 @@ START_TEST(the_rate_holds_over_time) {
     ck_assert_double_ge(static_cast<double>(looks), 0.9 * rate * seconds - 1);
   }
 }
-END_TEST
 
-START_TEST(a_frame_that_is_not_looked_at_costs_nothing) {
+DVNN_TEST(a_frame_that_is_not_looked_at_costs_nothing) {
   Budget budget;
   BudgetRules rules;
   rules.refresh = 500 * kMs;
@@ -128,9 +124,8 @@ START_TEST(a_frame_that_is_not_looked_at_costs_nothing) {
   budget.withdraw();
   ck_assert_uint_eq(budget.choose(rules, 1140 * kMs, one).size(), 1);
 }
-END_TEST
 
-START_TEST(a_stream_that_jumps_back_begins_anew) {
+DVNN_TEST(a_stream_that_jumps_back_begins_anew) {
   Budget budget;
   BudgetRules rules;
   rules.refresh = 500 * kMs;
@@ -141,13 +136,5 @@ START_TEST(a_stream_that_jumps_back_begins_anew) {
   budget.reset();
   ck_assert_uint_eq(budget.choose(rules, 30 * kMs, one).size(), 1);
 }
-END_TEST
-
-DVNN_SUITE(regions_budget, without_limits_all_are_looked_at_in_their_order,
-           a_track_is_looked_at_again_after_so_long,
-           a_box_that_grew_by_a_fifth_is_looked_at_at_once,
-           new_ones_come_before_changed_ones_before_the_oldest, nobody_starves,
-           the_rate_holds_over_time, a_frame_that_is_not_looked_at_costs_nothing,
-           a_stream_that_jumps_back_begins_anew)
 
 }  // namespace dvnn::test::budget_tests

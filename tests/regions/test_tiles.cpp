@@ -10,6 +10,8 @@
 
 namespace dvnn::test::tiles_tests {
 
+DVNN_SUITE(regions_tiles);
+
 using namespace dvnn::regions;
 using objects::Object;
 using objects::Objects;
@@ -36,7 +38,7 @@ Objects merged(Objects objects, double threshold = 0.5) {
 
 }  // namespace
 
-START_TEST(grids_are_read) {
+DVNN_TEST(grids_are_read) {
   const auto grids = parse_grids("3x2, 1x1");
   ck_assert(grids.ok());
   ck_assert_uint_eq(grids.value().size(), 2);
@@ -51,9 +53,8 @@ START_TEST(grids_are_read) {
     ck_assert_msg(!parse_grids(wrong).ok(), "'%s'", wrong);
   }
 }
-END_TEST
 
-START_TEST(a_point_is_a_point_in_every_locale) {
+DVNN_TEST(a_point_is_a_point_in_every_locale) {
   // This shows nothing on a system without such a locale.
   if (!std::setlocale(LC_NUMERIC, "de_DE.UTF-8")) return;
   const auto grids = parse_grids("1.5");
@@ -61,9 +62,8 @@ START_TEST(a_point_is_a_point_in_every_locale) {
   ck_assert(grids.ok());
   ck_assert_double_eq(grids.value()[0].scale, 1.5);
 }
-END_TEST
 
-START_TEST(scales_show_the_whole_so_much_larger) {
+DVNN_TEST(scales_show_the_whole_so_much_larger) {
   const image::RelativeRect whole;
   for (const double overlap : {0.0, 0.2, 0.5}) {
     for (const double scale : {1.0, 1.25, 1.5, 2.0, 2.5, 7.3}) {
@@ -89,9 +89,8 @@ START_TEST(scales_show_the_whole_so_much_larger) {
   ck_assert_uint_eq(small.size(), 1);
   ck_assert(small[0] == (image::RelativeRect{0.5, 0, 1, 2}));
 }
-END_TEST
 
-START_TEST(tiles_cover_the_whole_and_share_what_they_should) {
+DVNN_TEST(tiles_cover_the_whole_and_share_what_they_should) {
   for (const double overlap : {0.0, 0.2, 0.5, 0.9}) {
     for (int columns = 1; columns <= 16; ++columns) {
       const image::RelativeRect whole = {0.1, 0, 0.9, 1};
@@ -112,9 +111,8 @@ START_TEST(tiles_cover_the_whole_and_share_what_they_should) {
   ck_assert_uint_eq(both.size(), 5);
   ck_assert(both.back() == image::RelativeRect());
 }
-END_TEST
 
-START_TEST(regions_of_any_kind_are_merged_by_confidence) {
+DVNN_TEST(regions_of_any_kind_are_merged_by_confidence) {
   // The more confident one ends at its region's edge, which says nothing here.
   Objects all = {found(0, {100, 20, 120, 60}, 0.9f), found(1, {98, 20, 121, 60}, 0.6f),
                  found(2, {10, 20, 40, 60}, 0.7f), found(3, {10, 20, 40, 60}, 0.5f, 1)};
@@ -124,34 +122,30 @@ START_TEST(regions_of_any_kind_are_merged_by_confidence) {
   ck_assert_uint_eq(all[1].region, 2);
   ck_assert_uint_eq(all[2].region, 3);
 }
-END_TEST
 
-START_TEST(a_box_that_a_tiles_edge_cuts_yields_to_the_whole_one) {
+DVNN_TEST(a_box_that_a_tiles_edge_cuts_yields_to_the_whole_one) {
   // The whole one is less confident, and the fragment is the smaller one.
   const Objects left =
       merged({found(0, {100, 20, 120, 60}, 0.9f), found(1, {100, 20, 160, 60}, 0.6f)});
   ck_assert_uint_eq(left.size(), 1);
   ck_assert_uint_eq(left[0].region, 1);
 }
-END_TEST
 
-START_TEST(an_edge_of_the_frame_cuts_nothing) {
+DVNN_TEST(an_edge_of_the_frame_cuts_nothing) {
   const Objects left = merged({found(0, {0, 20, 60, 60}, 0.9f), found(2, {0, 20, 64, 60}, 0.6f)});
   ck_assert_uint_eq(left.size(), 1);
   ck_assert_uint_eq(left[0].region, 0);
 }
-END_TEST
 
-START_TEST(of_two_whole_ones_the_more_confident_one_stays) {
+DVNN_TEST(of_two_whole_ones_the_more_confident_one_stays) {
   const Objects left = merged({found(0, {84, 20, 116, 60}, 0.7f), found(1, {85, 21, 115, 61}, 0.8f),
                                found(2, {84, 20, 115, 60}, 0.6f)});
   ck_assert_uint_eq(left.size(), 1);
   ck_assert_uint_eq(left[0].region, 1);
 }
-END_TEST
 
 // Tiles one above the other, whose shared rows none of the boxes ends at.
-START_TEST(a_box_within_a_lower_tile_is_a_whole_one) {
+DVNN_TEST(a_box_within_a_lower_tile_is_a_whole_one) {
   const image::Size frame = {100, 200};
   const std::vector<image::Corners> tiles = {{0, 0, 100, 120}, {0, 80, 100, 200}};
   Objects left = {found(0, {20, 84, 60, 116}, 0.7f), found(1, {21, 85, 61, 115}, 0.8f)};
@@ -168,9 +162,8 @@ START_TEST(a_box_within_a_lower_tile_is_a_whole_one) {
   ck_assert_uint_eq(cut.size(), 1);
   ck_assert_uint_eq(cut[0].region, 0);
 }
-END_TEST
 
-START_TEST(things_apart_of_other_classes_or_of_one_tile_stay) {
+DVNN_TEST(things_apart_of_other_classes_or_of_one_tile_stay) {
   const Objects left =
       merged({found(0, {10, 10, 30, 30}, 0.7f), found(1, {150, 10, 170, 30}, 0.6f),  // apart
               found(2, {10, 10, 30, 30}, 0.9f, 1),  // another class
@@ -180,17 +173,15 @@ START_TEST(things_apart_of_other_classes_or_of_one_tile_stay) {
     ck_assert(left[i - 1].confidence >= left[i].confidence);
   }
 }
-END_TEST
 
-START_TEST(the_threshold_is_of_the_smaller_box) {
+DVNN_TEST(the_threshold_is_of_the_smaller_box) {
   const Objects two = {found(0, {90, 0, 110, 40}, 0.9f), found(1, {100, 0, 110, 80}, 0.8f)};
   // They share 400 of 800.
   ck_assert_uint_eq(merged(two, 0.49).size(), 1);
   ck_assert_uint_eq(merged(two, 0.51).size(), 2);
 }
-END_TEST
 
-START_TEST(what_is_no_detection_and_what_is_of_no_tile_stays) {
+DVNN_TEST(what_is_no_detection_and_what_is_of_no_tile_stays) {
   Object map = found(0, {0, 0, 120, 100}, 0);
   map.kind = objects::Kind::kSegmentation;
   Objects objects = {map, map, found(7, {0, 0, 10, 10}, 0.5f), found(7, {0, 0, 10, 10}, 0.5f)};
@@ -198,10 +189,9 @@ START_TEST(what_is_no_detection_and_what_is_of_no_tile_stays) {
   objects.push_back(found(1, {nan, nan, nan, nan}, 0.4f));
   ck_assert_uint_eq(merged(objects).size(), 5);
 }
-END_TEST
 
 // Things anywhere, up to the size of the overlap: each is whole on some tile.
-START_TEST(every_thing_is_found_once) {
+DVNN_TEST(every_thing_is_found_once) {
   std::mt19937 random(dvnn_seed(5));
   std::uniform_real_distribution<double> any(0, 1);
   const image::Size frame = {1920, 1080};
@@ -237,15 +227,5 @@ START_TEST(every_thing_is_found_once) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(regions_tiles, grids_are_read, a_point_is_a_point_in_every_locale,
-           regions_of_any_kind_are_merged_by_confidence, scales_show_the_whole_so_much_larger,
-           tiles_cover_the_whole_and_share_what_they_should,
-           a_box_that_a_tiles_edge_cuts_yields_to_the_whole_one,
-           a_box_within_a_lower_tile_is_a_whole_one, an_edge_of_the_frame_cuts_nothing,
-           of_two_whole_ones_the_more_confident_one_stays,
-           things_apart_of_other_classes_or_of_one_tile_stay, the_threshold_is_of_the_smaller_box,
-           what_is_no_detection_and_what_is_of_no_tile_stays, every_thing_is_found_once)
 
 }  // namespace dvnn::test::tiles_tests

@@ -19,6 +19,8 @@
 
 namespace dvnn::test::chain_sweep_tests {
 
+DVNN_SUITE(softdv_chain_sweep);
+
 using namespace dvnn::device;
 using kernels::Curve;
 using kernels::Operation;
@@ -334,7 +336,7 @@ bool check_case(Device* device, Randomness* r, const RunCase& c, Dims in, int nu
 
 }  // namespace
 
-START_TEST(chains_of_random_commands_match_the_scalar_reference) {
+DVNN_TEST(chains_of_random_commands_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok() && device.value()->follows());
   Randomness random(dvnn_seed(20261127));
@@ -346,9 +348,8 @@ START_TEST(chains_of_random_commands_match_the_scalar_reference) {
   }
   ck_assert_int_ge(ran, rounds / 4 * 3);
 }
-END_TEST
 
-START_TEST(chains_of_tensors_that_threads_share_match_the_scalar_reference) {
+DVNN_TEST(chains_of_tensors_that_threads_share_match_the_scalar_reference) {
   // 1x1 and 3x3 convolutions and depthwise ones, large enough for several bands.
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -366,7 +367,6 @@ START_TEST(chains_of_tensors_that_threads_share_match_the_scalar_reference) {
     ck_assert(check_case(device.value().get(), &random, with_weights(&random, run, in), in, i));
   }
 }
-END_TEST
 
 // A 1x1 convolution of 8 to 8 channels over 4x4 pixels; tests change its chain.
 struct Small {
@@ -397,7 +397,7 @@ struct Small {
   bool takes() { return list.follow(chain).ok(); }
 };
 
-START_TEST(chains_that_do_not_fit_are_refused) {
+DVNN_TEST(chains_that_do_not_fit_are_refused) {
   const float values[3] = {1, 2, 3};
   void (*const faults[])(Small*) = {
       [](Small* s) { s->chain.size = 1; },
@@ -440,9 +440,8 @@ START_TEST(chains_that_do_not_fit_are_refused) {
   empty.list = taken(empty.device->create_command_list());
   ck_assert(!empty.takes());
 }
-END_TEST
 
-START_TEST(a_tensor_may_not_lie_where_results_do) {
+DVNN_TEST(a_tensor_may_not_lie_where_results_do) {
   for (const uint64_t offset : {512u, 640u, 1024u, 1278u}) {
     Small small;
     small.operands[1].kind = DVNN_SOFT_TENSOR;
@@ -454,10 +453,5 @@ START_TEST(a_tensor_may_not_lie_where_results_do) {
     ck_assert(small.takes());  // earlier refusals left the list unchanged
   }
 }
-END_TEST
-
-DVNN_SUITE(softdv_chain_sweep, chains_of_random_commands_match_the_scalar_reference,
-           chains_of_tensors_that_threads_share_match_the_scalar_reference,
-           chains_that_do_not_fit_are_refused, a_tensor_may_not_lie_where_results_do)
 
 }  // namespace dvnn::test::chain_sweep_tests

@@ -19,6 +19,8 @@
 
 namespace dvnn::test::command_sweep_tests {
 
+DVNN_SUITE(softdv_command_sweep);
+
 using namespace dvnn::device;
 
 namespace {
@@ -225,21 +227,19 @@ uint64_t paced_run() {
 
 }  // namespace
 
-START_TEST(results_do_not_depend_on_the_number_of_threads) {
+DVNN_TEST(results_do_not_depend_on_the_number_of_threads) {
   const uint64_t one = in_process("DVNN_SOFT_THREADS", "1", results_digest);
   for (const char* threads : {"2", "3", "8"}) {
     ck_assert_uint_eq(in_process("DVNN_SOFT_THREADS", threads, results_digest), one);
   }
 }
-END_TEST
 
-START_TEST(a_paced_device_takes_as_long_as_the_board_would) {
+DVNN_TEST(a_paced_device_takes_as_long_as_the_board_would) {
   // 64 x 32 pixels of 8 channels at one pixel per clock of 1 MHz; the bus is out of the way.
   ck_assert_uint_ge(in_process("DVNN_SOFT_PACE", "clock=1,bus=1000", paced_run), 64 * 32);
 }
-END_TEST
 
-START_TEST(runs_of_a_command_give_what_they_give_alone) {
+DVNN_TEST(runs_of_a_command_give_what_they_give_alone) {
   const auto device = soft();
   Randomness random(dvnn_seed(5));
   int ran = 0;
@@ -247,9 +247,8 @@ START_TEST(runs_of_a_command_give_what_they_give_alone) {
   for (int i = 0; i < rounds; ++i) ran += check_branches(device.get(), &random, i);
   ck_assert_int_ge(ran, rounds / 8 * 7);
 }
-END_TEST
 
-START_TEST(samples_of_a_batch_give_what_they_give_alone) {
+DVNN_TEST(samples_of_a_batch_give_what_they_give_alone) {
   Bench bench;
   Randomness random(dvnn_seed(6));
   constexpr uint64_t kWeights = 0, kIn = 200000, kOut = 500000, kAlone = 800000;
@@ -282,10 +281,9 @@ START_TEST(samples_of_a_batch_give_what_they_give_alone) {
     }
   }
 }
-END_TEST
 
 // Tolerance: one rounding to binary16 (2^-11 relative) of a product of a few FP32 operations.
-START_TEST(response_normalisation_follows_the_segments) {
+DVNN_TEST(response_normalisation_follows_the_segments) {
   Bench bench;
   Randomness random(dvnn_seed(7));
   constexpr uint64_t kOut = 500000;
@@ -327,10 +325,9 @@ START_TEST(response_normalisation_follows_the_segments) {
     }
   }
 }
-END_TEST
 
 // Tolerance as in test_conv_sweep.cpp.
-START_TEST(fully_connected_commands_match_the_scalar_reference) {
+DVNN_TEST(fully_connected_commands_match_the_scalar_reference) {
   Bench bench;
   Randomness random(dvnn_seed(8));
   constexpr uint64_t kWeights = 0, kIn = 700000, kOut = 800000;
@@ -388,13 +385,5 @@ START_TEST(fully_connected_commands_match_the_scalar_reference) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(softdv_command_sweep, results_do_not_depend_on_the_number_of_threads,
-           a_paced_device_takes_as_long_as_the_board_would,
-           runs_of_a_command_give_what_they_give_alone,
-           samples_of_a_batch_give_what_they_give_alone,
-           response_normalisation_follows_the_segments,
-           fully_connected_commands_match_the_scalar_reference)
 
 }  // namespace dvnn::test::command_sweep_tests

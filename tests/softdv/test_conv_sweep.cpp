@@ -15,6 +15,8 @@
 
 namespace dvnn::test::conv_sweep_tests {
 
+DVNN_SUITE(softdv_conv_sweep);
+
 using namespace dvnn::device;
 
 namespace {
@@ -101,7 +103,7 @@ bool check_case(Device* device, Randomness* r, const RunCase& c, Dims in, int nu
 
 }  // namespace
 
-START_TEST(random_commands_match_the_scalar_reference) {
+DVNN_TEST(random_commands_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert_msg(device.ok(), "%s", device.ok() ? "" : device.error().message.c_str());
   Randomness random(dvnn_seed(20261121));
@@ -113,9 +115,8 @@ START_TEST(random_commands_match_the_scalar_reference) {
   }
   ck_assert_int_ge(ran, rounds / 4 * 3);
 }
-END_TEST
 
-START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
+DVNN_TEST(tensors_that_threads_share_match_the_scalar_reference) {
   // Large enough for several bands of rows, on all threads.
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -128,10 +129,9 @@ START_TEST(tensors_that_threads_share_match_the_scalar_reference) {
   }
   ck_assert_int_ge(ran, rounds * 5 / 6);
 }
-END_TEST
 
 // Operations without a window: sums, activations alone, scaled channels, repeated pixels.
-START_TEST(what_is_done_to_single_pixels_matches_the_scalar_reference) {
+DVNN_TEST(what_is_done_to_single_pixels_matches_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(27));
@@ -154,9 +154,8 @@ START_TEST(what_is_done_to_single_pixels_matches_the_scalar_reference) {
     ck_assert(check_case(device.value().get(), &random, c, in, i));
   }
 }
-END_TEST
 
-START_TEST(windows_may_lie_in_the_padding) {
+DVNN_TEST(windows_may_lie_in_the_padding) {
   // Results that no input reaches.
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -174,10 +173,9 @@ START_TEST(windows_may_lie_in_the_padding) {
   }
   ck_assert_int_ge(ran, kRounds / 2);
 }
-END_TEST
 
 // Many weights over few rows, so that threads share the channels instead of the rows.
-START_TEST(channels_that_threads_share_match_the_scalar_reference) {
+DVNN_TEST(channels_that_threads_share_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(13));
@@ -201,11 +199,10 @@ START_TEST(channels_that_threads_share_match_the_scalar_reference) {
     ck_assert(check_case(device.value().get(), &random, c, in, i));
   }
 }
-END_TEST
 
 // These runs are computed with fewer products than taps, along both axes or one: with pooling,
 // additions and activations after them, odd sizes, and channels that are no whole chunks.
-START_TEST(kernels_of_three_match_the_scalar_reference) {
+DVNN_TEST(kernels_of_three_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(17));
@@ -230,11 +227,10 @@ START_TEST(kernels_of_three_match_the_scalar_reference) {
   }
   ck_assert_int_eq(ran, rounds);
 }
-END_TEST
 
 // Poolings that are computed while results are in registers, and others beside them: with pads,
 // with rows and columns left over, with additions.
-START_TEST(depthwise_results_that_are_pooled_match_the_scalar_reference) {
+DVNN_TEST(depthwise_results_that_are_pooled_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(23));
@@ -260,11 +256,10 @@ START_TEST(depthwise_results_that_are_pooled_match_the_scalar_reference) {
   }
   ck_assert_int_ge(ran, rounds * 3 / 4);
 }
-END_TEST
 
 // Transposed convolutions, and depthwise ones of any kernel and dilation, large enough for several
 // bands and with channels that do not fill chunks.
-START_TEST(rare_convolutions_match_the_scalar_reference) {
+DVNN_TEST(rare_convolutions_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(29));
@@ -292,10 +287,9 @@ START_TEST(rare_convolutions_match_the_scalar_reference) {
   }
   ck_assert_int_ge(ran, rounds * 3 / 4);
 }
-END_TEST
 
 // Images with rows or columns of a few pixels, too few for a vector each.
-START_TEST(narrow_images_match_the_scalar_reference) {
+DVNN_TEST(narrow_images_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(19));
@@ -321,11 +315,10 @@ START_TEST(narrow_images_match_the_scalar_reference) {
   }
   ck_assert_int_ge(ran, rounds * 3 / 4);
 }
-END_TEST
 
 // Results that are finished while they are in registers, over more rows than are computed at once:
 // the addend, in a quarter of the cases, must advance from row to row with the results.
-START_TEST(depthwise_results_of_many_rows_match_the_scalar_reference) {
+DVNN_TEST(depthwise_results_of_many_rows_match_the_scalar_reference) {
   auto device = Device::open("soft");
   ck_assert(device.ok());
   Randomness random(dvnn_seed(31));
@@ -347,9 +340,8 @@ START_TEST(depthwise_results_of_many_rows_match_the_scalar_reference) {
   }
   ck_assert_int_eq(ran, rounds);
 }
-END_TEST
 
-START_TEST(branches_of_a_command_are_appended) {
+DVNN_TEST(branches_of_a_command_are_appended) {
   // topo 0b101: run 0 -> memory, run 1 -> unified buffer -> run 2 -> memory.
   auto device = Device::open("soft");
   ck_assert(device.ok());
@@ -389,16 +381,5 @@ START_TEST(branches_of_a_command_are_appended) {
     ck_assert(second[i] == 15 * in[i]);
   }
 }
-END_TEST
-
-DVNN_SUITE(softdv_conv_sweep, random_commands_match_the_scalar_reference,
-           tensors_that_threads_share_match_the_scalar_reference,
-           what_is_done_to_single_pixels_matches_the_scalar_reference,
-           windows_may_lie_in_the_padding, channels_that_threads_share_match_the_scalar_reference,
-           kernels_of_three_match_the_scalar_reference,
-           depthwise_results_that_are_pooled_match_the_scalar_reference,
-           rare_convolutions_match_the_scalar_reference, narrow_images_match_the_scalar_reference,
-           depthwise_results_of_many_rows_match_the_scalar_reference,
-           branches_of_a_command_are_appended)
 
 }  // namespace dvnn::test::conv_sweep_tests

@@ -19,6 +19,8 @@
 
 namespace dvnn::test::interface_tests {
 
+DVNN_SUITE(softdv_interface);
+
 using dvnn::test::fn;
 
 namespace {
@@ -90,7 +92,7 @@ void set_values(uint8_t* data, float input, float weight) {
 
 }  // namespace
 
-START_TEST(context_tells_what_the_device_is) {
+DVNN_TEST(context_tells_what_the_device_is) {
   dmp_dv_context ctx = fn().context_create();
   dmp_dv_info_v0 info;
   std::memset(&info, 0xff, sizeof info);
@@ -108,10 +110,9 @@ START_TEST(context_tells_what_the_device_is) {
   ck_assert_int_eq(fn().context_release(ctx), 0);
   ck_assert_int_eq(fn().context_release(nullptr), 0);
 }
-END_TEST
 
 // What the vendor's programs may call, and ours do not.
-START_TEST(functions_that_only_programs_of_others_call) {
+DVNN_TEST(functions_that_only_programs_of_others_call) {
   void* handle = dlopen(std::getenv("DVNN_SOFT_DEVICE"), RTLD_NOW);
   const auto find = [&](const char* name) {
     void* function = dlsym(handle, name);
@@ -141,9 +142,8 @@ START_TEST(functions_that_only_programs_of_others_call) {
   fn().context_release(ctx);
   dlclose(handle);
 }
-END_TEST
 
-START_TEST(memory_keeps_its_contents_and_gives_everything_back) {
+DVNN_TEST(memory_keeps_its_contents_and_gives_everything_back) {
   const int files = open_files();
   for (int round = 0; round < 3; ++round) {
     dmp_dv_context ctx = fn().context_create();
@@ -169,9 +169,8 @@ START_TEST(memory_keeps_its_contents_and_gives_everything_back) {
   ck_assert_int_eq(open_files(), files);
   ck_assert_ptr_null(fn().mem_alloc(nullptr, 16));
 }
-END_TEST
 
-START_TEST(lists_live_in_the_documented_order) {
+DVNN_TEST(lists_live_in_the_documented_order) {
   Fixture f;
   ck_assert_int_eq(fn().cmdlist_commit(f.list), ENODATA);
   ck_assert_int_lt(fn().cmdlist_exec(f.list), 0);
@@ -190,9 +189,8 @@ START_TEST(lists_live_in_the_documented_order) {
   ck_assert_int_eq(fn().cmdlist_wait(f.list, INT64_MAX), EINVAL);
   ck_assert_int_eq(fn().cmdlist_wait(nullptr, 0), EINVAL);
 }
-END_TEST
 
-START_TEST(a_list_may_be_released_while_it_runs) {
+DVNN_TEST(a_list_may_be_released_while_it_runs) {
   for (int i = 0; i < 20; ++i) {
     Fixture f;
     ck_assert_int_eq(f.add(small_command(f.mem)), 0);
@@ -201,9 +199,8 @@ START_TEST(a_list_may_be_released_while_it_runs) {
   }
   ck_assert_int_eq(total_size(), 0);
 }
-END_TEST
 
-START_TEST(malformed_commands_are_refused) {
+DVNN_TEST(malformed_commands_are_refused) {
   Fixture f;
   struct Refusal {
     void (*spoil)(dmp_dv_cmdraw_conv_v0*);
@@ -248,10 +245,9 @@ START_TEST(malformed_commands_are_refused) {
   }
   ck_assert_int_eq(fn().cmdlist_add_raw(f.list, nullptr), -1);
 }
-END_TEST
 
 // The kernel driver looks at some offsets when a list is committed.
-START_TEST(weights_at_any_place_are_refused_at_commit) {
+DVNN_TEST(weights_at_any_place_are_refused_at_commit) {
   for (const uint64_t place : {512, 520}) {
     Fixture f;
     dmp_dv_cmdraw_conv_v0 cmd = small_command(f.mem);
@@ -262,9 +258,8 @@ START_TEST(weights_at_any_place_are_refused_at_commit) {
     ck_assert_ptr_nonnull(std::strstr(fn().get_last_error_message(), "weight_buf.offs 520"));
   }
 }
-END_TEST
 
-START_TEST(random_bytes_never_do_harm) {
+DVNN_TEST(random_bytes_never_do_harm) {
   unsigned seed = 1;
   for (int i = 0; i < 3000; ++i) {
     Fixture f;
@@ -280,9 +275,8 @@ START_TEST(random_bytes_never_do_harm) {
     ck_assert_int_eq(fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)), 0);
   }
 }
-END_TEST
 
-START_TEST(weights_that_change_after_commit_count) {
+DVNN_TEST(weights_that_change_after_commit_count) {
   Fixture f;
   auto* halves = reinterpret_cast<half_t*>(fn().mem_map(f.mem));
   for (int i = 0; i < 128; ++i) halves[i] = float_to_half(1);
@@ -302,9 +296,8 @@ START_TEST(weights_that_change_after_commit_count) {
     ck_assert(half_to_float(halves[128]) == 8 * value);
   }
 }
-END_TEST
 
-START_TEST(lists_run_on_the_thread_that_waits_for_them) {
+DVNN_TEST(lists_run_on_the_thread_that_waits_for_them) {
   Fixture f;
   ck_assert_int_eq(fn().soft_run(nullptr, nullptr, 0), EINVAL);
   ck_assert_int_eq(f.add(small_command(f.mem)), 0);
@@ -317,9 +310,8 @@ START_TEST(lists_run_on_the_thread_that_waits_for_them) {
   ck_assert(half_to_float(reinterpret_cast<half_t*>(data)[128]) == 16);
   ck_assert(times[0] > 0 && times[1] == -5);  // there is one command
 }
-END_TEST
 
-START_TEST(lists_of_the_worker_and_of_waiting_threads_take_their_turns) {
+DVNN_TEST(lists_of_the_worker_and_of_waiting_threads_take_their_turns) {
   Fixture first;
   Fixture second;
   uint8_t* data = fn().mem_map(first.mem);
@@ -339,9 +331,8 @@ START_TEST(lists_of_the_worker_and_of_waiting_threads_take_their_turns) {
     ck_assert(half_to_float(reinterpret_cast<half_t*>(data)[2048]) == 16);
   }
 }
-END_TEST
 
-START_TEST(shared_work_is_done_once_beside_lists) {
+DVNN_TEST(shared_work_is_done_once_beside_lists) {
   constexpr int kPieces = 300, kRounds = 40;
   std::vector<std::thread> threads;
   std::atomic<int> failures{0};
@@ -370,9 +361,8 @@ START_TEST(shared_work_is_done_once_beside_lists) {
   for (std::thread& thread : threads) thread.join();
   ck_assert_int_eq(failures, 0);
 }
-END_TEST
 
-START_TEST(threads_share_the_device) {
+DVNN_TEST(threads_share_the_device) {
   std::vector<std::thread> threads;
   std::atomic<int> failures{0};
   for (int t = 0; t < 4; ++t) {
@@ -390,12 +380,11 @@ START_TEST(threads_share_the_device) {
   ck_assert_int_eq(failures, 0);
   ck_assert_int_eq(total_size(), 0);
 }
-END_TEST
 
 // Of many threads that wait for their lists only whose list has run is woken: it sleeps once for a
 // list. If all were woken after each list, each would sleep about once for every list of the
 // others.
-START_TEST(nobody_is_woken_for_the_lists_of_others) {
+DVNN_TEST(nobody_is_woken_for_the_lists_of_others) {
   constexpr int kThreads = 12, kRounds = 40, kCommands = 100;
   std::vector<std::thread> threads;
   std::atomic<int> ready{0}, failures{0};
@@ -415,9 +404,8 @@ START_TEST(nobody_is_woken_for_the_lists_of_others) {
   ck_assert_int_eq(failures, 0);
   ck_assert_int_lt(sleeps, 3 * kThreads * kRounds);
 }
-END_TEST
 
-START_TEST(fully_connected_commands_compute_dot_products) {
+DVNN_TEST(fully_connected_commands_compute_dot_products) {
   Fixture f;
   auto* halves = reinterpret_cast<half_t*>(fn().mem_map(f.mem));
   for (int i = 0; i < 10; ++i) halves[i] = float_to_half(static_cast<float>(i));
@@ -451,9 +439,8 @@ START_TEST(fully_connected_commands_compute_dot_products) {
   fn().cmdlist_release(list);
   for (int i = 0; i < 3; ++i) ck_assert(half_to_float(halves[i]) == expected[i]);
 }
-END_TEST
 
-START_TEST(a_chain_of_commands_writes_what_they_write_alone) {
+DVNN_TEST(a_chain_of_commands_writes_what_they_write_alone) {
   // conv, activation alone, conv with addition and pooling: 16 to 16 channels over 5 x 6 pixels.
   constexpr int kPixels = 30, kChannels = 16;
   constexpr uint64_t kTensor = 1024, kWeights = 8192;
@@ -510,17 +497,5 @@ START_TEST(a_chain_of_commands_writes_what_they_write_alone) {
     fn().context_release(ctx);
   }
 }
-END_TEST
-
-DVNN_SUITE(softdv_interface, a_chain_of_commands_writes_what_they_write_alone,
-           context_tells_what_the_device_is, functions_that_only_programs_of_others_call,
-           memory_keeps_its_contents_and_gives_everything_back, lists_live_in_the_documented_order,
-           a_list_may_be_released_while_it_runs, malformed_commands_are_refused,
-           weights_at_any_place_are_refused_at_commit, random_bytes_never_do_harm,
-           weights_that_change_after_commit_count, threads_share_the_device,
-           lists_run_on_the_thread_that_waits_for_them,
-           lists_of_the_worker_and_of_waiting_threads_take_their_turns,
-           nobody_is_woken_for_the_lists_of_others, shared_work_is_done_once_beside_lists,
-           fully_connected_commands_compute_dot_products)
 
 }  // namespace dvnn::test::interface_tests

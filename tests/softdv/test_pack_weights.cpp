@@ -18,6 +18,8 @@
 
 namespace dvnn::test::pack_weights_tests {
 
+DVNN_SUITE(softdv_pack_weights);
+
 namespace {
 
 constexpr uint8_t kBefore = 0xa5;  // what stood in the room
@@ -76,7 +78,7 @@ std::vector<half_t> numbers(size_t count, float from) {
 
 }  // namespace
 
-START_TEST(convolutions_are_packed_as_their_contract_says) {
+DVNN_TEST(convolutions_are_packed_as_their_contract_says) {
   constexpr int kM = 5, kC = 3, kX = 3, kY = 2;
   const auto weights = numbers(size_t{kM} * kC * kX * kY, 1), bias = numbers(kM, 200),
              slopes = numbers(kM, 300);
@@ -98,9 +100,8 @@ START_TEST(convolutions_are_packed_as_their_contract_says) {
                      -1);
   }
 }
-END_TEST
 
-START_TEST(fully_connected_layers_are_packed_as_their_contract_says) {
+DVNN_TEST(fully_connected_layers_are_packed_as_their_contract_says) {
   const FcGeometry geometry = {2, 3, 1, 4, 1, 2, true};
   const size_t outputs = 8, inputs = 6;
   const auto table = numbers(256, 0), bias = numbers(outputs, 200);
@@ -116,9 +117,8 @@ START_TEST(fully_connected_layers_are_packed_as_their_contract_says) {
       },
       wanted);
 }
-END_TEST
 
-START_TEST(fully_connected_layers_have_vectors_of_limited_length) {
+DVNN_TEST(fully_connected_layers_have_vectors_of_limited_length) {
   // The device takes vectors of 16384 numbers at the most.
   constexpr int kMost = 16384;
   auto* const function = symbol<decltype(dmp_dv_pack_fc_weights)>("dmp_dv_pack_fc_weights");
@@ -152,10 +152,5 @@ START_TEST(fully_connected_layers_have_vectors_of_limited_length) {
   }
   ck_assert_int_eq(asked({128, 64, 2, 2, 64, 128}), 0);
 }
-END_TEST
-
-DVNN_SUITE(softdv_pack_weights, convolutions_are_packed_as_their_contract_says,
-           fully_connected_layers_are_packed_as_their_contract_says,
-           fully_connected_layers_have_vectors_of_limited_length)
 
 }  // namespace dvnn::test::pack_weights_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::pool_sweep_tests {
 
+DVNN_SUITE(softdv_pool_sweep);
+
 using namespace dvnn::device;
 
 namespace {
@@ -100,15 +102,12 @@ void check_pooling(Device* device, Randomness* random, int number) {
 
 }  // namespace
 
-START_TEST(the_largest_of_any_halves_is_found_to_the_bit) {
+DVNN_TEST(the_largest_of_any_halves_is_found_to_the_bit) {
   auto device = Device::open("soft");
   ck_assert_msg(device.ok(), "%s", device.ok() ? "" : device.error().message.c_str());
   Randomness random(dvnn_seed(44));
   const int rounds = dvnn_rounds(600);
   for (int i = 0; i < rounds; ++i) check_pooling(device.value().get(), &random, i);
 }
-END_TEST
-
-DVNN_SUITE(softdv_pool_sweep, the_largest_of_any_halves_is_found_to_the_bit)
 
 }  // namespace dvnn::test::pool_sweep_tests

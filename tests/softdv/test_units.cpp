@@ -15,6 +15,8 @@
 
 namespace dvnn::test::units_tests {
 
+DVNN_SUITE(softdv_units);
+
 using dvnn::test::Bench;
 using dvnn::test::fn;
 
@@ -145,7 +147,7 @@ void check_kept(Bench* bench, Command cmd, BuffersOf buffers_of) {
 
 }  // namespace
 
-START_TEST(the_maximizer_names_the_largest_class) {
+DVNN_TEST(the_maximizer_names_the_largest_class) {
   Bench bench;
   for (int round = 0; round < dvnn_rounds(60); ++round) {
     const int w = 1 + up_to(20), h = 1 + up_to(20), classes = 2 + up_to(30);
@@ -170,9 +172,8 @@ START_TEST(the_maximizer_names_the_largest_class) {
     }
   }
 }
-END_TEST
 
-START_TEST(the_maximizer_refuses_what_the_driver_refuses) {
+DVNN_TEST(the_maximizer_refuses_what_the_driver_refuses) {
   Bench bench;
   const auto good = maximizer_command(bench, 4, 4, 2);
   auto refused = [&](int code, auto change) {
@@ -189,9 +190,8 @@ START_TEST(the_maximizer_refuses_what_the_driver_refuses) {
   refused(EINVAL, [](auto* c) { c->output_buf.mem = nullptr; });
   refused(EINVAL, [](auto* c) { c->width = 4095, c->height = 4000; });
 }
-END_TEST
 
-START_TEST(the_ipu_scales_bilinearly_and_transposes) {
+DVNN_TEST(the_ipu_scales_bilinearly_and_transposes) {
   Bench bench;
   for (int round = 0; round < dvnn_rounds(60); ++round) {
     fill(&bench);
@@ -216,9 +216,8 @@ START_TEST(the_ipu_scales_bilinearly_and_transposes) {
     }
   }
 }
-END_TEST
 
-START_TEST(the_ipu_blends_and_runs_rows_backwards) {
+DVNN_TEST(the_ipu_blends_and_runs_rows_backwards) {
   Bench bench;
   fill(&bench);
   const int w = 16, h = 9;
@@ -241,9 +240,8 @@ START_TEST(the_ipu_blends_and_runs_rows_backwards) {
     }
   }
 }
-END_TEST
 
-START_TEST(the_ipu_converts_to_binary16_by_both_rules) {
+DVNN_TEST(the_ipu_converts_to_binary16_by_both_rules) {
   Bench bench;
   fill(&bench);
   for (uint8_t rule : {DMP_DV_CNV_FP16_SUB, DMP_DV_CNV_FP16_DIV_255}) {
@@ -263,9 +261,8 @@ START_TEST(the_ipu_converts_to_binary16_by_both_rules) {
     }
   }
 }
-END_TEST
 
-START_TEST(the_ipu_looks_colours_up_and_remembers_them) {
+DVNN_TEST(the_ipu_looks_colours_up_and_remembers_them) {
   Bench bench;
   auto cmd = ipu_command(bench, 8, 1, 8, 1);
   cmd.fmt_tex = DMP_DV_LUT;
@@ -286,9 +283,8 @@ START_TEST(the_ipu_looks_colours_up_and_remembers_them) {
     std::memset(cmd.lut, 0, sizeof cmd.lut);
   }
 }
-END_TEST
 
-START_TEST(the_ipu_refuses_what_the_driver_refuses) {
+DVNN_TEST(the_ipu_refuses_what_the_driver_refuses) {
   Bench bench;
   const auto good = ipu_command(bench, 8, 8, 8, 8);
   auto refused = [&](int code, auto change) {
@@ -313,9 +309,8 @@ START_TEST(the_ipu_refuses_what_the_driver_refuses) {
   refused(EINVAL, [](auto* c) { c->stride_wr = 32767, c->rect_height = 4000; });
   refused(EINVAL, [](auto* c) { c->tex_width = c->tex_height = 4095; });
 }
-END_TEST
 
-START_TEST(bytes_are_looked_up_and_swapped) {
+DVNN_TEST(bytes_are_looked_up_and_swapped) {
   Bench bench;
   fill(&bench);
   constexpr int kPixels = 5 * 7;
@@ -335,10 +330,9 @@ START_TEST(bytes_are_looked_up_and_swapped) {
   cmd.conv_cmd.c = 4;
   ck_assert_int_eq(bench.run(cmd), -1);
 }
-END_TEST
 
 // The caller may release the memories that an added command names: the list keeps them.
-START_TEST(lists_keep_the_memories_of_their_commands) {
+DVNN_TEST(lists_keep_the_memories_of_their_commands) {
   Bench bench;
   fill(&bench);
   auto blend = ipu_command(bench, 8, 8, 8, 8);
@@ -359,9 +353,8 @@ START_TEST(lists_keep_the_memories_of_their_commands) {
     return Buffers{&c->input_buf, &c->output_buf};
   });
 }
-END_TEST
 
-START_TEST(lists_take_one_kind_of_command_and_one_ipu_command) {
+DVNN_TEST(lists_take_one_kind_of_command_and_one_ipu_command) {
   Bench bench;
   auto ipu = ipu_command(bench, 8, 8, 8, 8);
   auto maximizer = maximizer_command(bench, 4, 4, 2);
@@ -373,13 +366,5 @@ START_TEST(lists_take_one_kind_of_command_and_one_ipu_command) {
     fn().cmdlist_release(list);
   }
 }
-END_TEST
-
-DVNN_SUITE(softdv_units, the_maximizer_names_the_largest_class,
-           the_maximizer_refuses_what_the_driver_refuses, the_ipu_scales_bilinearly_and_transposes,
-           the_ipu_blends_and_runs_rows_backwards, the_ipu_converts_to_binary16_by_both_rules,
-           the_ipu_looks_colours_up_and_remembers_them, the_ipu_refuses_what_the_driver_refuses,
-           bytes_are_looked_up_and_swapped, lists_keep_the_memories_of_their_commands,
-           lists_take_one_kind_of_command_and_one_ipu_command)
 
 }  // namespace dvnn::test::units_tests

@@ -6,6 +6,8 @@
 
 namespace dvnn::test::convert_tensor_tests {
 
+DVNN_SUITE(convert_tensor);
+
 namespace {
 
 const ElementType kTypes[] = {ElementType::kFloat16, ElementType::kFloat32, ElementType::kUint8,
@@ -34,7 +36,7 @@ void check(const TensorDesc& from, const TensorDesc& to, std::vector<float>* scr
 
 }  // namespace
 
-START_TEST(every_type_and_layout_becomes_every_other) {
+DVNN_TEST(every_type_and_layout_becomes_every_other) {
   std::vector<float> scratch;
   for (const Shape& shape : {Shape{1, 3, 33, 65}, Shape{2, 1, 7, 5}, Shape{1, 8, 40, 3},
                              Shape{2, 11, 4, 9}, Shape{1, 6, 1, 70}}) {
@@ -49,9 +51,8 @@ START_TEST(every_type_and_layout_becomes_every_other) {
     }
   }
 }
-END_TEST
 
-START_TEST(layouts_in_one_chunk_have_plain_names) {
+DVNN_TEST(layouts_in_one_chunk_have_plain_names) {
   auto plain = [](Layout layout, int channels) {
     return plain_layout({ElementType::kFloat16, layout, {1, channels, 2, 2}});
   };
@@ -59,9 +60,5 @@ START_TEST(layouts_in_one_chunk_have_plain_names) {
   ck_assert(plain(Layout::kWhc8, 9) == Layout::kWhc8 && plain(Layout::kHwc8, 9) == Layout::kHwc8);
   ck_assert(plain(Layout::kNchw, 3) == Layout::kNchw && plain(Layout::kNwhc, 9) == Layout::kNwhc);
 }
-END_TEST
-
-DVNN_SUITE(convert_tensor, every_type_and_layout_becomes_every_other,
-           layouts_in_one_chunk_have_plain_names)
 
 }  // namespace dvnn::test::convert_tensor_tests

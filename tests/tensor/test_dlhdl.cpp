@@ -8,6 +8,8 @@
 
 namespace dvnn::test::dlhdl_tests {
 
+DVNN_SUITE(dlhdl);
+
 namespace {
 
 DlhdlLayout layout_for(int conv_threads) {
@@ -31,39 +33,35 @@ std::vector<int> packed(const DlhdlLayout& layout, const Shape& shape) {
 
 }  // namespace
 
-START_TEST(conv_threads_give_channels_and_transfer_size) {
+DVNN_TEST(conv_threads_give_channels_and_transfer_size) {
   ck_assert_int_eq(layout_for(9).channels_at_once(), 3);
   ck_assert_int_eq(layout_for(9).values_per_transfer(), 4);
   ck_assert_int_eq(layout_for(16).values_per_transfer(), 4);
   ck_assert_int_eq(layout_for(25).values_per_transfer(), 8);
   for (int wrong : {0, -4, 8, 15, 33 * 33}) ck_assert(!DlhdlLayout::create(wrong).ok());
 }
-END_TEST
 
-START_TEST(sizes_are_the_published_ones) {
+DVNN_TEST(sizes_are_the_published_ones) {
   const Shape four = {1, 4, 3, 3}, five = {1, 5, 3, 3};
   ck_assert_int_eq(layout_for(16).elements(four), 36);  // C = N = 4
   ck_assert_int_eq(layout_for(9).elements(four), 72);   // C = 3, N = 4
   ck_assert_int_eq(layout_for(16).elements(five), 72);  // stored as 3 x 3 x 8
 }
-END_TEST
 
-START_TEST(planes_are_padded_as_published) {
+DVNN_TEST(planes_are_padded_as_published) {
   // One pixel: planes 1 2 3 0 4 0 0 0 for C = 3, and 1 2 3 0 for three channels.
   ck_assert(packed(layout_for(9), {1, 4, 1, 1}) == (std::vector<int>{1, 2, 3, 0, 4, 0, 0, 0}));
   ck_assert(packed(layout_for(9), {1, 3, 1, 1}) == (std::vector<int>{1, 2, 3, 0}));
   ck_assert(packed(layout_for(16), {1, 3, 1, 1}) == (std::vector<int>{1, 2, 3, 0}));
 }
-END_TEST
 
-START_TEST(pixels_go_along_x_first) {
+DVNN_TEST(pixels_go_along_x_first) {
   // 2 x 3 pixels (X, Y) of 2 channels, N = 2: down the first column, then the next.
   const std::vector<int> want = {1, 7, 4, 10, 2, 8, 5, 11, 3, 9, 6, 12};
   ck_assert(packed(layout_for(4), {1, 2, 2, 3}) == want);
 }
-END_TEST
 
-START_TEST(packing_and_unpacking_give_the_tensor_back) {
+DVNN_TEST(packing_and_unpacking_give_the_tensor_back) {
   for (int threads : {1, 4, 9, 16, 25, 64}) {
     for (int z : {1, 2, 3, 4, 5, 8, 9}) {
       const Shape shape = {1, z, 3, 4};
@@ -84,10 +82,5 @@ START_TEST(packing_and_unpacking_give_the_tensor_back) {
   ck_assert(!layout_for(4).pack(&value, {1, 1, 1, 1}, ElementType::kFloat16, &byte).ok());
   ck_assert(!layout_for(4).pack(&value, {1}, ElementType::kInt8, &byte).ok());
 }
-END_TEST
-
-DVNN_SUITE(dlhdl, conv_threads_give_channels_and_transfer_size, sizes_are_the_published_ones,
-           planes_are_padded_as_published, pixels_go_along_x_first,
-           packing_and_unpacking_give_the_tensor_back)
 
 }  // namespace dvnn::test::dlhdl_tests

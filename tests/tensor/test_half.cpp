@@ -10,16 +10,17 @@
 
 namespace dvnn::test::half_tests {
 
-START_TEST(every_half_survives_the_way_to_float_and_back) {
+DVNN_SUITE(half);
+
+DVNN_TEST(every_half_survives_the_way_to_float_and_back) {
   for (uint32_t h = 0; h < 65536; ++h) {
     const float f = half_to_float(static_cast<half_t>(h));
     if (std::isnan(f)) continue;
     ck_assert_uint_eq(float_to_half(f), h);
   }
 }
-END_TEST
 
-START_TEST(rounds_ties_to_even) {
+DVNN_TEST(rounds_ties_to_even) {
   ck_assert_uint_eq(float_to_half(1.0f + 1.0f / 2048), 0x3c00);     // tie, even below
   ck_assert_uint_eq(float_to_half(1.0f + 3.0f / 2048), 0x3c02);     // tie, even above
   ck_assert_uint_eq(float_to_half(1.0f + 1.001f / 2048), 0x3c01);   // over the tie
@@ -27,18 +28,16 @@ START_TEST(rounds_ties_to_even) {
   ck_assert_uint_eq(float_to_half(std::ldexp(1.5f, -25)), 0x0001);
   ck_assert_uint_eq(float_to_half(std::ldexp(3.0f, -25)), 0x0002);  // tie between 1 and 2
 }
-END_TEST
 
-START_TEST(overflow_gives_infinity_and_nan_stays_nan) {
+DVNN_TEST(overflow_gives_infinity_and_nan_stays_nan) {
   ck_assert_uint_eq(float_to_half(65504.0f), 0x7bff);
   ck_assert_uint_eq(float_to_half(65519.99f), 0x7bff);
   ck_assert_uint_eq(float_to_half(65520.0f), 0x7c00);
   ck_assert_uint_eq(float_to_half(-1e30f), 0xfc00);
   ck_assert(std::isnan(half_to_float(float_to_half(std::numeric_limits<float>::quiet_NaN()))));
 }
-END_TEST
 
-START_TEST(rounds_to_the_nearest_of_all_halves) {
+DVNN_TEST(rounds_to_the_nearest_of_all_halves) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> exponent(-26, 16), sign(-1, 1);
   for (int i = 0; i < 200000; ++i) {
@@ -53,9 +52,8 @@ START_TEST(rounds_to_the_nearest_of_all_halves) {
     }
   }
 }
-END_TEST
 
-START_TEST(arrays_equal_single_values_and_stay_in_bounds) {
+DVNN_TEST(arrays_equal_single_values_and_stay_in_bounds) {
   constexpr half_t kGuard = 0xabcd;
   std::mt19937 random(3);
   for (size_t count = 0; count < 70; ++count) {
@@ -80,10 +78,5 @@ START_TEST(arrays_equal_single_values_and_stay_in_bounds) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(half, every_half_survives_the_way_to_float_and_back, rounds_ties_to_even,
-           overflow_gives_infinity_and_nan_stays_nan, rounds_to_the_nearest_of_all_halves,
-           arrays_equal_single_values_and_stay_in_bounds)
 
 }  // namespace dvnn::test::half_tests

@@ -8,10 +8,12 @@
 
 namespace dvnn::test::layout_tests {
 
+DVNN_SUITE(layout);
+
 constexpr Layout kLayouts[] = {Layout::kNchw, Layout::kNhwc, Layout::kNwhc, Layout::kWhc8,
                                Layout::kHwc8};
 
-START_TEST(chunked_offsets_follow_the_published_formula) {
+DVNN_TEST(chunked_offsets_follow_the_published_formula) {
   // dv-sdk wiki: 2 * (chunk*(W*H*8) + x*(H*C_) + y*C_ + n_), in elements; 20 channels: 8, 8, 4.
   const Shape shape = {1, 20, 5, 7};
   for (int n = 0; n < 20; ++n) {
@@ -27,9 +29,8 @@ START_TEST(chunked_offsets_follow_the_published_formula) {
     }
   }
 }
-END_TEST
 
-START_TEST(every_layout_is_a_permutation) {
+DVNN_TEST(every_layout_is_a_permutation) {
   for (int channels : {1, 3, 8, 9, 16, 20}) {
     const Shape shape = {2, channels, 3, 4};
     for (Layout layout : kLayouts) {
@@ -43,9 +44,8 @@ START_TEST(every_layout_is_a_permutation) {
     }
   }
 }
-END_TEST
 
-START_TEST(reading_and_writing_are_inverse) {
+DVNN_TEST(reading_and_writing_are_inverse) {
   const Shape shape = {1, 11, 4, 3};
   std::vector<float> values(static_cast<size_t>(shape.elements())), back(values.size());
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97);
@@ -60,9 +60,8 @@ START_TEST(reading_and_writing_are_inverse) {
     }
   }
 }
-END_TEST
 
-START_TEST(every_element_lies_where_its_offset_says) {
+DVNN_TEST(every_element_lies_where_its_offset_says) {
   // Sizes around those of the tiles in which device buffers are converted.
   for (const Shape& shape : {Shape{2, 11, 33, 17}, Shape{1, 8, 16, 32}, Shape{1, 3, 65, 15},
                              Shape{1, 17, 1, 40}, Shape{3, 9, 40, 1}}) {
@@ -86,9 +85,8 @@ START_TEST(every_element_lies_where_its_offset_says) {
     }
   }
 }
-END_TEST
 
-START_TEST(integers_are_rounded_and_clamped) {
+DVNN_TEST(integers_are_rounded_and_clamped) {
   const float from[] = {-300, -1.4f, 254.5f, 300};
   uint8_t unsigned_bytes[4];
   write_nchw(from, {{ElementType::kUint8, Layout::kNchw, {4}}, unsigned_bytes});
@@ -96,9 +94,8 @@ START_TEST(integers_are_rounded_and_clamped) {
   ck_assert_uint_eq(unsigned_bytes[2], 254);
   ck_assert_uint_eq(unsigned_bytes[3], 255);
 }
-END_TEST
 
-START_TEST(numbers_that_are_not_finite_are_seen_in_every_type) {
+DVNN_TEST(numbers_that_are_not_finite_are_seen_in_every_type) {
   for (const ElementType type : {ElementType::kFloat16, ElementType::kFloat32}) {
     for (const float bad : {INFINITY, -INFINITY, NAN}) {
       const TensorDesc desc = {type, Layout::kNhwc, {1, 3, 2, 2}};
@@ -114,20 +111,13 @@ START_TEST(numbers_that_are_not_finite_are_seen_in_every_type) {
   const uint8_t bytes[] = {255, 255, 255, 255};
   ck_assert(all_finite({{ElementType::kUint8, Layout::kNchw, {4}}, bytes}));
 }
-END_TEST
 
-START_TEST(unknown_names_are_refused_with_the_known_ones) {
+DVNN_TEST(unknown_names_are_refused_with_the_known_ones) {
   const auto layout = parse_layout("chwn");
   ck_assert(!layout.ok());
   ck_assert(layout.error().message.find("whc8") != std::string::npos);
   ck_assert(!parse_element_type("").ok());
   ck_assert(parse_layout("hwc8").value() == Layout::kHwc8);
 }
-END_TEST
-
-DVNN_SUITE(layout, chunked_offsets_follow_the_published_formula, every_layout_is_a_permutation,
-           reading_and_writing_are_inverse, every_element_lies_where_its_offset_says,
-           integers_are_rounded_and_clamped, numbers_that_are_not_finite_are_seen_in_every_type,
-           unknown_names_are_refused_with_the_known_ones)
 
 }  // namespace dvnn::test::layout_tests

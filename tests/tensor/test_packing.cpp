@@ -10,14 +10,15 @@
 
 namespace dvnn::test::packing_tests {
 
-START_TEST(sizes_are_those_that_the_vendors_converter_reports) {
+DVNN_SUITE(packing);
+
+DVNN_TEST(sizes_are_those_that_the_vendors_converter_reports) {
   // dv-sdk converter: examples of get_weight_size.
   ck_assert_uint_eq(packed_weights_size({64, 3, 7, 7, true, false, false}), 14464);
   ck_assert_uint_eq(packed_weights_size({64, 64, 1, 1, true, false, false}), 5248);
   ck_assert_uint_eq(packed_weights_size({64, 64, 3, 3, true, false, false}), 37504);
   ck_assert_uint_eq(packed_weights_size({16, 3, 3, 3, false, false, false}), 2336);
 }
-END_TEST
 
 // The 12 x 6 block's cell of (row, column), in halves, behind one bias group.
 static size_t cell(int row, int column) {
@@ -43,7 +44,7 @@ static size_t only_nonzero(const std::vector<half_t>& stream) {
   return at;
 }
 
-START_TEST(weights_lie_in_the_documented_cells) {
+DVNN_TEST(weights_lie_in_the_documented_cells) {
   // 3x3: K[j][i] of channel c at row 9 - 3 (c/2) + j, column 3 (c%2) + i.
   ck_assert_uint_eq(only_nonzero(pack_one({1, 8, 3, 3, false, false, false}, 5 * 9 + 1 * 3 + 2)),
                     cell(9 - 3 * 2 + 1, 3 + 2));
@@ -58,9 +59,8 @@ START_TEST(weights_lie_in_the_documented_cells) {
   // Even kernels: rows at the bottom, columns at the left of the 3x3 grid.
   ck_assert_uint_eq(only_nonzero(pack_one({1, 1, 2, 2, false, false, false}, 0)), cell(9 + 1, 0));
 }
-END_TEST
 
-START_TEST(unpacking_gives_back_what_was_packed) {
+DVNN_TEST(unpacking_gives_back_what_was_packed) {
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
     PackedGeometry g;
@@ -94,9 +94,8 @@ START_TEST(unpacking_gives_back_what_was_packed) {
     }
   }
 }
-END_TEST
 
-START_TEST(fully_connected_weights_follow_the_buffers_order) {
+DVNN_TEST(fully_connected_weights_follow_the_buffers_order) {
   // 2x1x2 inputs (c, h, w) to 1 output: buffer order is x, then channel.
   const half_t weights[] = {1, 2, 3, 4};  // (c0 w0) (c0 w1) (c1 w0) (c1 w1)
   const half_t bias[] = {9};
@@ -107,9 +106,8 @@ START_TEST(fully_connected_weights_follow_the_buffers_order) {
   for (int i = 0; i < 4; ++i) ck_assert_uint_eq(halves[i], expected[i]);
   ck_assert_uint_eq(halves[8], 9);
 }
-END_TEST
 
-START_TEST(the_vendors_own_file_unpacks_and_packs_to_the_same_bytes) {
+DVNN_TEST(the_vendors_own_file_unpacks_and_packs_to_the_same_bytes) {
   // LaneDetection begins with a 3x3 convolution of 3 to 16 channels in binary16; a later check of
   // many layers comes with its network. Source: the vendor's LaneDetection repository.
   std::ifstream file(DVNN_TEST_DATA "/models/LaneDetection_weights.bin", std::ios::binary);
@@ -131,11 +129,5 @@ START_TEST(the_vendors_own_file_unpacks_and_packs_to_the_same_bytes) {
   pack_weights(g, {nullptr, half_weights.data(), half_bias.data(), nullptr}, packed.data());
   ck_assert_mem_eq(packed.data(), bytes.data(), size);
 }
-END_TEST
-
-DVNN_SUITE(packing, sizes_are_those_that_the_vendors_converter_reports,
-           weights_lie_in_the_documented_cells, unpacking_gives_back_what_was_packed,
-           fully_connected_weights_follow_the_buffers_order,
-           the_vendors_own_file_unpacks_and_packs_to_the_same_bytes)
 
 }  // namespace dvnn::test::packing_tests

@@ -18,6 +18,8 @@
 
 namespace dvnn::test::doctor_checks_tests {
 
+DVNN_SUITE(doctor_checks);
+
 using namespace dvnn::tools;
 
 namespace {
@@ -64,16 +66,15 @@ bool as_nobody(bool (*work)(const Dev&), const Dev& dev) {
 
 }  // namespace
 
-START_TEST(a_machine_without_a_board_is_in_order) {
+DVNN_TEST(a_machine_without_a_board_is_in_order) {
   const Dev dev;
   dev.add("ion", 0600);
   const Findings findings = check_device_nodes(dev.path);
   ck_assert_uint_eq(findings.size(), 1);
   ck_assert(findings[0].level == Level::kOk);
 }
-END_TEST
 
-START_TEST(nodes_that_can_be_opened_are_in_order) {
+DVNN_TEST(nodes_that_can_be_opened_are_in_order) {
   const Dev dev;
   dev.add("dv_conv", 0666);
   dev.add("dma_heap/linux,cma", 0666);
@@ -84,9 +85,8 @@ START_TEST(nodes_that_can_be_opened_are_in_order) {
     ck_assert_msg(about(findings, name) && about(findings, name)->level == Level::kOk, "%s", name);
   }
 }
-END_TEST
 
-START_TEST(a_node_that_cannot_be_opened_has_its_remedy) {
+DVNN_TEST(a_node_that_cannot_be_opened_has_its_remedy) {
   const Dev dev;
   dev.add("dv_conv", 0);  // shut for its owner too, who is whoever runs this test
   dev.add("ion", 0444);
@@ -101,9 +101,8 @@ START_TEST(a_node_that_cannot_be_opened_has_its_remedy) {
       },
       dev));
 }
-END_TEST
 
-START_TEST(a_node_of_a_group_names_the_group) {
+DVNN_TEST(a_node_of_a_group_names_the_group) {
   const Dev dev;
   dev.add("dv_conv", 0640);
   if (getuid() != 0) return;  // only root gives files away
@@ -116,9 +115,8 @@ START_TEST(a_node_of_a_group_names_the_group) {
       },
       dev));
 }
-END_TEST
 
-START_TEST(a_boards_device_is_described_as_the_kernel_does) {
+DVNN_TEST(a_boards_device_is_described_as_the_kernel_does) {
   const Dev sysfs;
   const auto says = [&] { return to_text(machine_facts(sysfs.path)); };
   ck_assert_msg(has(says(), "; no DV device"), "%s", says().c_str());
@@ -133,18 +131,16 @@ START_TEST(a_boards_device_is_described_as_the_kernel_does) {
                     "hardware 0730"),
                 "%s", says().c_str());
 }
-END_TEST
 
-START_TEST(a_board_needs_a_place_for_device_memory) {
+DVNN_TEST(a_board_needs_a_place_for_device_memory) {
   const Dev dev;
   dev.add("dv_conv", 0666);
   const Findings findings = check_device_nodes(dev.path);
   const Finding* memory = about(findings, "nothing that device memory could come from");
   ck_assert(memory && memory->level == Level::kWarning && !memory->remedy.empty());
 }
-END_TEST
 
-START_TEST(contiguous_memory_is_what_a_board_needs) {
+DVNN_TEST(contiguous_memory_is_what_a_board_needs) {
   const std::string none = "MemTotal:  1024 kB\n", zero = "CmaTotal:       0 kB\nCmaFree: 0 kB\n",
                     plenty = "MemTotal: 1 kB\nCmaTotal:     262144 kB\nCmaFree:   131072 kB\n",
                     few = "CmaTotal:     262144 kB\nCmaFree:   1024 kB\n";
@@ -159,9 +155,8 @@ START_TEST(contiguous_memory_is_what_a_board_needs) {
   ck_assert(short_of.level == Level::kWarning && has(short_of.remedy, "max-in-flight"));
   ck_assert(check_contiguous_memory(few, false).level == Level::kOk);
 }
-END_TEST
 
-START_TEST(children_are_followed_to_whatever_end) {
+DVNN_TEST(children_are_followed_to_whatever_end) {
   const ChildEnd good = run_child({"sh", "-c", "echo one; echo two >&2"}, 10);
   ck_assert(good.succeeded());
   dvnn_assert_text(good.output, "one\ntwo\n");
@@ -177,9 +172,8 @@ START_TEST(children_are_followed_to_whatever_end) {
   ck_assert(late.started && !late.in_time);
   ck_assert(run_child({"sh", "-c", "sleep 60 & echo done"}, 10).succeeded());
 }
-END_TEST
 
-START_TEST(findings_go_through_json) {
+DVNN_TEST(findings_go_through_json) {
   const Findings all = {{Level::kOk, "a", "b \"c\"\n", ""}, {Level::kFailure, "d", "e", "f"}};
   const Findings back = findings_from_json(json_text(findings_to_json(all)));
   ck_assert_uint_eq(back.size(), 2);
@@ -190,22 +184,13 @@ START_TEST(findings_go_through_json) {
   ck_assert(!can_run(back));
   ck_assert(findings_from_json("[1, {").empty() && findings_from_json("[1]").empty());
 }
-END_TEST
 
-START_TEST(loaders_words_have_remedies) {
+DVNN_TEST(loaders_words_have_remedies) {
   ck_assert(has(remedy_for_library("libx.so: cannot open shared object file: No such file"),
                 "install the library"));
   ck_assert(has(remedy_for_library("a.so: undefined symbol: b"), "different versions"));
   ck_assert(has(remedy_for_library("a.so: invalid ELF header"), "install it again"));
   ck_assert(remedy_for_library("no context").empty());
 }
-END_TEST
-
-DVNN_SUITE(doctor_checks, a_machine_without_a_board_is_in_order,
-           nodes_that_can_be_opened_are_in_order, a_node_that_cannot_be_opened_has_its_remedy,
-           a_node_of_a_group_names_the_group, a_boards_device_is_described_as_the_kernel_does,
-           a_board_needs_a_place_for_device_memory, contiguous_memory_is_what_a_board_needs,
-           children_are_followed_to_whatever_end, findings_go_through_json,
-           loaders_words_have_remedies)
 
 }  // namespace dvnn::test::doctor_checks_tests

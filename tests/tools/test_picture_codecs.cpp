@@ -13,6 +13,8 @@
 
 namespace dvnn::test::picture_codec_tests {
 
+DVNN_SUITE(picture_codecs);
+
 using Bytes = std::vector<uint8_t>;
 using tools::Bitmap;
 
@@ -80,7 +82,7 @@ static void expect_same(const Bytes& file, const char* what) {
   }
 }
 
-START_TEST(files_are_read_to_the_same_pixels) {
+DVNN_TEST(files_are_read_to_the_same_pixels) {
   for (const char* as : {".png", ".bmp", ".jpg", ".ppm", ".tiff"}) {
     expect_same(encoded(as, drawn(CV_8UC3)), as);
   }
@@ -90,7 +92,6 @@ START_TEST(files_are_read_to_the_same_pixels) {
   expect_same(encoded(".png", drawn(CV_16UC3)), "a PNG of 16 bits");
   expect_same(encoded(".png", drawn(CV_16UC1)), "a gray PNG of 16 bits");
 }
-END_TEST
 
 // A segment of a JPEG with the one field that says how the camera was held.
 static Bytes turned(Bytes jpeg, uint8_t orientation) {
@@ -102,7 +103,7 @@ static Bytes turned(Bytes jpeg, uint8_t orientation) {
   return jpeg;
 }
 
-START_TEST(pictures_are_turned_as_cameras_say) {
+DVNN_TEST(pictures_are_turned_as_cameras_say) {
   const Bytes upright = encoded(".jpg", drawn(CV_8UC3));
   for (uint8_t orientation = 1; orientation <= 8; ++orientation) {
     const Bytes file = turned(upright, orientation);
@@ -110,19 +111,17 @@ START_TEST(pictures_are_turned_as_cameras_say) {
     ck_assert_int_eq(decode(pixbuf(), file).width, orientation < 5 ? 61 : 37);
   }
 }
-END_TEST
 
 // Both readers fill up what a camera did not send, each in its way.
-START_TEST(photographs_that_end_early_are_read_as_far_as_they_go) {
+DVNN_TEST(photographs_that_end_early_are_read_as_far_as_they_go) {
   Bytes file = encoded(".jpg", drawn(CV_8UC3));
   file.resize(file.size() * 9 / 10);
   const Bitmap wanted = decode(opencv(), file), got = decode(pixbuf(), file);
   ck_assert(got.width == wanted.width && got.height == wanted.height);
   ck_assert_mem_eq(got.bytes.data(), wanted.bytes.data(), wanted.bytes.size() / 2);
 }
-END_TEST
 
-START_TEST(written_files_are_read_as_they_were) {
+DVNN_TEST(written_files_are_read_as_they_were) {
   for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4}) {
     const cv::Mat picture = drawn(type);
     Bitmap given(picture.cols, picture.rows, picture.channels());
@@ -137,15 +136,13 @@ START_TEST(written_files_are_read_as_they_were) {
     }
   }
 }
-END_TEST
 
-START_TEST(what_is_no_picture_is_none) {
+DVNN_TEST(what_is_no_picture_is_none) {
   for (const tools::PictureCodec* codec : {&opencv(), &pixbuf()}) {
     const std::string text = "no picture at all, but a sentence that is longer than any signature.";
     ck_assert(decode(*codec, {text.begin(), text.end()}).bytes.empty());
   }
 }
-END_TEST
 
 static void put(Bytes* to, uint32_t number) {
   for (int shift = 24; shift >= 0; shift -= 8) to->push_back(static_cast<uint8_t>(number >> shift));
@@ -158,7 +155,7 @@ static void put_chunk(Bytes* to, const std::string& kind, const Bytes& data) {
   put(to, static_cast<uint32_t>(crc32(0, rest.data(), static_cast<uInt>(rest.size()))));
 }
 
-START_TEST(broken_and_endless_pictures_are_refused) {
+DVNN_TEST(broken_and_endless_pictures_are_refused) {
   for (const char* as : {".png", ".bmp", ".ppm", ".tiff"}) {
     const Bytes whole = encoded(as, drawn(CV_8UC3));
     for (const size_t part : {whole.size() / 4, whole.size() / 2, whole.size() * 9 / 10}) {
@@ -182,11 +179,5 @@ START_TEST(broken_and_endless_pictures_are_refused) {
   ck_assert(problem.find("zero width or height") != std::string::npos);
   ck_assert(picture.bytes.empty());
 }
-END_TEST
-
-DVNN_SUITE(picture_codecs, files_are_read_to_the_same_pixels, pictures_are_turned_as_cameras_say,
-           photographs_that_end_early_are_read_as_far_as_they_go,
-           written_files_are_read_as_they_were, what_is_no_picture_is_none,
-           broken_and_endless_pictures_are_refused)
 
 }  // namespace dvnn::test::picture_codec_tests

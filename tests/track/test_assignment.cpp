@@ -9,6 +9,8 @@
 
 namespace dvnn::test::assignment_tests {
 
+DVNN_SUITE(track_assignment);
+
 using namespace dvnn::track;
 
 namespace {
@@ -54,7 +56,7 @@ double sum_of(const Gains& gains, size_t columns, Assignment* assignment) {
 
 }  // namespace
 
-START_TEST(the_sum_is_that_of_trying_all) {
+DVNN_TEST(the_sum_is_that_of_trying_all) {
   std::mt19937 random(dvnn_seed(1));
   std::uniform_real_distribution<double> gain(0, 1);
   Assignment assignment;  // one for all, as trackers use it
@@ -73,16 +75,14 @@ START_TEST(the_sum_is_that_of_trying_all) {
     ck_assert_double_eq_tol(sum_of(gains, columns, &assignment), best, 1e-9);
   }
 }
-END_TEST
 
-START_TEST(the_greedy_choice_is_not_taken) {
+DVNN_TEST(the_greedy_choice_is_not_taken) {
   // The best pair alone would leave the second row without one.
   Assignment assignment;
   ck_assert_double_eq_tol(sum_of({{1.0, 0.9}, {0.8, 0}}, 2, &assignment), 1.7, 1e-12);
 }
-END_TEST
 
-START_TEST(what_is_no_gain_is_no_pair) {
+DVNN_TEST(what_is_no_gain_is_no_pair) {
   Assignment assignment;
   assignment.begin(2, 2);
   assignment.offer(0, 0, 0);
@@ -90,9 +90,8 @@ START_TEST(what_is_no_gain_is_no_pair) {
   assignment.offer(1, 1, std::nan(""));
   for (int column : assignment.solve()) ck_assert_int_eq(column, Assignment::kNone);
 }
-END_TEST
 
-START_TEST(a_crowd_is_as_good_turned_around) {
+DVNN_TEST(a_crowd_is_as_good_turned_around) {
   std::mt19937 random(dvnn_seed(2));
   std::uniform_real_distribution<double> gain(0, 1);
   Gains gains(90, std::vector<double>(60)), turned(60, std::vector<double>(90));
@@ -104,9 +103,5 @@ START_TEST(a_crowd_is_as_good_turned_around) {
   ck_assert_double_eq_tol(sum_of(turned, 90, &assignment), sum, 1e-9);
   ck_assert_double_gt(sum, 57);  // of 60, chosen among 90 each
 }
-END_TEST
-
-DVNN_SUITE(track_assignment, the_sum_is_that_of_trying_all, the_greedy_choice_is_not_taken,
-           what_is_no_gain_is_no_pair, a_crowd_is_as_good_turned_around)
 
 }  // namespace dvnn::test::assignment_tests

@@ -12,6 +12,8 @@
 
 namespace dvnn::test::common_motion_tests {
 
+DVNN_SUITE(track_common_motion);
+
 using namespace dvnn::track;
 
 namespace {
@@ -60,7 +62,7 @@ double mean_error(double shake, double slope, int things, double* moved) {
 
 }  // namespace
 
-START_TEST(what_all_do_alike_is_the_cameras) {
+DVNN_TEST(what_all_do_alike_is_the_cameras) {
   double moved = 0;
   double error = mean_error(20, 0, 12, &moved);
   ck_assert_msg(error < 3, "off by %g", error);
@@ -68,9 +70,8 @@ START_TEST(what_all_do_alike_is_the_cameras) {
   error = mean_error(20, 0.05, 20, &moved);
   ck_assert_msg(error < 4, "off by %g where it comes nearer", error);
 }
-END_TEST
 
-START_TEST(a_camera_that_stands_is_left_alone) {
+DVNN_TEST(a_camera_that_stands_is_left_alone) {
   for (const int things : {4, 12, 40}) {
     double moved = 0;
     mean_error(0, 0, things, &moved);
@@ -81,9 +82,8 @@ START_TEST(a_camera_that_stands_is_left_alone) {
   for (int i = 0; i < 3; ++i) common.add(100.0 * i, 0, 50, 50, 1, 1);
   ck_assert(common.solve().is_identity());  // too few
 }
-END_TEST
 
-START_TEST(tracks_move_with_a_camera_that_is_known) {
+DVNN_TEST(tracks_move_with_a_camera_that_is_known) {
   // The camera turns by more than the boxes are wide, between two frames; all stand still.
   const motion::Affine turn{1.01, -0.01, 60, 0.01, 1.01, -20};
   for (const bool known : {true, false}) {
@@ -99,9 +99,8 @@ START_TEST(tracks_move_with_a_camera_that_is_known) {
     if (known) ck_assert_double_eq_tol(stream.tracker.track_of(0)->filter.speed_x(), 0, 1);
   }
 }
-END_TEST
 
-START_TEST(a_shaking_camera_takes_nobodys_name) {
+DVNN_TEST(a_shaking_camera_takes_nobodys_name) {
   // Steps of 10 pixels between frames, of boxes 40 wide; one is hidden for a while.
   std::mt19937 random(9);
   std::normal_distribution<double> normal(0, 10);
@@ -127,9 +126,8 @@ START_TEST(a_shaking_camera_takes_nobodys_name) {
                   common ? "followed" : "not", switches);
   }
 }
-END_TEST
 
-START_TEST(a_lens_that_zooms_takes_nobodys_name) {
+DVNN_TEST(a_lens_that_zooms_takes_nobodys_name) {
   // Steps of up to 5 % in the end: 13 pixels at the outer boxes, which are 36 wide.
   std::mt19937 random(9);
   std::uniform_real_distribution<double> step(-0.05, 0.05);
@@ -159,10 +157,5 @@ START_TEST(a_lens_that_zooms_takes_nobodys_name) {
                   common ? "followed" : "not", switches);
   }
 }
-END_TEST
-
-DVNN_SUITE(track_common_motion, what_all_do_alike_is_the_cameras,
-           a_camera_that_stands_is_left_alone, tracks_move_with_a_camera_that_is_known,
-           a_shaking_camera_takes_nobodys_name, a_lens_that_zooms_takes_nobodys_name)
 
 }  // namespace dvnn::test::common_motion_tests

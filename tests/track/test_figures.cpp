@@ -11,6 +11,8 @@
 
 namespace dvnn::test::figures_tests {
 
+DVNN_SUITE(track_figures);
+
 namespace {
 
 constexpr Box kHere{0, 0, 10, 10}, kFar{100, 100, 110, 110};
@@ -43,7 +45,7 @@ void make_example(Frames* truth, Frames* tracks) {
 
 }  // namespace
 
-START_TEST(figures_are_those_worked_out_by_hand) {
+DVNN_TEST(figures_are_those_worked_out_by_hand) {
   const Frames same = constant(4, {{1, kHere}});
   const struct {
     const char* what;
@@ -89,9 +91,8 @@ START_TEST(figures_are_those_worked_out_by_hand) {
   ck_assert_int_eq(sum.truths, 10);
   ck_assert_double_eq_tol(sum.mota(), (swapped.mota() * 8 + kept.mota() * 2) / 10, 1e-9);
 }
-END_TEST
 
-START_TEST(figures_are_those_of_the_reference_implementation) {
+DVNN_TEST(figures_are_those_of_the_reference_implementation) {
   Frames truth, tracks;
   make_example(&truth, &tracks);
   const Figures f = figures_of(truth, tracks);
@@ -106,11 +107,10 @@ START_TEST(figures_are_those_of_the_reference_implementation) {
   ck_assert_int_eq(f.fragments, 78);
   ck_assert_int_eq(f.matches, 186);
 }
-END_TEST
 
 // A(c) of the definition, with its sets counted box by box: of a true positive c, the frames in
 // which its two ids are a true positive, those of its true id elsewhere, and those of its track.
-START_TEST(associations_are_the_definitions) {
+DVNN_TEST(associations_are_the_definitions) {
   // Things far from one another, so that matches are known.
   const Frames truth = {
       {{1, kHere}, {2, kFar}}, {{1, kHere}}, {{1, kHere}, {2, kFar}}, {{2, kFar}}};
@@ -146,9 +146,8 @@ START_TEST(associations_are_the_definitions) {
   ck_assert_int_eq(f.hits[0], positives);
   ck_assert_double_eq_tol(f.ass_a(), sum / positives, 1e-9);
 }
-END_TEST
 
-START_TEST(what_is_ignored_counts_neither_way) {
+DVNN_TEST(what_is_ignored_counts_neither_way) {
   const Frames truth = {{{1, kHere}}};
   const Frames tracks = {
       {{5, kHere}, {6, kFar}, {7, {200, 200, 260, 260}}, {8, {300, 300, 320, 320}}}};
@@ -170,9 +169,8 @@ START_TEST(what_is_ignored_counts_neither_way) {
   ignored.things = {{{9, {3, 0, 13, 10}}}};
   ck_assert_uint_eq(counted(truth, {{{5, kHere}}}, ignored)[0].size(), 1);
 }
-END_TEST
 
-START_TEST(pairs_are_the_heaviest) {
+DVNN_TEST(pairs_are_the_heaviest) {
   // All permutations of four tell the best.
   unsigned state = 3;
   for (int round = 0; round < 200; ++round) {
@@ -200,10 +198,5 @@ START_TEST(pairs_are_the_heaviest) {
     ck_assert_double_eq_tol(found, best, 1e-9);
   }
 }
-END_TEST
-
-DVNN_SUITE(track_figures, figures_are_those_worked_out_by_hand,
-           figures_are_those_of_the_reference_implementation, associations_are_the_definitions,
-           what_is_ignored_counts_neither_way, pairs_are_the_heaviest)
 
 }  // namespace dvnn::test::figures_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::kalman_tests {
 
+DVNN_SUITE(track_kalman);
+
 using namespace dvnn::track;
 
 namespace {
@@ -56,7 +58,7 @@ void expect_same(const Axis& axis, const Reference& reference) {
 
 }  // namespace
 
-START_TEST(an_axis_is_the_textbooks) {
+DVNN_TEST(an_axis_is_the_textbooks) {
   for (const Motion& motion : {BoxFilter::kPlace, BoxFilter::kExtent, Motion{0.1, 7, 0.3}}) {
     constexpr double kSize = 40, kVariance = 9, kPush = 3;
     Axis axis;
@@ -77,9 +79,8 @@ START_TEST(an_axis_is_the_textbooks) {
     }
   }
 }
-END_TEST
 
-START_TEST(one_long_step_is_many_short_ones) {
+DVNN_TEST(one_long_step_is_many_short_ones) {
   for (double seconds : {0.01, 0.4, 5.0}) {
     BoxFilter once({100, 100, 140, 200}, 0.05);
     once.predict(0.04);
@@ -97,9 +98,8 @@ START_TEST(one_long_step_is_many_short_ones) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_steady_way_is_continued) {
+DVNN_TEST(a_steady_way_is_continued) {
   BoxFilter filter({0, 0, 40, 100}, 0.05);
   for (int i = 1; i <= 50; ++i) {
     filter.predict(0.04);
@@ -110,9 +110,8 @@ START_TEST(a_steady_way_is_continued) {
   filter.predict(0.4);
   ck_assert_double_eq_tol(filter.box().x0, 120, 4);
 }
-END_TEST
 
-START_TEST(nothing_flies_on_for_ever) {
+DVNN_TEST(nothing_flies_on_for_ever) {
   BoxFilter filter({0, 0, 40, 40}, 0.05);
   filter.predict(0.001);
   filter.correct({400, 0, 440, 40}, 0.05);
@@ -122,9 +121,8 @@ START_TEST(nothing_flies_on_for_ever) {
   ck_assert_double_le(filter.box().x0, limit + 1e-6);
   ck_assert_double_eq_tol(filter.speed_x(), 0, 1e-9);
 }
-END_TEST
 
-START_TEST(no_box_is_empty) {
+DVNN_TEST(no_box_is_empty) {
   BoxFilter filter({0, 0, 40, 40}, 0.05);
   for (int i = 0; i < 20; ++i) {
     filter.predict(0.04);
@@ -134,9 +132,5 @@ START_TEST(no_box_is_empty) {
     ck_assert_double_ge(filter.box().y1 - filter.box().y0, 1);
   }
 }
-END_TEST
-
-DVNN_SUITE(track_kalman, an_axis_is_the_textbooks, one_long_step_is_many_short_ones,
-           a_steady_way_is_continued, nothing_flies_on_for_ever, no_box_is_empty)
 
 }  // namespace dvnn::test::kalman_tests

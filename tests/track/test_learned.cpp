@@ -9,6 +9,8 @@
 
 namespace dvnn::test::learned_tests {
 
+DVNN_SUITE(track_learned);
+
 using namespace dvnn::track;
 
 namespace {
@@ -37,7 +39,7 @@ double mean_of(double noise, double speed, double acceleration, const Cuts& cuts
 
 }  // namespace
 
-START_TEST(tremor_is_what_edges_are_off_and_not_their_way) {
+DVNN_TEST(tremor_is_what_edges_are_off_and_not_their_way) {
   const Cuts none;
   ck_assert_double_eq_tol(mean_of(2, 0, 0, none), 4, 0.3);
   ck_assert_double_eq_tol(mean_of(2, 300, 0, none), 4, 0.3);
@@ -46,9 +48,8 @@ START_TEST(tremor_is_what_edges_are_off_and_not_their_way) {
   ck_assert_double_eq_tol(mean_of(0, 300, 0, none), 0, 1e-9);
   ck_assert_double_le(mean_of(0, 0, 400, none), 0);
 }
-END_TEST
 
-START_TEST(tremor_begins_anew_after_a_gap) {
+DVNN_TEST(tremor_begins_anew_after_a_gap) {
   Tremor tremor;
   const image::Corners box{0, 0, 40, 80};
   for (int i = 0; i < 5; ++i) {
@@ -61,9 +62,8 @@ START_TEST(tremor_begins_anew_after_a_gap) {
   both.width = both.height = true;
   ck_assert(!std::isfinite(tremor.add(14 * kInterval, box, both)));
 }
-END_TEST
 
-START_TEST(shapes_are_those_of_a_class) {
+DVNN_TEST(shapes_are_those_of_a_class) {
   Learned learned;
   ck_assert_double_eq(learned.shape_of(1), 0);
   for (int i = 0; i < 50; ++i) {
@@ -74,9 +74,8 @@ START_TEST(shapes_are_those_of_a_class) {
   ck_assert_double_eq_tol(learned.shape_of(2), 3, 1e-9);
   ck_assert_double_eq(learned.shape_of(3), 0);
 }
-END_TEST
 
-START_TEST(usual_heights_are_those_of_a_second_and_vary_by_class) {
+DVNN_TEST(usual_heights_are_those_of_a_second_and_vary_by_class) {
   UsualHeight height;
   for (int i = 0; i < 5; ++i) {
     ck_assert(!height.is_known());
@@ -99,9 +98,8 @@ START_TEST(usual_heights_are_those_of_a_second_and_vary_by_class) {
   ck_assert_double_eq_tol(learned.usual_variance(1), 0.01, 0.003);
   ck_assert_double_eq(learned.usual_variance(2), guess);
 }
-END_TEST
 
-START_TEST(entries_are_learned_for_each_axis) {
+DVNN_TEST(entries_are_learned_for_each_axis) {
   Learned learned;
   const double guess = learned.entry_speed(1).mean;
   for (int i = 0; i < 200; ++i) learned.see_entry(0, i % 2 ? 1 : 3);
@@ -112,9 +110,8 @@ START_TEST(entries_are_learned_for_each_axis) {
   for (int i = 0; i < 1000; ++i) learned.see_entry(1, 2);
   ck_assert_double_gt(learned.entry_speed(1).variance, 0.01);
 }
-END_TEST
 
-START_TEST(an_extent_is_set_at_the_hidden_side) {
+DVNN_TEST(an_extent_is_set_at_the_hidden_side) {
   for (const int hidden : {-1, 1}) {
     BoxFilter filter({0, 100, 40, 180}, 0.05);
     for (int i = 1; i <= 10; ++i) {
@@ -131,9 +128,8 @@ START_TEST(an_extent_is_set_at_the_hidden_side) {
     ck_assert_double_eq_tol(after.y0 - before.y0, 0, 1e-9);
   }
 }
-END_TEST
 
-START_TEST(a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less) {
+DVNN_TEST(a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less) {
   // A box on a way whose speed changes at random as `pushed` says, seen with an error of 5 %.
   const auto learned_push = [](double pushed, int class_id, Learned* learned) {
     std::mt19937 random(3);
@@ -164,9 +160,8 @@ START_TEST(a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less) {
   ck_assert_double_eq(learned.push_of(1).extent, 1);  // nothing was said of it
   ck_assert_double_eq(learned.push_of(3).place, 1);   // nor of that class
 }
-END_TEST
 
-START_TEST(detectors_that_guess_beyond_the_frame_are_known) {
+DVNN_TEST(detectors_that_guess_beyond_the_frame_are_known) {
   const image::Size frame{640, 480};
   Learned cuts, guesses, trembles;
   for (int i = 0; i < 50; ++i) {
@@ -178,9 +173,8 @@ START_TEST(detectors_that_guess_beyond_the_frame_are_known) {
   ck_assert(!cuts.is_amodal() && !trembles.is_amodal());
   ck_assert(guesses.is_amodal());
 }
-END_TEST
 
-START_TEST(only_detectors_that_are_sure_of_nearly_all_boast) {
+DVNN_TEST(only_detectors_that_are_sure_of_nearly_all_boast) {
   Learned modest, boasts;
   ck_assert_double_eq(modest.boast(), 0);
   for (int i = 0; i < 1000; ++i) {
@@ -194,9 +188,8 @@ START_TEST(only_detectors_that_are_sure_of_nearly_all_boast) {
   for (int i = 0; i < 1000; ++i) doubts.see_sure(0.7);
   ck_assert_double_eq_tol(doubts.modesty(), 2, 0.05);
 }
-END_TEST
 
-START_TEST(where_most_starts_are_false_a_track_needs_more_evidence) {
+DVNN_TEST(where_most_starts_are_false_a_track_needs_more_evidence) {
   Learned stream, doubtful, sure;
   ck_assert_double_eq_tol(stream.doubt_of_starts(), 0, 1e-9);
   for (int i = 0; i < 400; ++i) {
@@ -206,9 +199,8 @@ START_TEST(where_most_starts_are_false_a_track_needs_more_evidence) {
   ck_assert_double_eq_tol(doubtful.doubt_of_starts(), std::log(9 / 2.0), 0.1);
   ck_assert_double_eq_tol(sure.doubt_of_starts(), -std::log(9 * 2.0), 0.1);
 }
-END_TEST
 
-START_TEST(a_missed_look_says_the_less_the_more_looks_miss) {
+DVNN_TEST(a_missed_look_says_the_less_the_more_looks_miss) {
   Learned steady, blinks, blind;
   for (int i = 0; i < 1000; ++i) {
     steady.see_look(i % 50 == 0);
@@ -219,9 +211,8 @@ START_TEST(a_missed_look_says_the_less_the_more_looks_miss) {
   ck_assert_double_eq_tol(blinks.absence(), std::log(0.4 / 0.2), 0.05);
   ck_assert_double_eq(blind.absence(), 0);
 }
-END_TEST
 
-START_TEST(labels_that_flip_say_less) {
+DVNN_TEST(labels_that_flip_say_less) {
   Learned steady, flips;
   for (int i = 0; i < 1000; ++i) {
     steady.see_label(false);
@@ -230,9 +221,8 @@ START_TEST(labels_that_flip_say_less) {
   ck_assert_double_eq(steady.other_class(), 0.5);
   ck_assert_double_eq_tol(flips.other_class(), 0.75, 0.03);
 }
-END_TEST
 
-START_TEST(looks_of_one_thing_are_more_alike_than_those_of_two) {
+DVNN_TEST(looks_of_one_thing_are_more_alike_than_those_of_two) {
   Learned sharp, poor, mute;
   for (int i = 0; i < 2000; ++i) {
     const double off = i % 2 == 0 ? 0.05 : -0.05;
@@ -248,17 +238,5 @@ START_TEST(looks_of_one_thing_are_more_alike_than_those_of_two) {
   ck_assert_double_eq_tol(poor.trust_in_looks(), 0.5, 0.05);
   ck_assert_double_eq_tol(mute.trust_in_looks(), 0, 0.01);
 }
-END_TEST
-
-DVNN_SUITE(track_learned, labels_that_flip_say_less,
-           where_most_starts_are_false_a_track_needs_more_evidence,
-           a_missed_look_says_the_less_the_more_looks_miss,
-           looks_of_one_thing_are_more_alike_than_those_of_two,
-           only_detectors_that_are_sure_of_nearly_all_boast,
-           a_filter_that_lags_is_pushed_more_and_one_that_follows_noise_less,
-           detectors_that_guess_beyond_the_frame_are_known,
-           tremor_is_what_edges_are_off_and_not_their_way, tremor_begins_anew_after_a_gap,
-           shapes_are_those_of_a_class, usual_heights_are_those_of_a_second_and_vary_by_class,
-           entries_are_learned_for_each_axis, an_extent_is_set_at_the_hidden_side)
 
 }  // namespace dvnn::test::learned_tests

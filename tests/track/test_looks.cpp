@@ -5,9 +5,11 @@
 
 namespace dvnn::test::looks_tests {
 
+DVNN_SUITE(track_looks);
+
 using namespace dvnn::track;
 
-START_TEST(classes_do_not_mix) {
+DVNN_TEST(classes_do_not_mix) {
   Stream stream(times(200, 1000));
   stream.see(0, {at(100, 100, 0.9f, 1), at(110, 100, 0.9f, 2)});
   for (int i = 1; i < 5; ++i) {
@@ -17,9 +19,8 @@ START_TEST(classes_do_not_mix) {
     ck_assert_uint_eq(stream.id(1), 2);
   }
 }
-END_TEST
 
-START_TEST(a_label_that_flips_takes_no_name) {
+DVNN_TEST(a_label_that_flips_takes_no_name) {
   // A detector that takes one van in three for a bus; in the end, it is one.
   Stream stream(times(200, 1000));
   for (int i = 0; i < 30; ++i) {
@@ -31,9 +32,8 @@ START_TEST(a_label_that_flips_takes_no_name) {
   ck_assert_uint_eq(stream.id(0), 1);
   ck_assert_int_eq(stream.tracker.track_of(0)->class_id, 2);
 }
-END_TEST
 
-START_TEST(looks_tell_whom_places_do_not) {
+DVNN_TEST(looks_tell_whom_places_do_not) {
   const float left[] = {4, 0, 0}, right[] = {0, 0.5f, 0};  // of any length
   for (bool known : {false, true}) {
     Stream stream(times(200, 2000));
@@ -53,10 +53,9 @@ START_TEST(looks_tell_whom_places_do_not) {
     ck_assert_uint_eq(stream.id(1), known ? 2 : 1);
   }
 }
-END_TEST
 
 // Hidden for a second, it appears at an unexpected place.
-START_TEST(looks_alone_find_what_went_elsewhere) {
+DVNN_TEST(looks_alone_find_what_went_elsewhere) {
   const float own[] = {4, 0, 0}, other[] = {0, 0.5f, 0};
   const struct {
     Span<const float> look;
@@ -78,9 +77,5 @@ START_TEST(looks_alone_find_what_went_elsewhere) {
     ck_assert_uint_eq(stream.id(1), 2);
   }
 }
-END_TEST
-
-DVNN_SUITE(track_looks, classes_do_not_mix, a_label_that_flips_takes_no_name,
-           looks_tell_whom_places_do_not, looks_alone_find_what_went_elsewhere)
 
 }  // namespace dvnn::test::looks_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::memory_tests {
 
+DVNN_SUITE(track_memory);
+
 using namespace dvnn::track;
 
 namespace {
@@ -31,7 +33,7 @@ std::vector<Detection> crowd(int frame, std::mt19937* random) {
 
 }  // namespace
 
-START_TEST(two_hundred_things_take_no_memory_of_their_own) {
+DVNN_TEST(two_hundred_things_take_no_memory_of_their_own) {
   std::mt19937 random(3);
   std::vector<std::vector<Detection>> frames;
   for (int i = 0; i < 120; ++i) frames.push_back(crowd(i, &random));
@@ -51,10 +53,9 @@ START_TEST(two_hundred_things_take_no_memory_of_their_own) {
   ck_assert_uint_eq(ids.last, 200);
   std::printf("200 objects: %.3f ms of CPU time a frame\n", 1000 * seconds / 100);
 }
-END_TEST
 
 // Where looks are known, and one thing in ten is hidden in turn.
-START_TEST(looks_take_no_memory_of_their_own) {
+DVNN_TEST(looks_take_no_memory_of_their_own) {
   std::mt19937 random(3);
   std::vector<std::vector<float>> looks(200, std::vector<float>(64));
   for (auto& look : looks) {
@@ -80,9 +81,5 @@ START_TEST(looks_take_no_memory_of_their_own) {
   }
   ck_assert_uint_eq(test::counted_news, before);
 }
-END_TEST
-
-DVNN_SUITE(track_memory, looks_take_no_memory_of_their_own,
-           two_hundred_things_take_no_memory_of_their_own)
 
 }  // namespace dvnn::test::memory_tests

@@ -9,9 +9,11 @@
 
 namespace dvnn::test::predict_tests {
 
+DVNN_SUITE(track_predict);
+
 using namespace dvnn::track;
 
-START_TEST(frames_without_inference_have_predicted_boxes) {
+DVNN_TEST(frames_without_inference_have_predicted_boxes) {
   Stream stream(times(200, 1000));
   for (int i = 0; i <= 25; ++i) stream.see(40 * i, {at(100 + 4 * i, 100)});
   for (int i = 26; i <= 30; ++i) {
@@ -28,9 +30,8 @@ START_TEST(frames_without_inference_have_predicted_boxes) {
   stream.skip(40 * 32);
   ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
 }
-END_TEST
 
-START_TEST(networks_that_blink_are_known_to) {
+DVNN_TEST(networks_that_blink_are_known_to) {
   Stream stream(times(200, 1000));
   const auto look = [&](int i, bool seen) {
     std::vector<Detection> found;
@@ -50,17 +51,15 @@ START_TEST(networks_that_blink_are_known_to) {
   look(i++, false);
   ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
 }
-END_TEST
 
-START_TEST(tentative_tracks_are_not_predicted) {
+DVNN_TEST(tentative_tracks_are_not_predicted) {
   Stream stream(times(200, 1000, kNever));
   stream.see(0, {at(100, 100)});
   stream.skip(40);
   ck_assert_uint_eq(stream.tracker.predicted().size(), 0);
 }
-END_TEST
 
-START_TEST(a_look_that_misses_a_new_track_speaks_against_it) {
+DVNN_TEST(a_look_that_misses_a_new_track_speaks_against_it) {
   // What was seen only once is no slip of the network where the second look does not show it.
   Stream confirmed(times(200, 1000));
   confirmed.see(0, {at(300, 100)});
@@ -71,9 +70,8 @@ START_TEST(a_look_that_misses_a_new_track_speaks_against_it) {
   confirmed.skip(200);
   ck_assert_uint_eq(confirmed.tracker.predicted().size(), 0);
 }
-END_TEST
 
-START_TEST(who_was_seen_once_is_not_shown_for_long) {
+DVNN_TEST(who_was_seen_once_is_not_shown_for_long) {
   // It may go anywhere, at a pace. Who was seen twice goes on.
   for (const bool twice : {false, true}) {
     Stream stream(times(200, 5000));
@@ -85,9 +83,8 @@ START_TEST(who_was_seen_once_is_not_shown_for_long) {
     ck_assert_uint_eq(stream.tracker.predicted().size(), twice ? 1 : 0);
   }
 }
-END_TEST
 
-START_TEST(who_comes_in_goes_on_as_others_did) {
+DVNN_TEST(who_comes_in_goes_on_as_others_did) {
   // 100 pixels per second, over each of the edges, looked at five times a second.
   for (int edge = 0; edge < 4; ++edge) {
     Stream stream(times(200, 2000));
@@ -118,9 +115,8 @@ START_TEST(who_comes_in_goes_on_as_others_did) {
     ck_assert_double_le(off, 5);
   }
 }
-END_TEST
 
-START_TEST(who_walks_behind_others_is_not_shown) {
+DVNN_TEST(who_walks_behind_others_is_not_shown) {
   // Somebody large stands in front of a way, or behind it.
   for (const bool in_front : {true, false}) {
     Detection other;
@@ -137,9 +133,8 @@ START_TEST(who_walks_behind_others_is_not_shown) {
     ck_assert_int_eq(covered > 0, in_front);
   }
 }
-END_TEST
 
-START_TEST(lost_boxes_coast_as_long_as_asked) {
+DVNN_TEST(lost_boxes_coast_as_long_as_asked) {
   Settings settings = times(200, 1000);
   settings.coast = 300 * kMillisecond;
   Stream stream(settings);
@@ -149,12 +144,5 @@ START_TEST(lost_boxes_coast_as_long_as_asked) {
     ck_assert_uint_eq(stream.tracker.predicted().size(), ms <= 300 ? 1 : 0);
   }
 }
-END_TEST
-
-DVNN_SUITE(track_predict, frames_without_inference_have_predicted_boxes,
-           tentative_tracks_are_not_predicted, networks_that_blink_are_known_to,
-           a_look_that_misses_a_new_track_speaks_against_it,
-           who_was_seen_once_is_not_shown_for_long, who_comes_in_goes_on_as_others_did,
-           who_walks_behind_others_is_not_shown, lost_boxes_coast_as_long_as_asked)
 
 }  // namespace dvnn::test::predict_tests

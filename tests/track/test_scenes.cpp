@@ -12,6 +12,8 @@
 
 namespace dvnn::test::scenes_tests {
 
+DVNN_SUITE(track_scenes);
+
 namespace {
 
 constexpr unsigned kSeeds = 6;
@@ -78,7 +80,7 @@ void print(const char* what, const Figures& without, const Figures& with) {
 
 }  // namespace
 
-START_TEST(scenes_rank_trackers_as_recordings_do_and_ours_leads) {
+DVNN_TEST(scenes_rank_trackers_as_recordings_do_and_ours_leads) {
   const struct {
     const char* what;
     Scene scene;
@@ -104,9 +106,8 @@ START_TEST(scenes_rank_trackers_as_recordings_do_and_ours_leads) {
     }
   }
 }
-END_TEST
 
-START_TEST(fewer_frames_and_fewer_looks_cost_little) {
+DVNN_TEST(fewer_frames_and_fewer_looks_cost_little) {
   const double full = street_idf1(25, 1);
   const struct {
     double fps;
@@ -121,9 +122,8 @@ START_TEST(fewer_frames_and_fewer_looks_cost_little) {
                   idf1, full);
   }
 }
-END_TEST
 
-START_TEST(smoothed_boxes_are_nearer_to_the_truth) {
+DVNN_TEST(smoothed_boxes_are_nearer_to_the_truth) {
   const struct {
     Scene scene;
     double fps, error;
@@ -157,9 +157,8 @@ START_TEST(smoothed_boxes_are_nearer_to_the_truth) {
     ck_assert_msg(smoothed > detected - 0.0005, "%.4f of %.4f", smoothed, detected);
   }
 }
-END_TEST
 
-START_TEST(looks_spare_switches) {
+DVNN_TEST(looks_spare_switches) {
   const struct {
     const char* what;
     Describer describer;
@@ -179,9 +178,8 @@ START_TEST(looks_spare_switches) {
         "%s", c.what);
   }
 }
-END_TEST
 
-START_TEST(labels_that_flip_cost_little) {
+DVNN_TEST(labels_that_flip_cost_little) {
   Describer flips = kUsual;
   flips.flips = 0.2;
   for (const bool looks : {false, true}) {
@@ -193,10 +191,9 @@ START_TEST(labels_that_flip_cost_little) {
         "%d", looks);
   }
 }
-END_TEST
 
 // Recorded sequences are not ours to give away: without them this says so.
-START_TEST(recorded_sequences_are_tracked_better_than_by_published_trackers) {
+DVNN_TEST(recorded_sequences_are_tracked_better_than_by_published_trackers) {
   const std::string folder = DVNN_TEST_DATA "/tracking/";
   const struct {
     const char* what;
@@ -247,11 +244,5 @@ START_TEST(recorded_sequences_are_tracked_better_than_by_published_trackers) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(track_scenes, scenes_rank_trackers_as_recordings_do_and_ours_leads,
-           fewer_frames_and_fewer_looks_cost_little, looks_spare_switches,
-           labels_that_flip_cost_little, smoothed_boxes_are_nearer_to_the_truth,
-           recorded_sequences_are_tracked_better_than_by_published_trackers)
 
 }  // namespace dvnn::test::scenes_tests

@@ -11,9 +11,11 @@
 
 namespace dvnn::test::tracker_tests {
 
+DVNN_SUITE(track_tracker);
+
 using namespace dvnn::track;
 
-START_TEST(tracks_are_confirmed_by_evidence_in_time) {
+DVNN_TEST(tracks_are_confirmed_by_evidence_in_time) {
   // Each look of 0.9 has log-odds of 2.2, but looks within 40 ms say the same thing.
   const struct {
     double interval, confirmed;  // in ms
@@ -37,10 +39,9 @@ START_TEST(tracks_are_confirmed_by_evidence_in_time) {
     ck_assert_uint_eq(doubted.id(0), 0);
   }
 }
-END_TEST
 
 // Where all that is there gets 0.98, five looks of 0.7 are no evidence; elsewhere they are.
-START_TEST(doubts_of_a_detector_that_is_mostly_sure_begin_nothing) {
+DVNN_TEST(doubts_of_a_detector_that_is_mostly_sure_begin_nothing) {
   for (const bool sure : {false, true}) {
     Stream stream(times(500, 1000, 4));
     for (int i = 0; i < 150; ++i) {
@@ -52,10 +53,9 @@ START_TEST(doubts_of_a_detector_that_is_mostly_sure_begin_nothing) {
     ck_assert_uint_eq(stream.id(5), sure ? 0 : 6);
   }
 }
-END_TEST
 
 // A setting that lets less than 0.5 begin a track means that the detector is sure at that score.
-START_TEST(a_detector_that_is_never_sure_is_believed_where_it_may_begin_tracks) {
+DVNN_TEST(a_detector_that_is_never_sure_is_believed_where_it_may_begin_tracks) {
   Settings settings = times(500, 1000, 4);
   settings.sure = settings.start = 0.3f;
   Stream stream(settings);
@@ -69,10 +69,9 @@ START_TEST(a_detector_that_is_never_sure_is_believed_where_it_may_begin_tracks) 
     if (i >= 32) ck_assert_uint_eq(stream.id(5), i < 34 ? 0 : 6);
   }
 }
-END_TEST
 
 // Three looks of 0.8 are enough, but not where things mostly flash up.
-START_TEST(where_most_starts_are_false_new_tracks_are_doubted) {
+DVNN_TEST(where_most_starts_are_false_new_tracks_are_doubted) {
   for (const bool flashes : {false, true}) {
     Stream stream(times(200, 1000, 4));
     for (int i = 0; i < 60; ++i) {
@@ -86,9 +85,8 @@ START_TEST(where_most_starts_are_false_new_tracks_are_doubted) {
     ck_assert_uint_eq(stream.id(0), 1);
   }
 }
-END_TEST
 
-START_TEST(a_missed_look_is_evidence_against_a_new_track) {
+DVNN_TEST(a_missed_look_is_evidence_against_a_new_track) {
   for (const bool missed : {false, true}) {
     Stream stream(times(500, 1000, 4));
     for (int i = 0; i < 4; ++i) {
@@ -101,20 +99,18 @@ START_TEST(a_missed_look_is_evidence_against_a_new_track) {
     ck_assert_uint_eq(stream.id(0), missed ? 0 : 1);
   }
 }
-END_TEST
 
-START_TEST(no_evidence_asked_for_is_at_once) {
+DVNN_TEST(no_evidence_asked_for_is_at_once) {
   Stream stream(times(200, 1000, 0));
   for (int i = 0; i < 60; ++i) {
     stream.see(150 * i, {at(100 * (i % 7), 300 + 100 * (i % 3), 0.6f)});
     ck_assert_uint_ne(stream.id(0), 0);
   }
 }
-END_TEST
 
 // One detection may be of two: of the one in front, which was seen all the time, rather than of the
 // one behind it, which may be anywhere by now.
-START_TEST(what_was_seen_all_the_time_keeps_its_detection) {
+DVNN_TEST(what_was_seen_all_the_time_keeps_its_detection) {
   Stream stream(times(200, 2000));
   for (int i = 0; i < 30; ++i) stream.see(40 * i, {at(100, 100), at(112, 100)});
   for (int i = 30; i < 50; ++i) stream.see(40 * i, {at(100, 100)});
@@ -125,9 +121,8 @@ START_TEST(what_was_seen_all_the_time_keeps_its_detection) {
   ck_assert_uint_eq(stream.id(0), 1);
   ck_assert_uint_eq(stream.id(1), 2);
 }
-END_TEST
 
-START_TEST(tentative_tracks_end_after_their_probation) {
+DVNN_TEST(tentative_tracks_end_after_their_probation) {
   for (double gap : {150.0, 250.0}) {
     Stream stream(times(200, 1000, kNever));
     stream.see(0, {at(100, 100)});
@@ -138,9 +133,8 @@ START_TEST(tentative_tracks_end_after_their_probation) {
     ck_assert_uint_eq(stream.tracker.ended().size(), 0);  // nobody was told that it began
   }
 }
-END_TEST
 
-START_TEST(lost_tracks_are_found_again_until_they_end) {
+DVNN_TEST(lost_tracks_are_found_again_until_they_end) {
   for (double gap : {900.0, 1100.0}) {
     Stream stream(times(200, 1000));
     stream.see(0, {at(100, 100)});
@@ -162,17 +156,15 @@ START_TEST(lost_tracks_are_found_again_until_they_end) {
     ck_assert_uint_eq(stream.id(0), ended ? 2 : 1);
   }
 }
-END_TEST
 
-START_TEST(slow_streams_keep_their_tracks) {
+DVNN_TEST(slow_streams_keep_their_tracks) {
   // A frame every ten seconds: more than every setting, and yet the next frame.
   Stream stream;
   for (int i = 0; i < 5; ++i) stream.see(10000.0 * i, {at(100 + 2 * i, 100)});
   ck_assert_uint_eq(stream.id(0), 1);
 }
-END_TEST
 
-START_TEST(weak_detections_keep_tracks_and_begin_none) {
+DVNN_TEST(weak_detections_keep_tracks_and_begin_none) {
   Stream stream(times(200, 1000));
   stream.see(0, {at(300, 100, 0.3f)});
   ck_assert_uint_eq(stream.tracker.tracks().size(), 0);
@@ -186,9 +178,8 @@ START_TEST(weak_detections_keep_tracks_and_begin_none) {
   stream.see(200, {at(108, 100, 0.9f)});
   ck_assert_uint_eq(stream.id(0), 1);
 }
-END_TEST
 
-START_TEST(boxes_beyond_the_frame_keep_their_tracks) {
+DVNN_TEST(boxes_beyond_the_frame_keep_their_tracks) {
   // Feet below the frame, as detectors that guess what is hidden give them.
   Stream stream(times(200, 2000));
   for (int i = 0; i < 60; ++i) {
@@ -199,9 +190,8 @@ START_TEST(boxes_beyond_the_frame_keep_their_tracks) {
     if (i > 10) ck_assert_double_eq_tol(stream.tracker.smoothed(0).y1, walks.box.y1, 3);
   }
 }
-END_TEST
 
-START_TEST(what_comes_near_keeps_its_name_and_size) {
+DVNN_TEST(what_comes_near_keeps_its_name_and_size) {
   // Twice as large each second, at ten frames a second.
   Stream stream(times(200, 1000));
   for (int i = 0; i < 25; ++i) {
@@ -212,11 +202,10 @@ START_TEST(what_comes_near_keeps_its_name_and_size) {
     ck_assert_uint_eq(stream.id(0), 1);
   }
 }
-END_TEST
 
 // The box behind the one that vanishes is lower by a quarter: in a class of constant heights no
 // object shrinks that fast, however much the boxes overlap.
-START_TEST(who_was_hidden_does_not_take_the_name_of_who_hides) {
+DVNN_TEST(who_was_hidden_does_not_take_the_name_of_who_hides) {
   Stream stream(times(200, 1000));
   const Detection front = at(300, 200);
   Detection behind = front;
@@ -228,9 +217,8 @@ START_TEST(who_was_hidden_does_not_take_the_name_of_who_hides) {
   stream.see(40 * 41, {behind, front});
   ck_assert_uint_eq(stream.id(1), name);
 }
-END_TEST
 
-START_TEST(crossing_ways_keep_their_names) {
+DVNN_TEST(crossing_ways_keep_their_names) {
   Stream stream(times(200, 1000));
   for (int i = 0; i <= 50; ++i) {
     const double left = 100 + 4 * i, right = 300 - 4 * i;
@@ -244,9 +232,8 @@ START_TEST(crossing_ways_keep_their_names) {
     ck_assert_uint_eq(stream.id(1), 2);
   }
 }
-END_TEST
 
-START_TEST(what_is_found_again_has_its_new_speed) {
+DVNN_TEST(what_is_found_again_has_its_new_speed) {
   // Hidden, it turns around. Its way since it was last seen, 12 pixels to the left in 640 ms, is
   // all that is known of its speed: one step of the filter would make 26 pixels per second of it.
   Stream stream(times(200, 2000));
@@ -257,9 +244,8 @@ START_TEST(what_is_found_again_has_its_new_speed) {
   ck_assert_uint_eq(stream.id(0), 1);
   ck_assert_double_eq_tol(stream.tracker.track_of(0)->filter.speed_x(), -12 / 0.64, 3.5);
 }
-END_TEST
 
-START_TEST(jumps_end_tracks) {
+DVNN_TEST(jumps_end_tracks) {
   const struct {
     const char* what;
     double ms;
@@ -285,11 +271,10 @@ START_TEST(jumps_end_tracks) {
   stream.see(10, {at(100, 100)});
   ck_assert_uint_eq(stream.id(0), 2);  // names are not given twice
 }
-END_TEST
 
 // As streams of a frame a minute, they jump once, and then that is their interval. Four times such
 // a gap is more nanoseconds than a number holds.
-START_TEST(frames_may_be_a_century_apart) {
+DVNN_TEST(frames_may_be_a_century_apart) {
   constexpr uint64_t kIds[] = {1, 2, 2};
   Stream stream(times(500, 1000, 0));
   for (int i = 0; i < 3; ++i) {
@@ -297,9 +282,8 @@ START_TEST(frames_may_be_a_century_apart) {
     ck_assert_uint_eq(stream.id(0), kIds[i]);
   }
 }
-END_TEST
 
-START_TEST(what_leaves_the_frame_is_gone) {
+DVNN_TEST(what_leaves_the_frame_is_gone) {
   Stream stream(times(200, 5000));
   double x = 500;
   int frame = 0;
@@ -318,7 +302,6 @@ START_TEST(what_leaves_the_frame_is_gone) {
   stream.see(40 * frame, {});
   ck_assert_uint_eq(stream.tracker.ended().size(), 1);
 }
-END_TEST
 
 // Only what the frame shows of somebody.
 Detection cut(double x, double y) {
@@ -328,7 +311,7 @@ Detection cut(double x, double y) {
   return detection;
 }
 
-START_TEST(who_leaves_keeps_speed_and_size) {
+DVNN_TEST(who_leaves_keeps_speed_and_size) {
   for (const bool right : {true, false}) {
     Stream stream;
     const double speed = right ? 4 : -4;
@@ -344,14 +327,13 @@ START_TEST(who_leaves_keeps_speed_and_size) {
     }
   }
 }
-END_TEST
 
 double farthest_edge(const image::Corners& a, const image::Corners& b) {
   return std::max({std::fabs(a.x0 - b.x0), std::fabs(a.y0 - b.y0), std::fabs(a.x1 - b.x1),
                    std::fabs(a.y1 - b.y1)});
 }
 
-START_TEST(smoothed_boxes_do_not_lag) {
+DVNN_TEST(smoothed_boxes_do_not_lag) {
   // The visible part of an entering person grows as fast as they walk; an approaching one grows,
   // too.
   for (const double interval : {16.0, 40.0, 200.0}) {
@@ -372,9 +354,8 @@ START_TEST(smoothed_boxes_do_not_lag) {
     }
   }
 }
-END_TEST
 
-START_TEST(smoothed_boxes_tremble_less) {
+DVNN_TEST(smoothed_boxes_tremble_less) {
   std::mt19937 random(5);
   std::normal_distribution<double> tremble(0, 2);
   Stream stream(times(200, 1000));
@@ -392,9 +373,8 @@ START_TEST(smoothed_boxes_tremble_less) {
   }
   ck_assert_msg(shown < 0.75 * seen, "%.2f pixels instead of %.2f", shown / 300, seen / 300);
 }
-END_TEST
 
-START_TEST(who_enters_where_somebody_leaves_is_somebody_else) {
+DVNN_TEST(who_enters_where_somebody_leaves_is_somebody_else) {
   Stream stream;
   int frame = 0;
   // Someone walks out; then, a few pixels lower, someone who hides the first one comes in.
@@ -407,9 +387,8 @@ START_TEST(who_enters_where_somebody_leaves_is_somebody_else) {
   }
   ck_assert_uint_eq(stream.id(0), 2);
 }
-END_TEST
 
-START_TEST(the_same_stream_gives_the_same_names) {
+DVNN_TEST(the_same_stream_gives_the_same_names) {
   std::vector<uint64_t> first;
   for (int run = 0; run < 2; ++run) {
     std::mt19937 random(7);
@@ -429,9 +408,8 @@ START_TEST(the_same_stream_gives_the_same_names) {
     ck_assert(all == first);
   }
 }
-END_TEST
 
-START_TEST(paths_and_best_views_are_kept_within_bounds) {
+DVNN_TEST(paths_and_best_views_are_kept_within_bounds) {
   Stream stream(times(200, 1000));
   for (int i = 0; i < 1000; ++i) {
     stream.see(40 * i, {at(100 + 0.2 * i, 100, i == 700 ? 0.99f : 0.8f)});
@@ -452,10 +430,9 @@ START_TEST(paths_and_best_views_are_kept_within_bounds) {
   ck_assert_double_eq_tol(track.best.box.x0, 240, 1e-9);
   ck_assert_float_eq(track.best_confidence, 0.99f);
 }
-END_TEST
 
 // Whom an edge of the frame cuts is seen best before, whichever edge it is.
-START_TEST(a_view_at_the_frames_edge_is_no_best_one) {
+DVNN_TEST(a_view_at_the_frames_edge_is_no_best_one) {
   const double x = 300, y = 200;
   const struct {
     double x, y;  // where it ends
@@ -476,9 +453,8 @@ START_TEST(a_view_at_the_frames_edge_is_no_best_one) {
     ck_assert_float_eq(track->best_confidence, 0.8f);
   }
 }
-END_TEST
 
-START_TEST(boxes_that_are_none_are_left_alone) {
+DVNN_TEST(boxes_that_are_none_are_left_alone) {
   Stream stream(times(200, 1000));
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   std::vector<Detection> bad(6);
@@ -494,10 +470,9 @@ START_TEST(boxes_that_are_none_are_left_alone) {
     ck_assert_uint_eq(stream.tracker.tracks().size(), 0);
   }
 }
-END_TEST
 
 // A walker stops; then nothing moves for longer than a track may be lost, and longer than any jump.
-START_TEST(where_nothing_moves_tracks_rest) {
+DVNN_TEST(where_nothing_moves_tracks_rest) {
   Stream stream(times(200, 1000));
   for (int i = 0; i <= 20; ++i) stream.see(40 * i, {at(100 + 4 * i, 100), at(400, 100)});
   const image::Corners stopped = stream.tracker.tracks()[0]->observed;
@@ -524,23 +499,5 @@ START_TEST(where_nothing_moves_tracks_rest) {
   for (int i = 301; i <= 330; ++i) stream.see(40 * i, {at(280, 100)});
   ck_assert_uint_eq(stream.tracker.tracks().size(), 1);
 }
-END_TEST
-
-DVNN_SUITE(track_tracker, where_nothing_moves_tracks_rest, tracks_are_confirmed_by_evidence_in_time,
-           where_most_starts_are_false_new_tracks_are_doubted,
-           a_detector_that_is_never_sure_is_believed_where_it_may_begin_tracks,
-           a_missed_look_is_evidence_against_a_new_track, no_evidence_asked_for_is_at_once,
-           doubts_of_a_detector_that_is_mostly_sure_begin_nothing,
-           what_was_seen_all_the_time_keeps_its_detection,
-           tentative_tracks_end_after_their_probation, lost_tracks_are_found_again_until_they_end,
-           slow_streams_keep_their_tracks, weak_detections_keep_tracks_and_begin_none,
-           boxes_beyond_the_frame_keep_their_tracks, what_comes_near_keeps_its_name_and_size,
-           who_was_hidden_does_not_take_the_name_of_who_hides, crossing_ways_keep_their_names,
-           what_is_found_again_has_its_new_speed, jumps_end_tracks, frames_may_be_a_century_apart,
-           what_leaves_the_frame_is_gone, who_leaves_keeps_speed_and_size,
-           smoothed_boxes_do_not_lag, smoothed_boxes_tremble_less,
-           who_enters_where_somebody_leaves_is_somebody_else, the_same_stream_gives_the_same_names,
-           paths_and_best_views_are_kept_within_bounds, a_view_at_the_frames_edge_is_no_best_one,
-           boxes_that_are_none_are_left_alone)
 
 }  // namespace dvnn::test::tracker_tests

@@ -12,6 +12,8 @@
 
 namespace dvnn::test::ends_tests {
 
+DVNN_SUITE(zones_ends);
+
 using namespace dvnn::zones;
 
 namespace {
@@ -178,7 +180,7 @@ void check(const std::vector<Place2>& line, const std::vector<Place2>& walk, int
 }  // namespace
 
 // The line goes upwards, so that forward is to the right.
-START_TEST(an_end_belongs_to_its_line) {
+DVNN_TEST(an_end_belongs_to_its_line) {
   const std::vector<Place2> line = {{4, 6}, {4, 2}};
   check(line, {{2, 2}, {6, 2}}, 1, 0);          // through the end
   check(line, {{2, 2}, {4, 2}, {6, 2}}, 1, 0);  // and seen there
@@ -187,9 +189,8 @@ START_TEST(an_end_belongs_to_its_line) {
   check(line, {{2, 4}, {4, 2}, {6, 0}}, 1, 0);
   check(line, {{6, 6}, {2, 6}}, 0, 1);  // through the other end
 }
-END_TEST
 
-START_TEST(going_round_an_end_is_no_crossing) {
+DVNN_TEST(going_round_an_end_is_no_crossing) {
   const std::vector<Place2> line = {{4, 6}, {4, 2}};
   check(line, {{2, 1}, {6, 1}}, 0, 0);
   check(line, {{2, 2}, {4, 2}, {4, 0}, {6, 0}}, 0, 0);  // by the end, straight on, and round
@@ -199,9 +200,8 @@ START_TEST(going_round_an_end_is_no_crossing) {
   check(line, {{4, 0}, {4, 8}}, 0, 0);
   check(line, {{4, 2}, {4, 0}, {6, 2}, {2, 2}}, 0, 1);  // begins on it
 }
-END_TEST
 
-START_TEST(walks_around_lines_are_counted_right) {
+DVNN_TEST(walks_around_lines_are_counted_right) {
   std::mt19937 random(dvnn_seed(1));
   const auto pick = [&](int64_t most) {
     return static_cast<int64_t>(random() % static_cast<uint32_t>(most));
@@ -227,9 +227,5 @@ START_TEST(walks_around_lines_are_counted_right) {
   ck_assert_int_eq(wrong, 0);
   ck_assert_int_gt(crossed, rounds / 4);
 }
-END_TEST
-
-DVNN_SUITE(zones_ends, an_end_belongs_to_its_line, going_round_an_end_is_no_crossing,
-           walks_around_lines_are_counted_right)
 
 }  // namespace dvnn::test::ends_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::exactness_tests {
 
+DVNN_SUITE(zones_exactness);
+
 using namespace dvnn::zones;
 
 namespace {
@@ -123,7 +125,7 @@ struct Seen {
 
 }  // namespace
 
-START_TEST(a_hundred_thousand_tracks_are_counted_right) {
+DVNN_TEST(a_hundred_thousand_tracks_are_counted_right) {
   const std::vector<Corner>* areas[] = {&kSquare, &kDiamond, &kTriangle};
   std::string json = "{\"areas\":[";
   for (size_t i = 0; i < 3; ++i) {
@@ -232,8 +234,5 @@ START_TEST(a_hundred_thousand_tracks_are_counted_right) {
   const LineCounts& counts = zones.lines()[0].all;
   ck_assert_uint_eq(counts.forward + counts.backward, static_cast<uint64_t>(crossed));
 }
-END_TEST
-
-DVNN_SUITE(zones_exactness, a_hundred_thousand_tracks_are_counted_right)
 
 }  // namespace dvnn::test::exactness_tests

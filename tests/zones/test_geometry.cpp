@@ -9,6 +9,8 @@
 
 namespace dvnn::test::geometry_tests {
 
+DVNN_SUITE(zones_geometry);
+
 using namespace dvnn::zones;
 
 namespace {
@@ -43,7 +45,7 @@ int crossings_of(const std::vector<Point>& polygon, const Point& from, const Poi
 
 }  // namespace
 
-START_TEST(ways_and_places_agree) {
+DVNN_TEST(ways_and_places_agree) {
   std::mt19937 random(dvnn_seed(1));
   for (int round = 0; round < dvnn_rounds(20000); ++round) {
     const std::vector<Point> polygon = random_polygon(&random);
@@ -56,9 +58,8 @@ START_TEST(ways_and_places_agree) {
                      changes);
   }
 }
-END_TEST
 
-START_TEST(every_point_is_in_one_of_two_neighbours) {
+DVNN_TEST(every_point_is_in_one_of_two_neighbours) {
   // A square that is cut in two, on whose cut and borders points lie.
   const std::vector<Point> left = {{-4, -4}, {0, -4}, {2, 4}, {-4, 4}};
   const std::vector<Point> right = {{0, -4}, {4, -4}, {4, 4}, {2, 4}};
@@ -72,9 +73,8 @@ START_TEST(every_point_is_in_one_of_two_neighbours) {
   }
   ck_assert_int_eq(inside, 64);  // of 81 with all borders, 49 without
 }
-END_TEST
 
-START_TEST(directions_are_those_of_the_edge) {
+DVNN_TEST(directions_are_those_of_the_edge) {
   Crossing crossing;
   // An edge upwards, y being downwards: its right is where x grows.
   ck_assert(crosses({-1, 0}, {3, 0}, {0, 5}, {0, -5}, &crossing));
@@ -84,9 +84,8 @@ START_TEST(directions_are_those_of_the_edge) {
   ck_assert_int_eq(crossing.direction, -1);
   ck_assert(!crosses({-1, 6}, {3, 6}, {0, 5}, {0, -5}, &crossing));
 }
-END_TEST
 
-START_TEST(shares_of_boxes_are_areas) {
+DVNN_TEST(shares_of_boxes_are_areas) {
   const auto at = [](double x, double y) { return place(x, y); };
   const std::vector<Point> square = {at(0, 0), at(10, 0), at(10, 10), at(0, 10)};
   ck_assert_double_eq_tol(share_inside(square, {2, 2, 4, 4}), 1, 1e-12);
@@ -98,9 +97,8 @@ START_TEST(shares_of_boxes_are_areas) {
                                 at(8, 0), at(10, 0), at(10, 10), at(0, 10)};
   ck_assert_double_eq_tol(share_inside(u, {0, 0, 10, 4}), 0.4, 1e-12);
 }
-END_TEST
 
-START_TEST(polygons_that_cross_themselves_are_known) {
+DVNN_TEST(polygons_that_cross_themselves_are_known) {
   ck_assert(is_simple({{0, 0}, {10, 0}, {10, 10}, {0, 10}}));
   ck_assert(is_simple({{0, 0}, {10, 0}, {5, 3}}));
   ck_assert(!is_simple({{0, 0}, {10, 10}, {10, 0}, {0, 10}}));          // a bow tie
@@ -109,17 +107,11 @@ START_TEST(polygons_that_cross_themselves_are_known) {
   ck_assert(!is_simple({{0, 0}, {10, 0}, {10, 10}, {5, 0}, {0, 10}}));  // a corner on an edge
   ck_assert(!is_simple({{0, 0}, {10, 0}, {20, 0}}));                    // no area
 }
-END_TEST
 
-START_TEST(places_have_bounds) {
+DVNN_TEST(places_have_bounds) {
   const double inf = std::numeric_limits<double>::infinity();
   ck_assert(place(std::nan(""), 1) == (Point{0, 1024}));
   ck_assert(place(inf, -inf) == (Point{int64_t{1} << 29, -(int64_t{1} << 29)}));
 }
-END_TEST
-
-DVNN_SUITE(zones_geometry, ways_and_places_agree, every_point_is_in_one_of_two_neighbours,
-           directions_are_those_of_the_edge, shares_of_boxes_are_areas,
-           polygons_that_cross_themselves_are_known, places_have_bounds)
 
 }  // namespace dvnn::test::geometry_tests

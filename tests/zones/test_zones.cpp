@@ -9,6 +9,8 @@
 
 namespace dvnn::test::zones_tests {
 
+DVNN_SUITE(zones_zones);
+
 using namespace dvnn::zones;
 
 namespace {
@@ -65,7 +67,7 @@ const char* const kLine =
 
 }  // namespace
 
-START_TEST(stays_have_the_times_of_their_ways) {
+DVNN_TEST(stays_have_the_times_of_their_ways) {
   Scene scene(square());
   dvnn_assert_text(scene.see(0, {foot(1, 20, 60)}), "");
   dvnn_assert_text(scene.see(100, {foot(1, 60, 60)}), "enter 1@50");
@@ -77,9 +79,8 @@ START_TEST(stays_have_the_times_of_their_ways) {
   const AreaCounts& all = scene.zones.areas()[0].all;
   ck_assert(all.inside == 0 && all.entered == 2 && all.left == 2);
 }
-END_TEST
 
-START_TEST(whoever_appears_inside_enters_and_whoever_disappears_leaves) {
+DVNN_TEST(whoever_appears_inside_enters_and_whoever_disappears_leaves) {
   Scene scene(square());
   scene.zones.set_patience(500 * kMillisecond);
   dvnn_assert_text(scene.see(0, {foot(1, 60, 60)}), "enter 1@0");
@@ -89,9 +90,8 @@ START_TEST(whoever_appears_inside_enters_and_whoever_disappears_leaves) {
   dvnn_assert_text(scene.see(1000, {foot(1, 60, 60)}), "enter 1@1000");
   dvnn_assert_text(scene.end(), "leave 1@1000 after 0");
 }
-END_TEST
 
-START_TEST(dwelling_is_told_once_a_stay) {
+DVNN_TEST(dwelling_is_told_once_a_stay) {
   Scene scene(square(R"(,"dwell":300)"));
   scene.see(0, {foot(1, 60, 60)});
   dvnn_assert_text(scene.see(200, {foot(1, 61, 60)}), "");
@@ -102,9 +102,8 @@ START_TEST(dwelling_is_told_once_a_stay) {
   dvnn_assert_text(scene.see(2000, {foot(1, 27, 60)}),
                    "enter 1@1242, dwell 1@1542, leave 1@1814 after 571");
 }
-END_TEST
 
-START_TEST(who_does_not_move_is_idle_until_it_does) {
+DVNN_TEST(who_does_not_move_is_idle_until_it_does) {
   Scene scene(square(R"(,"idle":300,"idle-distance":0.05)"));  // 5 pixels
   scene.see(0, {foot(1, 60, 60)});
   dvnn_assert_text(scene.see(200, {foot(1, 63, 60)}), "");
@@ -114,9 +113,8 @@ START_TEST(who_does_not_move_is_idle_until_it_does) {
   dvnn_assert_text(scene.see(1050, {foot(1, 70, 61)}), "");
   dvnn_assert_text(scene.see(1100, {foot(1, 70, 60)}), "idle 1@1100");
 }
-END_TEST
 
-START_TEST(crowds_begin_and_end) {
+DVNN_TEST(crowds_begin_and_end) {
   Scene scene(square(R"(,"crowd":2,"crowd-time":200)"));
   dvnn_assert_text(scene.see(0, {foot(1, 60, 60), foot(2, 65, 60)}), "enter 1@0, enter 2@0");
   dvnn_assert_text(scene.see(100, {foot(1, 60, 60), foot(2, 65, 60)}), "");
@@ -126,9 +124,8 @@ START_TEST(crowds_begin_and_end) {
   dvnn_assert_text(scene.see(400, {foot(1, 60, 60), foot(2, 100, 60), foot(3, 100, 60)}),
                    "leave 3@333 after 33, leave 2@342 after 342, crowd-end 0@400");
 }
-END_TEST
 
-START_TEST(lines_have_directions) {
+DVNN_TEST(lines_have_directions) {
   Scene scene(std::string(kLine) + "}]}");  // upwards: forward is to the right
   scene.see(0, {foot(1, 80, 50)});
   dvnn_assert_text(scene.see(100, {foot(1, 120, 50)}), "cross 1@50 forward");
@@ -140,9 +137,8 @@ START_TEST(lines_have_directions) {
   const LineCounts& all = scene.zones.lines()[0].all;
   ck_assert(all.forward == 1 && all.backward == 2);
 }
-END_TEST
 
-START_TEST(landing_on_a_line_is_no_crossing_until_it_is_left) {
+DVNN_TEST(landing_on_a_line_is_no_crossing_until_it_is_left) {
   Scene scene(std::string(kLine) + "}]}");
   scene.see(0, {foot(1, 80, 50)});
   dvnn_assert_text(scene.see(100, {foot(1, 100, 50)}), "");
@@ -156,9 +152,8 @@ START_TEST(landing_on_a_line_is_no_crossing_until_it_is_left) {
   scene.see(800, {foot(1, 100, 90)});  // the other one
   dvnn_assert_text(scene.see(900, {foot(1, 120, 95)}), "");
 }
-END_TEST
 
-START_TEST(trembling_within_the_band_is_no_crossing) {
+DVNN_TEST(trembling_within_the_band_is_no_crossing) {
   Scene scene(std::string(kLine) + R"(,"band":6}]})");
   scene.see(0, {foot(1, 80, 50)});
   for (int i = 1; i < 20; ++i) {
@@ -169,18 +164,16 @@ START_TEST(trembling_within_the_band_is_no_crossing) {
   const std::string told = scene.see(400, {foot(1, 110, 50)});
   dvnn_assert_text(told, "cross 1@271 forward");
 }
-END_TEST
 
-START_TEST(only_the_labels_that_are_listed_count) {
+DVNN_TEST(only_the_labels_that_are_listed_count) {
   Scene scene(square(R"(,"labels":["car","bus"])"));
   dvnn_assert_text(scene.see(0, {foot(1, 60, 60, "person"), foot(2, 60, 60, "bus")}), "enter 2@0");
   const AreaState& area = scene.zones.areas()[0];
   ck_assert_uint_eq(area.by_label.size(), 1);
   ck_assert_uint_eq(area.by_label.at("bus").inside, 1);
 }
-END_TEST
 
-START_TEST(anchors_choose_the_place) {
+DVNN_TEST(anchors_choose_the_place) {
   // A box whose foot is in, whose middle and most of whose area are not.
   const Sighting sighting{1, "person", {50, 0, 60, 50}};
   dvnn_assert_text(Scene(square(R"(,"anchor":"foot")")).see(0, {sighting}), "enter 1@0");
@@ -189,9 +182,8 @@ START_TEST(anchors_choose_the_place) {
                    "enter 1@0");
   dvnn_assert_text(Scene(square(R"(,"anchor":"overlap","share":0.21)")).see(0, {sighting}), "");
 }
-END_TEST
 
-START_TEST(new_shapes_keep_the_counts_of_their_names) {
+DVNN_TEST(new_shapes_keep_the_counts_of_their_names) {
   Scene scene(square());
   scene.see(0, {foot(1, 60, 60)});
   scene.configure(square(R"(,"band":0.01)"));
@@ -203,9 +195,8 @@ START_TEST(new_shapes_keep_the_counts_of_their_names) {
   dvnn_assert_text(scene.told(), "leave 1@100 after 0");
   dvnn_assert_text(scene.see(200, {foot(1, 60, 60)}), "");
 }
-END_TEST
 
-START_TEST(mistakes_are_named) {
+DVNN_TEST(mistakes_are_named) {
   const struct {
     const char *json, *message;
   } cases[] = {
@@ -244,14 +235,5 @@ START_TEST(mistakes_are_named) {
     ck_assert(config.error().message.find('\n') == std::string::npos);
   }
 }
-END_TEST
-
-DVNN_SUITE(zones_zones, stays_have_the_times_of_their_ways,
-           whoever_appears_inside_enters_and_whoever_disappears_leaves,
-           dwelling_is_told_once_a_stay, who_does_not_move_is_idle_until_it_does,
-           crowds_begin_and_end, lines_have_directions,
-           landing_on_a_line_is_no_crossing_until_it_is_left,
-           trembling_within_the_band_is_no_crossing, only_the_labels_that_are_listed_count,
-           anchors_choose_the_place, new_shapes_keep_the_counts_of_their_names, mistakes_are_named)
 
 }  // namespace dvnn::test::zones_tests

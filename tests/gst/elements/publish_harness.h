@@ -11,7 +11,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 
-namespace dvnn::test::publish_tests {
+namespace dvnn::test {
 
 using json = dvnn::Json;
 
@@ -155,4 +155,4 @@ inline int middle_of(const std::string& jpeg) {
   return middle;
 }
 
-}  // namespace dvnn::test::publish_tests
+}  // namespace dvnn::test

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::choice_tests {
 
+DVNN_GST_SUITE(gst_choice);
+
 namespace {
 
 constexpr int kSize = 64;  // of frames, pixels
@@ -91,7 +93,7 @@ std::string in_words(const Names& names) {
 
 }  // namespace
 
-START_TEST(objects_are_chosen_while_playing) {
+DVNN_TEST(objects_are_chosen_while_playing) {
   const Names all = {"cat", "dog: large", "car"};
   const struct {
     const char *property, *value, *back;
@@ -124,10 +126,9 @@ START_TEST(objects_are_chosen_while_playing) {
   ck_assert(line.attached() == (Names{"cat", "car"}));
   ck_assert_int_eq(line.warnings(), 0);
 }
-END_TEST
 
 // As dvnet evaluate --keep writes them.
-START_TEST(thresholds_of_the_file_count_unless_others_are_set) {
+DVNN_TEST(thresholds_of_the_file_count_unless_others_are_set) {
   static const gchar* const labels[] = {"background", "cat", "dog: large", "car", nullptr};
   GstDvNetworkInfo* keeps = gst_dv_network_info_new(
       "keeps", "detection-output", "{\"class_thresholds\":{\"cat\":0.2,\"car\":0.9}}", labels);
@@ -156,9 +157,8 @@ START_TEST(thresholds_of_the_file_count_unless_others_are_set) {
   unlink(path);
   g_free(path);
 }
-END_TEST
 
-START_TEST(thresholds_that_cannot_be_read_are_refused) {
+DVNN_TEST(thresholds_that_cannot_be_read_are_refused) {
   Line line;
   line.set("threshold", "0.25");
   line.set("thresholds", "cat:0.4");
@@ -170,10 +170,9 @@ START_TEST(thresholds_that_cannot_be_read_are_refused) {
     ck_assert(line.attached() == (Names{"dog: large", "car"}));
   }
 }
-END_TEST
 
 // The boxes of one class share a third of their union.
-START_TEST(suppression_can_be_overridden) {
+DVNN_TEST(suppression_can_be_overridden) {
   GstDvNetworkInfo* network = gst_dv_network_info_new(
       "two", "boxes",
       "{\"parts\":[\"boxes\",\"scores\"],\"box\":\"corners\",\"unit\":\"fractions\","
@@ -197,9 +196,8 @@ START_TEST(suppression_can_be_overridden) {
   gst_dv_network_info_unref(network);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(labels_come_from_a_file) {
+DVNN_TEST(labels_come_from_a_file) {
   gchar* path = nullptr;
   const int file = g_file_open_tmp("labels-XXXXXX", &path, nullptr);
   ck_assert_int_ge(file, 0);
@@ -221,10 +219,9 @@ START_TEST(labels_come_from_a_file) {
   unlink(path);
   g_free(path);
 }
-END_TEST
 
 // Sizes are told in shares of the frame's height, and things may be wider.
-START_TEST(no_object_is_too_large_unless_somebody_says_so) {
+DVNN_TEST(no_object_is_too_large_unless_somebody_says_so) {
   Line line;
   gst_harness_set_src_caps_str(line.get(), video_caps("RGB", 2 * kSize, kSize).c_str());
   for (const bool bounded : {false, true}) {
@@ -237,12 +234,5 @@ START_TEST(no_object_is_too_large_unless_somebody_says_so) {
     gst_buffer_unref(out);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_choice, objects_are_chosen_while_playing,
-               no_object_is_too_large_unless_somebody_says_so,
-               thresholds_of_the_file_count_unless_others_are_set,
-               thresholds_that_cannot_be_read_are_refused, suppression_can_be_overridden,
-               labels_come_from_a_file)
 
 }  // namespace dvnn::test::choice_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::convert_tests {
 
+DVNN_GST_SUITE(gst_convert);
+
 namespace {
 
 std::string detector(const std::string& properties) {
@@ -28,7 +30,7 @@ bool mentions(const std::string& text, const char* word) {
 
 }  // namespace
 
-START_TEST(boxes_come_back_however_the_picture_was_turned) {
+DVNN_TEST(boxes_come_back_however_the_picture_was_turned) {
   const char* directions[] = {"identity", "90r", "180", "90l", "horiz", "vert", "ul-lr", "ur-ll"};
   for (const char* direction : directions) {
     for (const char* backend : {"cpu", "device"}) {
@@ -42,9 +44,8 @@ START_TEST(boxes_come_back_however_the_picture_was_turned) {
     }
   }
 }
-END_TEST
 
-START_TEST(auto_direction_follows_the_tag) {
+DVNN_TEST(auto_direction_follows_the_tag) {
   auto tensor = [](const char* direction, const char* tag) {
     GstHarness* h = gst_harness_new_parse(
         (std::string("dvconvert video-direction=") + direction + tensors("3:8:8:1", "uint8"))
@@ -64,9 +65,8 @@ START_TEST(auto_direction_follows_the_tag) {
   ck_assert(tensor("auto", nullptr) == tensor("identity", nullptr));
   ck_assert(tensor("90r", nullptr) != tensor("identity", nullptr));
 }
-END_TEST
 
-START_TEST(a_region_of_interest_is_all_that_is_seen) {
+DVNN_TEST(a_region_of_interest_is_all_that_is_seen) {
   GstHarness* h = chain(detector("name=c roi=\"<0.5,0.5,0.5,0.5>\""), video_caps("NV12", 128, 128));
   GstBuffer* out = gst_harness_push_and_pull(h, red_square("NV12", 128, 128, 3, 2));
   std::vector<Found> list = detections(out);
@@ -84,17 +84,15 @@ START_TEST(a_region_of_interest_is_all_that_is_seen) {
   gst_object_unref(convert);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(letterbox_borders_have_the_colour_asked_for) {
+DVNN_TEST(letterbox_borders_have_the_colour_asked_for) {
   const std::vector<uint8_t> bytes = output_of(
       "dvconvert resize=letterbox pad-color=0x102030 color-order=bgr" + tensors("3:8:8:1", "uint8"),
       video_caps("RGB", 16, 8), noise("RGB", 16, 8));
   ck_assert(bytes[0] == 0x30 && bytes[1] == 0x20 && bytes[2] == 0x10);
 }
-END_TEST
 
-START_TEST(the_device_takes_pixels_where_the_result_is_the_same) {
+DVNN_TEST(the_device_takes_pixels_where_the_result_is_the_same) {
   for (const char* backend : {"auto", "cpu", "device"}) {
     GstHarness* h =
         chain(detector(std::string("name=c backend=") + backend), video_caps("I420", 320, 240));
@@ -110,9 +108,8 @@ START_TEST(the_device_takes_pixels_where_the_result_is_the_same) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(a_stream_has_the_converters_bytes_in_every_layout) {
+DVNN_TEST(a_stream_has_the_converters_bytes_in_every_layout) {
   struct Case {
     const char* name;
     dvnn::Layout layout;
@@ -150,9 +147,8 @@ START_TEST(a_stream_has_the_converters_bytes_in_every_layout) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_dlhdl_stream_is_the_processors_buffer) {
+DVNN_TEST(a_dlhdl_stream_is_the_processors_buffer) {
   for (int threads : {1, 4, 9, 16, 25, 64}) {
     auto layout = dvnn::DlhdlLayout::create(threads);
     ck_assert(layout.ok());
@@ -178,9 +174,8 @@ START_TEST(a_dlhdl_stream_is_the_processors_buffer) {
     }
   }
 }
-END_TEST
 
-START_TEST(streams_of_tensors_give_the_outputs_of_frames) {
+DVNN_TEST(streams_of_tensors_give_the_outputs_of_frames) {
   const std::string caps = video_caps("RGB", 320, 240), infer = "dvinfer network=" + network_path();
   GstHarness* h = chain("dvconvert ! " + infer, caps);
   GstBuffer* out = gst_harness_push_and_pull(h, red_square("RGB", 320, 240, 1, 2));
@@ -204,9 +199,8 @@ START_TEST(streams_of_tensors_give_the_outputs_of_frames) {
   same("dvconvert layout=nwhc scale=\"<0.00392156862745098>\"" + tensors("3:16:16:1", "float16") +
        " ! identity drop-allocation=true ! " + infer);
 }
-END_TEST
 
-START_TEST(a_stream_keeps_times) {
+DVNN_TEST(a_stream_keeps_times) {
   GstHarness* h =
       chain("dvconvert ! capsfilter caps=other/tensors ! dvinfer network=" + network_path(),
             video_caps("RGB", 64, 64));
@@ -220,9 +214,8 @@ START_TEST(a_stream_keeps_times) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(wrong_streams_are_refused_by_name) {
+DVNN_TEST(wrong_streams_are_refused_by_name) {
   const std::string caps = video_caps("RGB", 64, 64);
   auto refused = [&](const std::string& description, const char* word) {
     const std::string text = error_of(description, caps, noise("RGB", 64, 64));
@@ -237,11 +230,10 @@ START_TEST(wrong_streams_are_refused_by_name) {
           "float32 or int8");
   refused("dvconvert backend=device" + tensors("3:8:8:1", "uint8"), "backend=device");
 }
-END_TEST
 
 // Applications look at the domain: a stream of another kind is the source's concern, settings that
 // cannot be are the user's.
-START_TEST(errors_say_whether_the_stream_or_a_setting_is_wrong) {
+DVNN_TEST(errors_say_whether_the_stream_or_a_setting_is_wrong) {
   const struct {
     std::string line;
     GQuark domain;
@@ -269,9 +261,8 @@ START_TEST(errors_say_whether_the_stream_or_a_setting_is_wrong) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(frames_that_are_too_short_are_refused) {
+DVNN_TEST(frames_that_are_too_short_are_refused) {
   const std::string caps = video_caps("NV12", 64, 64);
   const gsize offsets[] = {0, 64 * 64};
   auto with_meta = [&](gsize size, gint stride_y, gint stride_uv) {
@@ -297,9 +288,8 @@ START_TEST(frames_that_are_too_short_are_refused) {
   ck_assert(error_of(detector(""), caps, with_meta(64 * 96, 64, 64), &flow).empty());
   ck_assert_int_eq(flow, GST_FLOW_OK);
 }
-END_TEST
 
-START_TEST(interlaced_frames_are_seen_as_they_are_woven) {
+DVNN_TEST(interlaced_frames_are_seen_as_they_are_woven) {
   const std::string caps = video_caps("I420", 320, 240);
   std::string interlaced = caps;
   const std::string mode = "interlace-mode=(string)progressive";
@@ -311,17 +301,5 @@ START_TEST(interlaced_frames_are_seen_as_they_are_woven) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_convert, boxes_come_back_however_the_picture_was_turned,
-               auto_direction_follows_the_tag, a_region_of_interest_is_all_that_is_seen,
-               letterbox_borders_have_the_colour_asked_for,
-               the_device_takes_pixels_where_the_result_is_the_same,
-               a_stream_has_the_converters_bytes_in_every_layout,
-               a_dlhdl_stream_is_the_processors_buffer,
-               streams_of_tensors_give_the_outputs_of_frames, a_stream_keeps_times,
-               wrong_streams_are_refused_by_name,
-               errors_say_whether_the_stream_or_a_setting_is_wrong,
-               frames_that_are_too_short_are_refused, interlaced_frames_are_seen_as_they_are_woven)
 
 }  // namespace dvnn::test::convert_tests

@@ -12,6 +12,8 @@
 
 namespace dvnn::test::decode_tests {
 
+DVNN_GST_SUITE(gst_decode);
+
 namespace {
 
 constexpr int kSize = 64;  // of frames, pixels
@@ -94,7 +96,7 @@ std::string infer() {
 
 }  // namespace
 
-START_TEST(objects_and_regions_tell_the_same) {
+DVNN_TEST(objects_and_regions_tell_the_same) {
   Decode h(infer() + " ! dvdecode");
   GstBuffer* out = h.push_and_pull(red_square("RGB", kSize, kSize, 2, 1));
   GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(out);
@@ -116,9 +118,8 @@ START_TEST(objects_and_regions_tell_the_same) {
   ck_assert(found_square(out, kSize, kSize, 2, 1, 1e-4));
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(ids_of_two_decoders_do_not_collide) {
+DVNN_TEST(ids_of_two_decoders_do_not_collide) {
   Decode h(infer() + " ! dvdecode ! " + infer() + " ! dvdecode");
   GstBuffer* out = h.push_and_pull(red_square("RGB", kSize, kSize, 2, 1));
   ck_assert_uint_eq(count_objects(out), 2);
@@ -131,9 +132,8 @@ START_TEST(ids_of_two_decoders_do_not_collide) {
   }
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(outputs_survive_conversion_and_scaling) {
+DVNN_TEST(outputs_survive_conversion_and_scaling) {
   for (const char* between : {"videoconvert ! capsfilter caps=video/x-raw,format=NV12",
                               "videoscale ! capsfilter caps=video/x-raw,width=256,height=128"}) {
     Decode h(infer() + " ! " + between + " ! dvdecode");
@@ -148,9 +148,8 @@ START_TEST(outputs_survive_conversion_and_scaling) {
     gst_buffer_unref(out);
   }
 }
-END_TEST
 
-START_TEST(messages_say_when_what_was_found) {
+DVNN_TEST(messages_say_when_what_was_found) {
   Decode h(infer() + " ! dvdecode post-messages=true");
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
@@ -189,9 +188,8 @@ START_TEST(messages_say_when_what_was_found) {
   gst_message_unref(message);
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(frames_without_objects_are_told_if_asked) {
+DVNN_TEST(frames_without_objects_are_told_if_asked) {
   for (bool empty : {false, true}) {
     Decode h(std::string("dvdecode post-messages=true post-empty=") + (empty ? "true" : "false"));
     // Nothing found, then passed without inference.
@@ -219,9 +217,8 @@ START_TEST(frames_without_objects_are_told_if_asked) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_missing_dvinfer_is_told_once) {
+DVNN_TEST(a_missing_dvinfer_is_told_once) {
   const struct {
     int frames;
     bool skipped, eos;
@@ -242,9 +239,8 @@ START_TEST(a_missing_dvinfer_is_told_once) {
     ck_assert_int_eq(h.count(GST_MESSAGE_WARNING), c.warnings);
   }
 }
-END_TEST
 
-START_TEST(outputs_that_are_lost_on_their_way_are_told) {
+DVNN_TEST(outputs_that_are_lost_on_their_way_are_told) {
   // The frame's shape changes: where its pixels are in the network's input is not known any more.
   Decode h(
       infer() +
@@ -262,9 +258,8 @@ START_TEST(outputs_that_are_lost_on_their_way_are_told) {
   }
   ck_assert_int_eq(warnings, 1);
 }
-END_TEST
 
-START_TEST(the_threshold_may_be_controlled) {
+DVNN_TEST(the_threshold_may_be_controlled) {
   Decode h("dvdecode name=decode");
   GstElement* decode = gst_harness_find_element(h.get(), "dvdecode");
   GstControlSource* source = gst_interpolation_control_source_new();
@@ -286,9 +281,8 @@ START_TEST(the_threshold_may_be_controlled) {
   }
   gst_object_unref(decode);
 }
-END_TEST
 
-START_TEST(the_best_objects_stay_within_the_limit) {
+DVNN_TEST(the_best_objects_stay_within_the_limit) {
   Decode h("dvdecode max-detections=2 threshold=0.1");
   GstBuffer* frame = black_frame();
   std::vector<OutputRow> rows(4);
@@ -301,9 +295,8 @@ START_TEST(the_best_objects_stay_within_the_limit) {
   ck_assert(object_of(out, 0)->confidence == 0.6f && object_of(out, 1)->confidence == 0.3f);
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(every_region_comes_back_to_its_place) {
+DVNN_TEST(every_region_comes_back_to_its_place) {
   // Two regions of the frame, each shown to the network as a whole: left half, right half.
   Decode h("dvdecode");
   GstBuffer* frame = black_frame();
@@ -319,9 +312,8 @@ START_TEST(every_region_comes_back_to_its_place) {
   ck_assert_ptr_null(gst_buffer_get_dv_tensor_meta(out));
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(a_class_belongs_to_all_that_the_network_was_shown) {
+DVNN_TEST(a_class_belongs_to_all_that_the_network_was_shown) {
   Decode h("dvdecode threshold=0.5");
   GstBuffer* frame = black_frame();
   GstDvTensorMeta* meta = add_rows(frame, {{}});
@@ -347,9 +339,8 @@ START_TEST(a_class_belongs_to_all_that_the_network_was_shown) {
   ck_assert_ptr_nonnull(gst_video_region_of_interest_meta_get_param(roi, "classification"));
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(outputs_are_let_go_once_decoded) {
+DVNN_TEST(outputs_are_let_go_once_decoded) {
   Decode h("dvdecode");
   GstBuffer* frame = black_frame();
   GstBuffer* data = gst_buffer_ref(add_rows(frame, {{}})->tensors[0].data);
@@ -359,9 +350,8 @@ START_TEST(outputs_are_let_go_once_decoded) {
   gst_buffer_unref(data);
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(outputs_of_other_shapes_are_decoded_as_such) {
+DVNN_TEST(outputs_of_other_shapes_are_decoded_as_such) {
   // The same network: a decoder that was made for one row must not read a thousand.
   Decode h("dvdecode max-detections=5000");
   for (size_t rows : {1, 1000, 3}) {
@@ -372,9 +362,8 @@ START_TEST(outputs_of_other_shapes_are_decoded_as_such) {
     gst_buffer_unref(out);
   }
 }
-END_TEST
 
-START_TEST(outputs_that_begin_between_numbers_are_decoded) {
+DVNN_TEST(outputs_that_begin_between_numbers_are_decoded) {
   Decode h("dvdecode");
   GstBuffer* frame = black_frame();
   const OutputRow row = {0, 1, 0.75f, 0.25f, 0, 1, 1};
@@ -392,9 +381,8 @@ START_TEST(outputs_that_begin_between_numbers_are_decoded) {
   ck_assert_double_eq(object->x0, kSize / 4.0);
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(impossible_outputs_are_refused) {
+DVNN_TEST(impossible_outputs_are_refused) {
   using Spoil = void (*)(GstDvTensorMeta*);
   const struct {
     Spoil spoil;
@@ -434,9 +422,8 @@ START_TEST(impossible_outputs_are_refused) {
     gst_buffer_unref(data);
   }
 }
-END_TEST
 
-START_TEST(outputs_without_a_name_or_a_place_do_no_harm) {
+DVNN_TEST(outputs_without_a_name_or_a_place_do_no_harm) {
   Decode h("dvdecode");
   GstBuffer* frame = black_frame();
   add_rows(frame, {{}})->tensors[0].id = 0;
@@ -457,9 +444,8 @@ START_TEST(outputs_without_a_name_or_a_place_do_no_harm) {
   ck_assert_uint_eq(count_objects(out), 0);
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(a_network_without_a_decoder_is_a_matter_of_settings) {
+DVNN_TEST(a_network_without_a_decoder_is_a_matter_of_settings) {
   static const gchar* const none[] = {nullptr};
   const struct {
     const char *decoder, *params, *word;
@@ -483,17 +469,5 @@ START_TEST(a_network_without_a_decoder_is_a_matter_of_settings) {
     gst_message_unref(message);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_decode, objects_and_regions_tell_the_same, ids_of_two_decoders_do_not_collide,
-               outputs_survive_conversion_and_scaling, messages_say_when_what_was_found,
-               frames_without_objects_are_told_if_asked, a_missing_dvinfer_is_told_once,
-               outputs_that_are_lost_on_their_way_are_told, the_threshold_may_be_controlled,
-               the_best_objects_stay_within_the_limit, every_region_comes_back_to_its_place,
-               a_class_belongs_to_all_that_the_network_was_shown, outputs_are_let_go_once_decoded,
-               outputs_of_other_shapes_are_decoded_as_such,
-               outputs_that_begin_between_numbers_are_decoded, impossible_outputs_are_refused,
-               outputs_without_a_name_or_a_place_do_no_harm,
-               a_network_without_a_decoder_is_a_matter_of_settings)
 
 }  // namespace dvnn::test::decode_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::decode_allocations_tests {
 
+DVNN_GST_SUITE(gst_decode_allocations);
+
 namespace {
 
 constexpr int kSize = 64;  // of frames, pixels
@@ -46,7 +48,7 @@ void set_long_texts(GstHarness* h) {
 
 }  // namespace
 
-START_TEST(boxes_take_no_memory_of_their_own) {
+DVNN_TEST(boxes_take_no_memory_of_their_own) {
   GstHarness* h = gst_harness_new("dvdecode");
   gst_harness_set_src_caps_str(h, video_caps("RGB", kSize, kSize).c_str());
   set_long_texts(h);
@@ -67,9 +69,8 @@ START_TEST(boxes_take_no_memory_of_their_own) {
   gst_dv_network_info_unref(network);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(masks_take_none_but_the_frames) {
+DVNN_TEST(masks_take_none_but_the_frames) {
   GstHarness* h = gst_harness_new("dvdecode");
   gst_harness_set_src_caps_str(h, video_caps("RGB", kSize, kSize).c_str());
   set_long_texts(h);
@@ -92,9 +93,5 @@ START_TEST(masks_take_none_but_the_frames) {
   gst_dv_network_info_unref(network);
   gst_harness_teardown(h);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_decode_allocations, boxes_take_no_memory_of_their_own,
-               masks_take_none_but_the_frames)
 
 }  // namespace dvnn::test::decode_allocations_tests

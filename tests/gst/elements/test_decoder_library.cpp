@@ -7,6 +7,8 @@
 
 namespace dvnn::test::decoder_library_tests {
 
+DVNN_GST_SUITE(gst_decoder_library);
+
 namespace {
 
 constexpr int kSize = 64;               // of frames, pixels
@@ -60,7 +62,7 @@ bool has(const std::string& text, const char* part) {
 
 }  // namespace
 
-START_TEST(a_library_decodes_into_objects_of_the_frame) {
+DVNN_TEST(a_library_decodes_into_objects_of_the_frame) {
   Line line(CELLS_MODULE);
   ck_assert(line.plays());
   ck_assert_int_eq(line.push("cells", {0, 0, 0, 0, 0, 0.8f, 0, 0}), GST_FLOW_OK);
@@ -81,36 +83,27 @@ START_TEST(a_library_decodes_into_objects_of_the_frame) {
   ck_assert_double_eq_tol(y, 48, 1e-4);
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(what_a_library_throws_is_an_error_of_the_element) {
+DVNN_TEST(what_a_library_throws_is_an_error_of_the_element) {
   Line line(HOSTILE_MODULE);
   ck_assert_int_eq(line.push("wild", {8, 0, 0, 0, 0, 0, 0, 0}), GST_FLOW_ERROR);
   const std::string error = line.error();
   ck_assert_msg(has(error, "lost"), "%s", error.c_str());
 }
-END_TEST
 
-START_TEST(a_library_that_is_none_keeps_the_element_from_starting) {
+DVNN_TEST(a_library_that_is_none_keeps_the_element_from_starting) {
   Line line("/nowhere/libmine.so");
   ck_assert(!line.plays());
   const std::string error = line.error();
   ck_assert_msg(has(error, "decoder library '/nowhere/libmine.so'"), "%s", error.c_str());
 }
-END_TEST
 
-START_TEST(a_name_that_no_library_has_is_an_error_that_lists_the_names) {
+DVNN_TEST(a_name_that_no_library_has_is_an_error_that_lists_the_names) {
   Line line(CELLS_MODULE);
   ck_assert_int_eq(line.push("shells", std::vector<float>(8)), GST_FLOW_ERROR);
   const std::string error = line.error();
   ck_assert_msg(has(error, "unknown decoder 'shells'") && has(error, ": cells)"), "%s",
                 error.c_str());
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_decoder_library, a_library_decodes_into_objects_of_the_frame,
-               what_a_library_throws_is_an_error_of_the_element,
-               a_library_that_is_none_keeps_the_element_from_starting,
-               a_name_that_no_library_has_is_an_error_that_lists_the_names)
 
 }  // namespace dvnn::test::decoder_library_tests

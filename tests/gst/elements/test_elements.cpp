@@ -5,6 +5,8 @@
 
 namespace dvnn::test::elements_tests {
 
+DVNN_GST_SUITE(gst_elements);
+
 static GstHarness* chain(const std::string& description, const std::string& caps) {
   GstHarness* h = gst_harness_new_parse(description.c_str());
   gst_harness_set_src_caps_str(h, caps.c_str());
@@ -16,7 +18,7 @@ static std::string full_chain(const char* between = "") {
          between + "dvdecode";
 }
 
-START_TEST(boxes_sit_on_the_object_in_every_format) {
+DVNN_TEST(boxes_sit_on_the_object_in_every_format) {
   for (const std::string& format : video_formats()) {
     if (format.rfind("GRAY", 0) == 0) continue;  // the square is red
     GstHarness* h = chain(full_chain(), video_caps(format, 320, 240));
@@ -26,9 +28,8 @@ START_TEST(boxes_sit_on_the_object_in_every_format) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(boxes_sit_on_the_object_at_odd_sizes) {
+DVNN_TEST(boxes_sit_on_the_object_at_odd_sizes) {
   const int sizes[][2] = {{16, 16}, {161, 93}, {63, 255}, {1921, 1081}};
   for (const auto& size : sizes) {
     GstHarness* h = chain(full_chain(), video_caps("I420", size[0], size[1]));
@@ -38,9 +39,8 @@ START_TEST(boxes_sit_on_the_object_at_odd_sizes) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(a_cropped_frame_is_looked_at_where_it_is_shown) {
+DVNN_TEST(a_cropped_frame_is_looked_at_where_it_is_shown) {
   GstHarness* h = chain(full_chain(), video_caps("NV12", 128, 128));
   for (bool cropped : {true, false, true}) {
     GstBuffer* in = red_square("NV12", 128, 128, 3, 2);  // 96,64 .. 128,96
@@ -61,9 +61,8 @@ START_TEST(a_cropped_frame_is_looked_at_where_it_is_shown) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(the_frame_passes_uncopied) {
+DVNN_TEST(the_frame_passes_uncopied) {
   GstHarness* h = chain(full_chain(), video_caps("RGB", 64, 64));
   GstBuffer* in = red_square("RGB", 64, 64, 1, 1);
   GstMemory* memory = gst_memory_ref(gst_buffer_peek_memory(in, 0));
@@ -73,9 +72,8 @@ START_TEST(the_frame_passes_uncopied) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(tensors_leave_with_their_consumer) {
+DVNN_TEST(tensors_leave_with_their_consumer) {
   // dvconvert adds an input, dvinfer swaps it for outputs, dvdecode takes those off.
   GstHarness* h = chain("dvconvert ! dvinfer network=" + network_path(), video_caps("RGB", 64, 64));
   GstBuffer* out = gst_harness_push_and_pull(h, red_square("RGB", 64, 64, 1, 1));
@@ -92,9 +90,8 @@ START_TEST(tensors_leave_with_their_consumer) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(many_frames_keep_their_order_and_their_boxes) {
+DVNN_TEST(many_frames_keep_their_order_and_their_boxes) {
   for (const char* between : {"", "queue ! "}) {
     GstHarness* h = chain(full_chain(between), video_caps("RGB", 64, 64));
     constexpr int kFrames = 60;
@@ -112,9 +109,8 @@ START_TEST(many_frames_keep_their_order_and_their_boxes) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(a_slot_returns_to_the_pool_when_the_last_view_is_freed) {
+DVNN_TEST(a_slot_returns_to_the_pool_when_the_last_view_is_freed) {
   // More frames than slots, each output freed only after the next has come.
   GstHarness* h = chain("dvconvert ! dvinfer max-in-flight=1 network=" + network_path(),
                         video_caps("RGB", 64, 64));
@@ -128,10 +124,9 @@ START_TEST(a_slot_returns_to_the_pool_when_the_last_view_is_freed) {
   gst_buffer_unref(held);
   gst_harness_teardown(h);
 }
-END_TEST
 
 // Downstream holds the slot itself, without a copy, as long as there are more slots.
-START_TEST(outputs_are_no_copies_while_slots_are_plenty) {
+DVNN_TEST(outputs_are_no_copies_while_slots_are_plenty) {
   GstHarness* h =
       chain("dvconvert ! dvinfer name=infer network=" + network_path(), video_caps("RGB", 64, 64));
   GstElement* infer = gst_bin_get_by_name(GST_BIN(h->element), "infer");
@@ -144,9 +139,8 @@ START_TEST(outputs_are_no_copies_while_slots_are_plenty) {
   gst_object_unref(infer);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_frame_without_a_tensor_is_converted_by_dvinfer) {
+DVNN_TEST(a_frame_without_a_tensor_is_converted_by_dvinfer) {
   GstHarness* h =
       chain("dvinfer network=" + network_path() + " ! dvdecode", video_caps("NV12", 128, 96));
   GstBuffer* out = gst_harness_push_and_pull(h, red_square("NV12", 128, 96, 3, 2));
@@ -154,9 +148,8 @@ START_TEST(a_frame_without_a_tensor_is_converted_by_dvinfer) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_copied_frame_is_not_run_on_a_used_tensor) {
+DVNN_TEST(a_copied_frame_is_not_run_on_a_used_tensor) {
   // Two frames that share one input tensor, as videorate makes them: both get right boxes.
   GstHarness* convert = chain("dvconvert ! dvinfer network=" + network_path() + " ! dvdecode",
                               video_caps("RGB", 64, 64));
@@ -170,9 +163,8 @@ START_TEST(a_copied_frame_is_not_run_on_a_used_tensor) {
   gst_buffer_unref(second);
   gst_harness_teardown(convert);
 }
-END_TEST
 
-START_TEST(caps_may_change_in_mid_stream) {
+DVNN_TEST(caps_may_change_in_mid_stream) {
   GstHarness* h = chain(full_chain(), video_caps("RGB", 64, 64));
   for (int i = 0; i < 3; ++i) {
     const int size = 64 + 32 * i;
@@ -186,9 +178,8 @@ START_TEST(caps_may_change_in_mid_stream) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_flush_empties_and_the_stream_goes_on) {
+DVNN_TEST(a_flush_empties_and_the_stream_goes_on) {
   GstHarness* h = chain(full_chain(), video_caps("RGB", 64, 64));
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < 3; ++i) gst_harness_push(h, red_square("RGB", 64, 64, 0, 0));
@@ -204,9 +195,8 @@ START_TEST(a_flush_empties_and_the_stream_goes_on) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(eos_comes_after_the_last_frame) {
+DVNN_TEST(eos_comes_after_the_last_frame) {
   GstHarness* h = chain(full_chain("queue ! "), video_caps("RGB", 64, 64));
   for (int i = 0; i < 5; ++i) gst_harness_push(h, red_square("RGB", 64, 64, 0, 0));
   ck_assert(gst_harness_push_event(h, gst_event_new_eos()));
@@ -224,9 +214,8 @@ START_TEST(eos_comes_after_the_last_frame) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(late_frames_pass_without_inference) {
+DVNN_TEST(late_frames_pass_without_inference) {
   GstHarness* h = chain("dvinfer name=infer network=" + network_path(), video_caps("RGB", 64, 64));
   gst_harness_push_upstream_event(
       h, gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, GST_SECOND, 2 * GST_SECOND));
@@ -240,26 +229,23 @@ START_TEST(late_frames_pass_without_inference) {
   gst_object_unref(infer);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(latency_is_reported_once_measured) {
+DVNN_TEST(latency_is_reported_once_measured) {
   GstHarness* h = chain("dvinfer network=" + network_path(), video_caps("RGB", 64, 64));
   gst_buffer_unref(gst_harness_push_and_pull(h, red_square("RGB", 64, 64, 0, 0)));
   ck_assert_uint_gt(gst_harness_query_latency(h), 0);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(the_latency_of_upstream_is_added_to) {
+DVNN_TEST(the_latency_of_upstream_is_added_to) {
   GstHarness* h =
       chain("dvinfer latency-ms=30 network=" + network_path(), video_caps("RGB", 64, 64));
   gst_harness_set_upstream_latency(h, 40 * GST_MSECOND);
   ck_assert_uint_eq(gst_harness_query_latency(h), 70 * GST_MSECOND);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(the_threshold_hides_weak_detections) {
+DVNN_TEST(the_threshold_hides_weak_detections) {
   GstHarness* h = chain("dvinfer network=" + network_path() + " ! dvdecode threshold=1.0",
                         video_caps("RGB", 64, 64));
   GstBuffer* black = gst_buffer_new_allocate(nullptr, 64 * 64 * 3, nullptr);
@@ -269,18 +255,5 @@ START_TEST(the_threshold_hides_weak_detections) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_elements, boxes_sit_on_the_object_in_every_format,
-               boxes_sit_on_the_object_at_odd_sizes, a_cropped_frame_is_looked_at_where_it_is_shown,
-               the_frame_passes_uncopied, tensors_leave_with_their_consumer,
-               many_frames_keep_their_order_and_their_boxes,
-               a_slot_returns_to_the_pool_when_the_last_view_is_freed,
-               outputs_are_no_copies_while_slots_are_plenty,
-               a_frame_without_a_tensor_is_converted_by_dvinfer,
-               a_copied_frame_is_not_run_on_a_used_tensor, caps_may_change_in_mid_stream,
-               a_flush_empties_and_the_stream_goes_on, eos_comes_after_the_last_frame,
-               late_frames_pass_without_inference, latency_is_reported_once_measured,
-               the_latency_of_upstream_is_added_to, the_threshold_hides_weak_detections)
 
 }  // namespace dvnn::test::elements_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::messages_tests {
 
+DVNN_WATCHED_SUITE(gst_messages);
+
 namespace {
 
 constexpr int kFrames = 30;
@@ -73,7 +75,7 @@ void send_qos(Pipeline* pipeline, GstEvent* (*qos)(GstClockTime pts)) {
 
 }  // namespace
 
-START_TEST(statistics_count_every_frame) {
+DVNN_TEST(statistics_count_every_frame) {
   Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " +
                     infer(Looks::kRed, "name=infer interval-frames=3") + " ! dvdecode" + kSink);
   demand(&pipeline, pipeline.play_to_end());
@@ -86,9 +88,8 @@ START_TEST(statistics_count_every_frame) {
   ck_assert_uint_eq(number_in(stats, "dropped"), 0);
   gst_structure_free(stats);
 }
-END_TEST
 
-START_TEST(statistics_know_a_slow_device) {
+DVNN_TEST(statistics_know_a_slow_device) {
   FaultPlan faults("");
   Pipeline pipeline(painted_source(20) + "dvconvert ! " +
                     infer(Looks::kRed, "name=infer " + FaultPlan::device()) + " ! dvdecode" +
@@ -109,10 +110,9 @@ START_TEST(statistics_know_a_slow_device) {
   gst_structure_free(device);
   gst_structure_free(stats);
 }
-END_TEST
 
 // A region that waits for a slot is one wait, however long it is.
-START_TEST(statistics_count_a_wait_once) {
+DVNN_TEST(statistics_count_a_wait_once) {
   constexpr int kRegions = 10;
   std::string list = "[[0,0,1,1]";
   for (int i = 1; i < kRegions; ++i) list += ",[0,0,1,1]";
@@ -130,9 +130,8 @@ START_TEST(statistics_count_a_wait_once) {
   ck_assert_uint_gt(waits, 0);
   ck_assert_uint_le(waits, kRegions);
 }
-END_TEST
 
-START_TEST(statistics_are_posted_every_so_often) {
+DVNN_TEST(statistics_are_posted_every_so_often) {
   Pipeline pipeline(painted_source(60, "is-live=true") + "dvconvert ! " +
                     infer(Looks::kRed, "name=infer stats-interval-ms=200") + " ! dvdecode" + kSink);
   const double spent = seconds_of([&] { demand(&pipeline, pipeline.play_to_end()); });
@@ -149,9 +148,8 @@ START_TEST(statistics_are_posted_every_so_often) {
     ck_assert_str_eq(message.source.c_str(), "infer");
   }
 }
-END_TEST
 
-START_TEST(statistics_can_be_read_in_every_state) {
+DVNN_TEST(statistics_can_be_read_in_every_state) {
   Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! dvdecode" + kSink);
   for (GstState state : {GST_STATE_NULL, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING,
@@ -164,7 +162,6 @@ START_TEST(statistics_can_be_read_in_every_state) {
   }
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 namespace {
 
@@ -180,7 +177,7 @@ std::vector<const GstStructure*> objects_messages(const Pipeline& pipeline) {
 
 }  // namespace
 
-START_TEST(messages_tell_the_objects_and_times_of_each_frame) {
+DVNN_TEST(messages_tell_the_objects_and_times_of_each_frame) {
   Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer() +
                     " ! dvdecode post-messages=true" + kSink);
   demand(&pipeline, pipeline.play_to_end());
@@ -217,9 +214,8 @@ START_TEST(messages_tell_the_objects_and_times_of_each_frame) {
     ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
   }
 }
-END_TEST
 
-START_TEST(messages_tell_the_points_of_an_object) {
+DVNN_TEST(messages_tell_the_points_of_an_object) {
   constexpr int kSide = 64;
   DecodeHarness decode;
   gst_harness_set_src_caps_str(decode.get(), video_caps("RGB", kSide, kSide).c_str());
@@ -249,9 +245,8 @@ START_TEST(messages_tell_the_points_of_an_object) {
   }
   gst_message_unref(message);
 }
-END_TEST
 
-START_TEST(empty_frames_are_told_of_if_asked) {
+DVNN_TEST(empty_frames_are_told_of_if_asked) {
   for (bool empty : {false, true}) {
     Pipeline pipeline(
         painted_source(kFrames) + "dvconvert ! " + infer(Looks::kRed, "interval-frames=2") +
@@ -271,9 +266,8 @@ START_TEST(empty_frames_are_told_of_if_asked) {
     ck_assert_uint_eq(skipped, empty ? kFrames / 2 : 0);
   }
 }
-END_TEST
 
-START_TEST(late_frames_are_told_of_as_qos) {
+DVNN_TEST(late_frames_are_told_of_as_qos) {
   Pipeline pipeline(painted_source(90) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! dvdecode" + kSink);
   send_qos(&pipeline, [](GstClockTime pts) {
@@ -296,9 +290,8 @@ START_TEST(late_frames_are_told_of_as_qos) {
   ck_assert_uint_eq(messages, late);
   ck_assert_uint_eq(skipped, late);
 }
-END_TEST
 
-START_TEST(a_throttled_sink_does_not_make_frames_late) {
+DVNN_TEST(a_throttled_sink_does_not_make_frames_late) {
   Pipeline pipeline(painted_source(60) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! dvdecode" + kSink);
   send_qos(&pipeline, [](GstClockTime pts) {
@@ -309,9 +302,8 @@ START_TEST(a_throttled_sink_does_not_make_frames_late) {
   demand(&pipeline, pipeline.stop());
   expect_boxes_of_pixels(arrivals, 60, "throttled");
 }
-END_TEST
 
-START_TEST(ids_are_unique_where_two_dvdecodes_write) {
+DVNN_TEST(ids_are_unique_where_two_dvdecodes_write) {
   Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer() +
                     " ! dvdecode post-messages=true ! dvconvert ! " + infer(Looks::kBlue) +
                     " ! dvdecode post-messages=true" + kSink);
@@ -329,14 +321,5 @@ START_TEST(ids_are_unique_where_two_dvdecodes_write) {
   ck_assert_uint_gt(objects, kFrames);
   ck_assert_uint_eq(ids.size(), objects);
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_messages, statistics_count_every_frame, statistics_know_a_slow_device,
-                   statistics_count_a_wait_once, statistics_are_posted_every_so_often,
-                   statistics_can_be_read_in_every_state,
-                   messages_tell_the_objects_and_times_of_each_frame,
-                   messages_tell_the_points_of_an_object, empty_frames_are_told_of_if_asked,
-                   late_frames_are_told_of_as_qos, a_throttled_sink_does_not_make_frames_late,
-                   ids_are_unique_where_two_dvdecodes_write)
 
 }  // namespace dvnn::test::messages_tests

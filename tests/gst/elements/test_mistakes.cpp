@@ -5,6 +5,8 @@
 
 namespace dvnn::test::mistakes_tests {
 
+DVNN_GST_SUITE(gst_mistakes);
+
 namespace {
 
 constexpr int kFrames = 4;
@@ -38,7 +40,7 @@ void expect_one(const std::string& line, const char* text) {
 
 }  // namespace
 
-START_TEST(undecoded_outputs_are_a_warning_where_objects_are_needed) {
+DVNN_TEST(undecoded_outputs_are_a_warning_where_objects_are_needed) {
   for (const char* rest : {"! dvoverlay ! videoconvert ! fakesink", "! queue ! dvtrack ! fakesink",
                            "! tee name=t ! queue ! fakesink t. ! queue ! dvzones ! fakesink"}) {
     expect_one(frames() + "dvconvert ! " + infer() + rest, kNoDecoder);
@@ -46,9 +48,8 @@ START_TEST(undecoded_outputs_are_a_warning_where_objects_are_needed) {
   // Live pipelines do not end.
   expect_one(frames(40) + infer() + "! dvoverlay ! fakesink", kNoDecoder);
 }
-END_TEST
 
-START_TEST(other_lines_are_silent) {
+DVNN_TEST(other_lines_are_silent) {
   for (const char* rest : {"! fakesink", "! dvdecode ! dvoverlay ! fakesink",
                            "! dvdecode threshold=1 ! dvtrack ! fakesink",
                            "! queue ! videoconvert ! dvdecode ! dvoverlay ! fakesink",
@@ -59,9 +60,8 @@ START_TEST(other_lines_are_silent) {
   expect_silence(frames() + "dvconvert ! " + infer() + "! other/tensors ! fakesink");
   expect_silence(frames() + "dvconvert ! " + infer() + "active=false ! dvoverlay ! fakesink");
 }
-END_TEST
 
-START_TEST(a_decoder_without_inference_says_what_is_missing) {
+DVNN_TEST(a_decoder_without_inference_says_what_is_missing) {
   expect_one(frames() + "dvdecode ! fakesink", kNoInfer);
   expect_one(frames() + "dvconvert ! dvdecode ! fakesink", kNoInfer);
   expect_one(frames() + "queue ! bin.( dvconvert ! identity ) ! dvdecode ! fakesink", kNoInfer);
@@ -69,9 +69,8 @@ START_TEST(a_decoder_without_inference_says_what_is_missing) {
   expect_one(frames() + "dvconvert ! " + infer() + "! videocrop left=8 ! dvdecode ! fakesink",
              kLost);
 }
-END_TEST
 
-START_TEST(the_device_in_use_is_known_from_ready_on) {
+DVNN_TEST(the_device_in_use_is_known_from_ready_on) {
   const PlayedLine played = play_line(frames() + infer() + "device=soft ! dvdecode ! fakesink");
   dvnn_assert_text(played.error, "");
   dvnn_assert_text(played.device_before, "");
@@ -82,20 +81,13 @@ START_TEST(the_device_in_use_is_known_from_ready_on) {
       play_line(frames() + infer() + "device=" + path + " ! dvdecode ! fakesink");
   dvnn_assert_text(by_path.device, path);
 }
-END_TEST
 
-START_TEST(a_vendors_library_that_is_not_installed_is_not_missed) {
+DVNN_TEST(a_vendors_library_that_is_not_installed_is_not_missed) {
   setenv("DVNN_DEVICE", "auto", TRUE);
   const PlayedLine played = play_line(frames() + infer() + "! dvdecode ! fakesink");
   unsetenv("DVNN_DEVICE");
   dvnn_assert_text(played.error, "");
   ck_assert(played.warnings.empty() && !played.device.empty());
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_mistakes, undecoded_outputs_are_a_warning_where_objects_are_needed,
-               other_lines_are_silent, a_decoder_without_inference_says_what_is_missing,
-               the_device_in_use_is_known_from_ready_on,
-               a_vendors_library_that_is_not_installed_is_not_missed)
 
 }  // namespace dvnn::test::mistakes_tests

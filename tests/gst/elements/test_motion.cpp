@@ -6,6 +6,8 @@
 
 namespace dvnn::test::gst_motion_tests {
 
+DVNN_GST_SUITE(gst_motion);
+
 namespace {
 
 constexpr int kWidth = 320, kHeight = 240;
@@ -90,7 +92,7 @@ class MotionHarness {
 
 }  // namespace
 
-START_TEST(frames_carry_what_moves) {
+DVNN_TEST(frames_carry_what_moves) {
   for (const char* format : {"RGB", "NV12", "GRAY16_LE", "P010_10LE"}) {
     MotionHarness h("bin.( dvmotion name=m hold-ms=200 ! identity )", format);
     ck_assert_uint_eq(h.areas(0, 0).size(), 1);  // nothing is known yet
@@ -107,9 +109,8 @@ START_TEST(frames_carry_what_moves) {
                       84);
   }
 }
-END_TEST
 
-START_TEST(motion_is_told_when_it_starts_and_ends) {
+DVNN_TEST(motion_is_told_when_it_starts_and_ends) {
   MotionHarness h("bin.( dvmotion name=m hold-ms=200 ! identity )");
   h.rest(20, 0, 0);
   for (int i = 0; i < 4; ++i) h.rest(5, i, 1);
@@ -122,10 +123,9 @@ START_TEST(motion_is_told_when_it_starts_and_ends) {
   h.rest(5, 0, 3);
   dvnn_assert_text(h.message(), "");
 }
-END_TEST
 
 // What nothing moves in is not inferred; its track stays, with its name, beyond max-lost-ms.
-START_TEST(still_frames_are_not_inferred_and_keep_their_tracks) {
+DVNN_TEST(still_frames_are_not_inferred_and_keep_their_tracks) {
   MotionHarness h("dvmotion name=m hold-ms=200 verify-ms=0 ! dvconvert ! dvinfer name=i network=" +
                   network_path() + " ! dvdecode ! dvtrack max-lost-ms=500");
   h.rest(80, 1, 1);
@@ -150,10 +150,9 @@ START_TEST(still_frames_are_not_inferred_and_keep_their_tracks) {
   gst_buffer_unref(frame);
   ck_assert_uint_eq(stat_of(h.element("i"), "inferred"), inferred + 1);
 }
-END_TEST
 
 // dvinfer alone obeys, too; and a frame that is verified is inferred.
-START_TEST(verification_is_inferred_without_dvconvert) {
+DVNN_TEST(verification_is_inferred_without_dvconvert) {
   MotionHarness h("dvmotion name=m hold-ms=200 verify-ms=2000 ! dvinfer name=i network=" +
                   network_path() + " ! identity");
   h.rest(40, 1, 1);
@@ -163,9 +162,8 @@ START_TEST(verification_is_inferred_without_dvconvert) {
   ck_assert_uint_ge(h.count("verify"), 1);
   ck_assert_uint_eq(stat_of(h.element("i"), "inferred"), inferred + h.count("verify"));
 }
-END_TEST
 
-START_TEST(areas_alone_are_shown_to_the_network) {
+DVNN_TEST(areas_alone_are_shown_to_the_network) {
   MotionHarness h(
       "dvmotion name=m margin=0.2 hold-ms=200 ! dvconvert regions=list region-metas=motion ! "
       "dvinfer name=i network=" +
@@ -177,10 +175,9 @@ START_TEST(areas_alone_are_shown_to_the_network) {
   ck_assert_uint_eq(gst_dv_objects_meta_get_pass(meta, 0)->regions, 2);
   gst_buffer_unref(frame);
 }
-END_TEST
 
 // Somebody who stands in an area while nothing moves dwells there, and does not leave.
-START_TEST(still_frames_count_in_zones) {
+DVNN_TEST(still_frames_count_in_zones) {
   MotionHarness h(
       "dvmotion name=m hold-ms=200 verify-ms=0 post-messages=false ! dvconvert ! dvinfer network=" +
       network_path() +
@@ -193,9 +190,8 @@ START_TEST(still_frames_count_in_zones) {
   ck_assert_msg(dwells.rfind("dvnn-zone-event @4", 0) == 0, "%s", dwells.c_str());
   dvnn_assert_text(h.message(), "");
 }
-END_TEST
 
-START_TEST(masks_come_from_the_zones) {
+DVNN_TEST(masks_come_from_the_zones) {
   MotionHarness h("bin.( dvmotion name=m ! identity )");
   g_object_set(h.element("m"), "zones",
                "{\"masks\":[{\"name\":\"tree\",\"points\":[[0.5,0],[1,0],[1,1],[0.5,1]]}],"
@@ -207,9 +203,8 @@ START_TEST(masks_come_from_the_zones) {
   h.rest(1, 0, 0);
   ck_assert_uint_eq(h.count("moving"), 1);
 }
-END_TEST
 
-START_TEST(areas_follow_frames_that_are_cropped) {
+DVNN_TEST(areas_follow_frames_that_are_cropped) {
   MotionHarness h(
       "dvmotion name=m hold-ms=200 verify-ms=0 ! videocrop left=80 ! dvconvert ! dvinfer name=i "
       "network=" +
@@ -221,12 +216,5 @@ START_TEST(areas_follow_frames_that_are_cropped) {
   const guint64 more = stat_of(h.element("i"), "inferred") - inferred;
   ck_assert(more == 0 || more == 20);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_motion, frames_carry_what_moves, motion_is_told_when_it_starts_and_ends,
-               still_frames_are_not_inferred_and_keep_their_tracks,
-               verification_is_inferred_without_dvconvert, areas_alone_are_shown_to_the_network,
-               still_frames_count_in_zones, masks_come_from_the_zones,
-               areas_follow_frames_that_are_cropped)
 
 }  // namespace dvnn::test::gst_motion_tests

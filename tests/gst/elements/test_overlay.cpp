@@ -7,6 +7,8 @@
 
 namespace dvnn::test::overlay_tests {
 
+DVNN_GST_SUITE(gst_overlay);
+
 namespace {
 
 // A gray frame with one detection.
@@ -164,15 +166,14 @@ const char* const kPlain = "draw-labels=false draw-confidence=false line-width=2
 
 }  // namespace
 
-START_TEST(boxes_are_drawn_where_they_are_in_every_format) {
+DVNN_TEST(boxes_are_drawn_where_they_are_in_every_format) {
   for (const std::string& format : video_formats()) {
     check_box(format, 100, 80);
     check_box(format, 101, 81);
   }
 }
-END_TEST
 
-START_TEST(labels_are_readable_at_any_size) {
+DVNN_TEST(labels_are_readable_at_any_size) {
   for (int height : {48, 120, 480, 1080}) {
     const int width = height * 16 / 9;
     const GstVideoInfo info = video_info("RGB", width, height);
@@ -189,9 +190,8 @@ START_TEST(labels_are_readable_at_any_size) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(boxes_beyond_the_frame_are_clipped) {
+DVNN_TEST(boxes_beyond_the_frame_are_clipped) {
   const GstVideoInfo info = video_info("I420", 64, 64);
   GstHarness* h = gst_harness_new_parse("dvoverlay");
   gst_harness_set_src_caps_str(h, video_caps("I420", 64, 64).c_str());
@@ -201,9 +201,8 @@ START_TEST(boxes_beyond_the_frame_are_clipped) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_shared_frame_is_not_drawn_on) {
+DVNN_TEST(a_shared_frame_is_not_drawn_on) {
   const GstVideoInfo info = video_info("RGB", 64, 64);
   GstHarness* h = gst_harness_new_parse("dvoverlay");
   gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
@@ -223,9 +222,8 @@ START_TEST(a_shared_frame_is_not_drawn_on) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(objects_are_drawn) {
+DVNN_TEST(objects_are_drawn) {
   Overlay overlay(kPlain);
   GstBuffer* frame = gray_frame(overlay.info());
   add_object(frame, 10, 20, 40, 50);
@@ -236,9 +234,8 @@ START_TEST(objects_are_drawn) {
   ck_assert_int_eq(picture.contrast(25, 35), 0);
   ck_assert_int_eq(picture.contrast(0, 0), 0);
 }
-END_TEST
 
-START_TEST(an_object_and_its_region_are_drawn_once) {
+DVNN_TEST(an_object_and_its_region_are_drawn_once) {
   Overlay overlay(kPlain);
   GstBuffer* frame = gray_frame(overlay.info());
   // The frame was scaled: the object followed, and a copy of its region did not.
@@ -250,9 +247,8 @@ START_TEST(an_object_and_its_region_are_drawn_once) {
   ck_assert_int_gt(picture.contrast(10, 10), 15);
   ck_assert_int_eq(picture.contrast(40, 40), 0);
 }
-END_TEST
 
-START_TEST(regions_of_other_makers_are_drawn) {
+DVNN_TEST(regions_of_other_makers_are_drawn) {
   Overlay overlay("line-width=1 text-height=9", "RGB", 128, 128);
   GstBuffer* frame = gray_frame(overlay.info());
   // The same id as an object of ours, but of another type.
@@ -265,9 +261,8 @@ START_TEST(regions_of_other_makers_are_drawn) {
   ck_assert_int_gt(picture.contrast(42, 36), 15);  // its type stands above
   ck_assert_int_eq(picture.contrast(50, 50), 0);
 }
-END_TEST
 
-START_TEST(a_scaled_region_is_drawn_where_it_is_now) {
+DVNN_TEST(a_scaled_region_is_drawn_where_it_is_now) {
   Overlay overlay(kPlain);
   // As an element leaves it that scales the rectangle and keeps the structure as it was.
   GstBuffer* frame = frame_with_box(overlay.info(), 40, 40, 60, 60);
@@ -279,9 +274,8 @@ START_TEST(a_scaled_region_is_drawn_where_it_is_now) {
   ck_assert_int_gt(picture.contrast(10, 10), 15);
   ck_assert_int_eq(picture.contrast(40, 40), 0);
 }
-END_TEST
 
-START_TEST(passed_frames_show_the_last_objects_for_a_while) {
+DVNN_TEST(passed_frames_show_the_last_objects_for_a_while) {
   const struct {
     const char* hold;
     GstClockTime later;
@@ -301,18 +295,16 @@ START_TEST(passed_frames_show_the_last_objects_for_a_while) {
     if (c.shown) ck_assert_int_gt(later.contrast(10, 30), 15);
   }
 }
-END_TEST
 
-START_TEST(objects_end_when_the_network_finds_none) {
+DVNN_TEST(objects_end_when_the_network_finds_none) {
   Overlay overlay(kPlain);
   const GstVideoInfo& info = overlay.info();
   overlay.draw(passed_frame(info, 0, GST_DV_PASS_INFERRED, true));
   ck_assert(is_blank(overlay.draw(passed_frame(info, 1, GST_DV_PASS_INFERRED, false))));
   ck_assert(is_blank(overlay.draw(passed_frame(info, 2, GST_DV_PASS_SKIPPED, false))));
 }
-END_TEST
 
-START_TEST(each_network_holds_its_own_objects) {
+DVNN_TEST(each_network_holds_its_own_objects) {
   Overlay overlay(kPlain);
   const GstVideoInfo& info = overlay.info();
   overlay.draw(passed_frame(info, 0, GST_DV_PASS_INFERRED, true, "a", 2));
@@ -323,9 +315,8 @@ START_TEST(each_network_holds_its_own_objects) {
   ck_assert_int_gt(picture.contrast(2, 30), 15);
   ck_assert_int_gt(picture.contrast(33, 30), 15);
 }
-END_TEST
 
-START_TEST(a_jump_of_the_stream_forgets_held_objects) {
+DVNN_TEST(a_jump_of_the_stream_forgets_held_objects) {
   using Jump = void (*)(GstHarness*);
   const Jump jumps[] = {
       [](GstHarness* h) {
@@ -348,11 +339,10 @@ START_TEST(a_jump_of_the_stream_forgets_held_objects) {
     ck_assert(is_blank(overlay.draw(passed_frame(info, 1, GST_DV_PASS_SKIPPED, false))));
   }
 }
-END_TEST
 
 // --- what others write -------------------------------------------------------------------------
 
-START_TEST(absurd_boxes_do_no_harm) {
+DVNN_TEST(absurd_boxes_do_no_harm) {
   Overlay overlay("line-width=2");
   const double huge = 1e300, nan = NAN;
   const double boxes[][4] = {{-huge, -huge, huge, huge}, {1e6, 1e6, 2e6, 2e6},
@@ -373,9 +363,8 @@ START_TEST(absurd_boxes_do_no_harm) {
     }
   }
 }
-END_TEST
 
-START_TEST(long_labels_and_many_objects_have_limits) {
+DVNN_TEST(long_labels_and_many_objects_have_limits) {
   Overlay overlay("text-height=500");
   GstBuffer* frame = gray_frame(overlay.info());
   const std::string megabytes(4 << 20, 'x');
@@ -390,9 +379,8 @@ START_TEST(long_labels_and_many_objects_have_limits) {
   ck_assert(!is_blank(overlay.draw(frame)));
   ck_assert_int_lt(g_get_monotonic_time() - begin, 20 * G_TIME_SPAN_SECOND);
 }
-END_TEST
 
-START_TEST(absurd_pixel_aspect_ratios_have_limits) {
+DVNN_TEST(absurd_pixel_aspect_ratios_have_limits) {
   for (const char* par : {"1/65535", "65535/1"}) {
     GstHarness* h = gst_harness_new_parse("dvoverlay");
     gst_harness_set_src_caps_str(
@@ -406,9 +394,8 @@ START_TEST(absurd_pixel_aspect_ratios_have_limits) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(a_frame_with_lying_strides_is_refused) {
+DVNN_TEST(a_frame_with_lying_strides_is_refused) {
   const struct {
     const char* format;
     gint stride;
@@ -434,10 +421,9 @@ START_TEST(a_frame_with_lying_strides_is_refused) {
         "%s, stride %d", c.format, c.stride);
   }
 }
-END_TEST
 
 // GStreamer blends by vectors of pixels: on such frames it would end the process.
-START_TEST(a_frame_whose_rows_begin_between_pixels_is_refused) {
+DVNN_TEST(a_frame_whose_rows_begin_between_pixels_is_refused) {
   for (const char* format : {"BGRx", "YUY2", "NV12", "P010_10LE"}) {
     for (gsize shift : {0, 1}) {
       const GstVideoInfo info = video_info(format, 64, 64);
@@ -457,18 +443,5 @@ START_TEST(a_frame_whose_rows_begin_between_pixels_is_refused) {
     }
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_overlay, boxes_are_drawn_where_they_are_in_every_format,
-               labels_are_readable_at_any_size, boxes_beyond_the_frame_are_clipped,
-               a_shared_frame_is_not_drawn_on, objects_are_drawn,
-               an_object_and_its_region_are_drawn_once, regions_of_other_makers_are_drawn,
-               a_scaled_region_is_drawn_where_it_is_now,
-               passed_frames_show_the_last_objects_for_a_while,
-               objects_end_when_the_network_finds_none, each_network_holds_its_own_objects,
-               a_jump_of_the_stream_forgets_held_objects, absurd_boxes_do_no_harm,
-               long_labels_and_many_objects_have_limits, absurd_pixel_aspect_ratios_have_limits,
-               a_frame_with_lying_strides_is_refused,
-               a_frame_whose_rows_begin_between_pixels_is_refused)
 
 }  // namespace dvnn::test::overlay_tests

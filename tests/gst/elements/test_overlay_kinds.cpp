@@ -7,6 +7,8 @@
 
 namespace dvnn::test::overlay_kinds_tests {
 
+DVNN_GST_SUITE(gst_overlay_kinds);
+
 namespace {
 
 constexpr int kSize = 96;
@@ -83,7 +85,7 @@ const char* const kPlain = "draw-labels=false draw-confidence=false draw-tracks=
 
 }  // namespace
 
-START_TEST(details_of_objects_are_drawn_and_nothing_else) {
+DVNN_TEST(details_of_objects_are_drawn_and_nothing_else) {
   Overlay overlay(kPlain);
   GstBuffer* frame = overlay.noise();
   const std::vector<guint8> before = overlay.bytes(frame);
@@ -108,9 +110,8 @@ START_TEST(details_of_objects_are_drawn_and_nothing_else) {
   ck_assert_int_gt(changes(before, after, 20, 49, 40, 51), 30);
   ck_assert_int_eq(changes(before, after, 55, 45, 96, 96), 0);  // where the box would be
 }
-END_TEST
 
-START_TEST(what_is_said_of_a_place_is_written_below_it) {
+DVNN_TEST(what_is_said_of_a_place_is_written_below_it) {
   for (const bool region : {false, true}) {
     Overlay overlay("");
     GstBuffer* frame = overlay.noise();
@@ -124,9 +125,8 @@ START_TEST(what_is_said_of_a_place_is_written_below_it) {
     ck_assert_int_eq(below > 0, region);
   }
 }
-END_TEST
 
-START_TEST(objects_are_shown_and_hidden_by_label) {
+DVNN_TEST(objects_are_shown_and_hidden_by_label) {
   const struct {
     const char* properties;
     bool cat, dog;
@@ -149,9 +149,8 @@ START_TEST(objects_are_shown_and_hidden_by_label) {
     ck_assert_msg((changes(before, after, 45, 45, 96, 96) > 0) == c.dog, "%s", c.properties);
   }
 }
-END_TEST
 
-START_TEST(colors_are_those_of_classes_or_tracks) {
+DVNN_TEST(colors_are_those_of_classes_or_tracks) {
   for (const bool by_track : {false, true}) {
     Overlay overlay(std::string(kPlain) + (by_track ? "color-by=track" : "color-by=class"));
     GstBuffer* frame = overlay.noise();
@@ -168,10 +167,9 @@ START_TEST(colors_are_those_of_classes_or_tracks) {
     ck_assert_int_eq(tracked, by_track);
   }
 }
-END_TEST
 
 // Two objects that differ in one thing look different where that is written, and only there.
-START_TEST(what_an_object_is_called_is_written_as_asked_for) {
+DVNN_TEST(what_an_object_is_called_is_written_as_asked_for) {
   const auto drawn = [](const std::string& properties, const char* label, float confidence,
                         guint64 track) {
     Overlay overlay(properties);
@@ -199,10 +197,9 @@ START_TEST(what_an_object_is_called_is_written_as_asked_for) {
     }
   }
 }
-END_TEST
 
 // The frame's planes one by one, against what the labels ask for.
-START_TEST(obscured_objects_cannot_be_recognised_in_any_format) {
+DVNN_TEST(obscured_objects_cannot_be_recognised_in_any_format) {
   for (const std::string& format : video_formats()) {
     for (const char* how : {"blur=face", "pixelate=face"}) {
       Overlay overlay(std::string("hide=face ") + how, format.c_str());
@@ -264,10 +261,9 @@ START_TEST(obscured_objects_cannot_be_recognised_in_any_format) {
     }
   }
 }
-END_TEST
 
 // Beyond every limit something is hidden rather than shown.
-START_TEST(many_obscured_objects_are_all_obscured) {
+DVNN_TEST(many_obscured_objects_are_all_obscured) {
   Overlay overlay("blur=face hide=face");
   GstBuffer* frame = overlay.noise();
   const std::vector<guint8> before = overlay.bytes(frame);
@@ -279,9 +275,8 @@ START_TEST(many_obscured_objects_are_all_obscured) {
   ck_assert_int_gt(changes(before, after, 60, 60, 90, 90), 800);
   ck_assert_int_gt(changes(before, after, 60, 20, 90, 50), 800);
 }
-END_TEST
 
-START_TEST(the_last_objects_stay_obscured_on_passed_frames) {
+DVNN_TEST(the_last_objects_stay_obscured_on_passed_frames) {
   Overlay overlay("pixelate=face hide=face");
   GstBuffer* frame = overlay.noise();
   const std::vector<guint8> before = overlay.bytes(frame);
@@ -294,11 +289,10 @@ START_TEST(the_last_objects_stay_obscured_on_passed_frames) {
   gst_dv_objects_meta_add_pass(gst_buffer_add_dv_objects_meta(frame), "net", GST_DV_PASS_SKIPPED);
   ck_assert_int_gt(changes(before, overlay.draw(frame), 20, 20, 60, 60), 1000);
 }
-END_TEST
 
 // --- who draws ----------------------------------------------------------------------------------
 
-START_TEST(downstream_draws_where_it_can) {
+DVNN_TEST(downstream_draws_where_it_can) {
   const std::string plain = video_caps("RGB", kSize, kSize);
   const std::string composed =
       "video/x-raw(memory:SystemMemory, meta:GstVideoOverlayComposition), format=RGB";
@@ -352,14 +346,5 @@ START_TEST(downstream_draws_where_it_can) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_overlay_kinds, details_of_objects_are_drawn_and_nothing_else,
-               what_is_said_of_a_place_is_written_below_it, objects_are_shown_and_hidden_by_label,
-               colors_are_those_of_classes_or_tracks,
-               what_an_object_is_called_is_written_as_asked_for,
-               obscured_objects_cannot_be_recognised_in_any_format,
-               many_obscured_objects_are_all_obscured,
-               the_last_objects_stay_obscured_on_passed_frames, downstream_draws_where_it_can)
 
 }  // namespace dvnn::test::overlay_kinds_tests

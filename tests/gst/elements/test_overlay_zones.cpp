@@ -9,6 +9,8 @@
 
 namespace dvnn::test::overlay_zones_tests {
 
+DVNN_GST_SUITE(gst_overlay_zones);
+
 namespace {
 
 constexpr int kWidth = 120, kHeight = 80;
@@ -127,33 +129,29 @@ int wanted_of_zones(double scale, int column, int row) {
 
 }  // namespace
 
-START_TEST(areas_and_lines_are_drawn_where_they_are) {
+DVNN_TEST(areas_and_lines_are_drawn_where_they_are) {
   Scene scene(std::string(kZones) + "! dvoverlay " + kPlain);
   const Gray picture = scene.see(0);
   check_pixels(picture, [](int x, int y) { return wanted_of_zones(1, x, y); });
   ck_assert_int_gt(picture.contrast(70, 40), 15);  // the arrow's shaft
 }
-END_TEST
 
-START_TEST(shapes_follow_a_scaled_frame) {
+DVNN_TEST(shapes_follow_a_scaled_frame) {
   Scene scene(std::string(kZones) + "! videoscale ! dvoverlay " + kPlain, 2 * kWidth, 2 * kHeight);
   check_pixels(scene.see(0), [](int x, int y) { return wanted_of_zones(2, x, y); });
 }
-END_TEST
 
-START_TEST(shapes_are_dropped_where_it_is_not_known_where_they_are) {
+DVNN_TEST(shapes_are_dropped_where_it_is_not_known_where_they_are) {
   Scene scene(std::string(kZones) + "! videocrop left=20 ! dvoverlay " + kPlain, kWidth - 20);
   check_pixels(scene.see(0), [](int, int) { return 0; });
 }
-END_TEST
 
-START_TEST(shapes_are_not_drawn_if_not_asked_for) {
+DVNN_TEST(shapes_are_not_drawn_if_not_asked_for) {
   Scene scene(std::string(kZones) + "! dvoverlay draw-zones=false " + kPlain);
   check_pixels(scene.see(0), [](int, int) { return 0; });
 }
-END_TEST
 
-START_TEST(shapes_of_several_elements_are_all_drawn) {
+DVNN_TEST(shapes_of_several_elements_are_all_drawn) {
   Scene scene(
       std::string(kZones) +
       "! dvzones zones=\"{\\\"areas\\\":[{\\\"name\\\":\\\"b\\\",\\\"unit\\\":"
@@ -164,9 +162,8 @@ START_TEST(shapes_of_several_elements_are_all_drawn) {
   ck_assert_int_gt(picture.contrast(60, 30), 15);
   ck_assert_int_gt(picture.contrast(100, 50), 15);
 }
-END_TEST
 
-START_TEST(shapes_that_change_are_drawn_as_they_are_now) {
+DVNN_TEST(shapes_that_change_are_drawn_as_they_are_now) {
   Scene scene(std::string(kZones) + "! dvoverlay " + kPlain);
   ck_assert_int_gt(scene.see(0).contrast(10, 20), 15);
   GstElement* zones = gst_bin_get_by_name(GST_BIN(scene.get()->element), "zones");
@@ -180,9 +177,8 @@ START_TEST(shapes_that_change_are_drawn_as_they_are_now) {
   check_pixels(scene.see(2), [](int, int) { return 0; });
   gst_object_unref(zones);
 }
-END_TEST
 
-START_TEST(counts_are_written_at_their_shapes) {
+DVNN_TEST(counts_are_written_at_their_shapes) {
   Scene scene(std::string(kZones) +
               "! dvoverlay draw-labels=false draw-confidence=false draw-tracks=false line-width=2 "
               "text-height=8");
@@ -198,9 +194,8 @@ START_TEST(counts_are_written_at_their_shapes) {
   // A track that enters the area changes what is written there.
   ck_assert(scene.see(3, 1, 25, 25).differs(before, 10, 0, 20, 9));
 }
-END_TEST
 
-START_TEST(trails_are_the_last_of_a_track) {
+DVNN_TEST(trails_are_the_last_of_a_track) {
   Scene scene(std::string("dvoverlay trails-ms=500 ") + kPlain);
   // To the right, 4 pixels a frame.
   for (int i = 0; i < 20; ++i) {
@@ -217,18 +212,16 @@ START_TEST(trails_are_the_last_of_a_track) {
   ck_assert_int_gt(scene.see(22).contrast(80, 40), 15);
   check_pixels(scene.see(25), [](int, int) { return 0; });
 }
-END_TEST
 
-START_TEST(there_are_no_trails_if_not_asked_for) {
+DVNN_TEST(there_are_no_trails_if_not_asked_for) {
   Scene scene(std::string("dvoverlay ") + kPlain);
   for (int i = 0; i < 5; ++i) {
     const Gray picture = scene.see(i, 7, 20 + 10 * i, 40);
     if (i > 0) ck_assert_int_eq(picture.contrast(10 + 10 * i, 40), 0);
   }
 }
-END_TEST
 
-START_TEST(a_jump_ends_trails) {
+DVNN_TEST(a_jump_ends_trails) {
   Scene scene(std::string("dvoverlay trails-ms=10000 ") + kPlain);
   scene.see(10, 7, 20, 40);
   ck_assert_int_gt(scene.see(11, 7, 60, 40).contrast(40, 40), 15);
@@ -236,9 +229,8 @@ START_TEST(a_jump_ends_trails) {
   ck_assert_int_eq(picture.contrast(40, 40), 0);
   ck_assert_int_eq(picture.contrast(60, 30), 0);
 }
-END_TEST
 
-START_TEST(two_tracks_have_two_trails) {
+DVNN_TEST(two_tracks_have_two_trails) {
   Scene scene(std::string("dvoverlay trails-ms=1000 ") + kPlain);
   scene.see(0, 7, 20, 20);
   scene.see(1, 8, 20, 60);
@@ -248,10 +240,9 @@ START_TEST(two_tracks_have_two_trails) {
   ck_assert_int_gt(picture.contrast(40, 60), 15);
   ck_assert_int_eq(picture.drawn(0, 25, kWidth, 55), 0);
 }
-END_TEST
 
 // By class they are of one colour, by track of two.
-START_TEST(trails_have_the_colors_of_their_objects) {
+DVNN_TEST(trails_have_the_colors_of_their_objects) {
   for (const bool by_track : {false, true}) {
     Scene scene(std::string("dvoverlay trails-ms=1000 color-by=") +
                 (by_track ? "track " : "class ") + kPlain);
@@ -267,15 +258,5 @@ START_TEST(trails_have_the_colors_of_their_objects) {
     ck_assert_int_eq(std::equal(color(40, 20), color(40, 20) + 3, color(40, 60)), !by_track);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_overlay_zones, areas_and_lines_are_drawn_where_they_are,
-               shapes_follow_a_scaled_frame,
-               shapes_are_dropped_where_it_is_not_known_where_they_are,
-               shapes_are_not_drawn_if_not_asked_for, shapes_of_several_elements_are_all_drawn,
-               shapes_that_change_are_drawn_as_they_are_now, counts_are_written_at_their_shapes,
-               trails_are_the_last_of_a_track, there_are_no_trails_if_not_asked_for,
-               a_jump_ends_trails, two_tracks_have_two_trails,
-               trails_have_the_colors_of_their_objects)
 
 }  // namespace dvnn::test::overlay_zones_tests

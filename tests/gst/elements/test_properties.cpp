@@ -12,6 +12,8 @@
 
 namespace dvnn::test::properties_tests {
 
+DVNN_WATCHED_SUITE(gst_properties);
+
 namespace {
 
 // All elements; dvread is there if it was built.
@@ -203,7 +205,7 @@ std::string newest_warning(Pipeline* pipeline) {
 
 }  // namespace
 
-START_TEST(every_property_may_change_when_it_says) {
+DVNN_TEST(every_property_may_change_when_it_says) {
   guint tried = 0;
   for (GstState state : kStates) {
     Pipeline pipeline(pipeline_with_all());
@@ -225,9 +227,8 @@ START_TEST(every_property_may_change_when_it_says) {
   constexpr guint kAtLeast = 60;  // over all states and elements
   ck_assert_uint_ge(tried, kAtLeast);
 }
-END_TEST
 
-START_TEST(a_change_at_the_wrong_time_is_refused_with_a_warning) {
+DVNN_TEST(a_change_at_the_wrong_time_is_refused_with_a_warning) {
   guint tried = 0;
   for (GstState state : {GST_STATE_PAUSED, GST_STATE_PLAYING}) {
     Pipeline pipeline(pipeline_with_all());
@@ -250,9 +251,8 @@ START_TEST(a_change_at_the_wrong_time_is_refused_with_a_warning) {
   }
   ck_assert_uint_ge(tried, 4);  // device and max-in-flight, in both states
 }
-END_TEST
 
-START_TEST(changes_in_ready_count_at_the_next_start) {
+DVNN_TEST(changes_in_ready_count_at_the_next_start) {
   Pipeline pipeline(painted_source(30) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! dvdecode ! fakesink name=out async=false");
   demand(&pipeline, pipeline.set_state(GST_STATE_READY));
@@ -265,9 +265,8 @@ START_TEST(changes_in_ready_count_at_the_next_start) {
                             " ! dvdecode ! fakesink name=out async=false";
   expect_same(arrivals, play(alone, Looks::kBlue), "the network of READY");
 }
-END_TEST
 
-START_TEST(a_missing_network_set_in_ready_is_an_error_at_the_next_start) {
+DVNN_TEST(a_missing_network_set_in_ready_is_an_error_at_the_next_start) {
   Pipeline pipeline(painted_source(30) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! dvdecode ! fakesink name=out");
   demand(&pipeline, pipeline.set_state(GST_STATE_READY));
@@ -278,9 +277,8 @@ START_TEST(a_missing_network_set_in_ready_is_an_error_at_the_next_start) {
   ck_assert(!played);
   ck_assert_msg(problem.find("/nowhere/net.dvn") != std::string::npos, "%s", problem.c_str());
 }
-END_TEST
 
-START_TEST(bad_values_set_while_playing_are_refused_and_the_old_ones_stay) {
+DVNN_TEST(bad_values_set_while_playing_are_refused_and_the_old_ones_stay) {
   Pipeline pipeline(painted_source(kEndless) +
                     "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
                     infer(Looks::kRed, "name=dvinfer") + " ! dvdecode" + kSink);
@@ -304,7 +302,6 @@ START_TEST(bad_values_set_while_playing_are_refused_and_the_old_ones_stay) {
   const std::string wrong = wrong_boxes(pipeline.arrivals());
   ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
 }
-END_TEST
 
 namespace {
 
@@ -332,7 +329,7 @@ std::vector<Arrival> part(const std::vector<Arrival>& arrivals, bool before) {
 
 }  // namespace
 
-START_TEST(the_threshold_follows_a_controller) {
+DVNN_TEST(the_threshold_follows_a_controller) {
   Pipeline pipeline(painted_source(60) + "dvconvert ! " + infer() + " ! dvdecode name=decode" +
                     kSink);
   // No confidence is above 1: from 1 s on there is nothing at 1.0 but what is sure, all at 0.
@@ -345,9 +342,8 @@ START_TEST(the_threshold_follows_a_controller) {
     ck_assert_uint_eq(arrival.found.size(), 16);  // every cell, however unlikely
   }
 }
-END_TEST
 
-START_TEST(the_direction_follows_a_controller) {
+DVNN_TEST(the_direction_follows_a_controller) {
   const std::string head = painted_source(60) + "dvconvert name=convert ";
   const std::string tail = " ! queue ! " + infer(Looks::kUpperRed) + " ! dvdecode" + kSink;
   Pipeline pipeline(head + tail, Looks::kUpperRed);
@@ -361,9 +357,8 @@ START_TEST(the_direction_follows_a_controller) {
   const std::vector<Arrival> turned = play(head + "video-direction=90r" + tail, Looks::kUpperRed);
   expect_same(part(arrivals, false), part(turned, false), "90r");
 }
-END_TEST
 
-START_TEST(roi_changes_with_the_next_frame) {
+DVNN_TEST(roi_changes_with_the_next_frame) {
   Pipeline pipeline(painted_source(kEndless) +
                     "identity sleep-time=500 ! dvconvert name=convert ! " + infer() +
                     " ! dvdecode" + kSink);
@@ -387,10 +382,9 @@ START_TEST(roi_changes_with_the_next_frame) {
   }
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 // What gst-inspect-1.0 prints is all that many people read.
-START_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
+DVNN_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
   constexpr size_t kLongest = 140;
   guint seen = 0;
   for (const char* name : elements()) {
@@ -428,10 +422,9 @@ START_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
   }
   ck_assert_uint_gt(seen, 100);
 }
-END_TEST
 
 // Statistics and counts, too, can be read as soon as there are some.
-START_TEST(every_property_is_read_once_there_is_something_to_read) {
+DVNN_TEST(every_property_is_read_once_there_is_something_to_read) {
   Pipeline pipeline(pipeline_with_all());
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
   demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 20; }, "frames went on"));
@@ -449,9 +442,8 @@ START_TEST(every_property_is_read_once_there_is_something_to_read) {
   }
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
-START_TEST(elements_that_must_see_each_frame_drop_none_for_qos) {
+DVNN_TEST(elements_that_must_see_each_frame_drop_none_for_qos) {
   for (const char* name : {"dvdecode", "dvtrack", "dvzones", "dvpublish"}) {
     GstElement* element = gst_element_factory_make(name, nullptr);
     gboolean qos = TRUE;
@@ -462,18 +454,5 @@ START_TEST(elements_that_must_see_each_frame_drop_none_for_qos) {
     gst_object_unref(element);
   }
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_properties,
-                   a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence,
-                   every_property_is_read_once_there_is_something_to_read,
-                   elements_that_must_see_each_frame_drop_none_for_qos,
-                   every_property_may_change_when_it_says,
-                   a_change_at_the_wrong_time_is_refused_with_a_warning,
-                   changes_in_ready_count_at_the_next_start,
-                   a_missing_network_set_in_ready_is_an_error_at_the_next_start,
-                   bad_values_set_while_playing_are_refused_and_the_old_ones_stay,
-                   the_threshold_follows_a_controller, the_direction_follows_a_controller,
-                   roi_changes_with_the_next_frame)
 
 }  // namespace dvnn::test::properties_tests

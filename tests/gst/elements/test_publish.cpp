@@ -5,7 +5,9 @@
 
 namespace dvnn::test::publish_tests {
 
-START_TEST(a_frame_becomes_a_document) {
+DVNN_GST_SUITE(gst_publish);
+
+DVNN_TEST(a_frame_becomes_a_document) {
   PublishHarness harness("extra-fields=\"{\\\"site\\\":\\\"Kyoto\\\"}\"");
   harness.push(0, 50);
   harness.push(1, 0);
@@ -19,10 +21,9 @@ START_TEST(a_frame_becomes_a_document) {
   ck_assert(all[1]["time"]["pts"] == kFrame);
   ck_assert(all[1]["objects"].empty());
 }
-END_TEST
 
 // Other owners of a frame see it unchanged, and it is not copied.
-START_TEST(a_frame_that_others_hold_passes_as_it_is) {
+DVNN_TEST(a_frame_that_others_hold_passes_as_it_is) {
   PublishHarness harness("");
   GstBuffer* frame = PublishHarness::frame(0);
   add_person(frame, 50);
@@ -32,11 +33,10 @@ START_TEST(a_frame_that_others_hold_passes_as_it_is) {
   gst_buffer_unref(out);
   gst_buffer_unref(frame);
 }
-END_TEST
 
 // Each detail that `details` may name is there once, and stays the frame's: a mask's cells live as
 // long as the frame, and are released once.
-START_TEST(every_detail_is_published_and_stays_the_frames) {
+DVNN_TEST(every_detail_is_published_and_stays_the_frames) {
   static int released;
   released = 0;
   static const guint8 cells[] = {0, 128, 255, 64, 32, 16};
@@ -77,9 +77,8 @@ START_TEST(every_detail_is_published_and_stays_the_frames) {
   ck_assert(found["mask"] ==
             json::parse(R"({"box":[10,20,50,60],"cells":"AID/QCAQ","height":2,"width":3})"));
 }
-END_TEST
 
-START_TEST(each_event_is_published_once_also_the_last) {
+DVNN_TEST(each_event_is_published_once_also_the_last) {
   PublishHarness harness("mode=events", kLine);
   harness.push(0, 50);
   harness.push(1, 90);
@@ -92,7 +91,6 @@ START_TEST(each_event_is_published_once_also_the_last) {
   const int64_t pts = all[1]["time"]["pts"].get<int64_t>();
   ck_assert(pts > static_cast<int64_t>(kFrame) && pts < static_cast<int64_t>(2 * kFrame));
 }
-END_TEST
 
 // --- times and sizes ---------------------------------------------------------------------------
 
@@ -110,7 +108,7 @@ void add_reference_time(GstBuffer* frame, const char* clock, guint64 time) {
 
 }  // namespace
 
-START_TEST(times_are_the_cameras_where_frames_have_them) {
+DVNN_TEST(times_are_the_cameras_where_frames_have_them) {
   PublishHarness harness("");
   GstBuffer* frame = PublishHarness::frame(0);
   add_reference_time(frame, "timestamp/x-ntp", kNoon + kFrom1900To1970 + 1500 * GST_USECOND);
@@ -136,9 +134,8 @@ START_TEST(times_are_the_cameras_where_frames_have_them) {
     ck_assert(all[i]["time"]["utc_from"] == (i < 2 ? "reference" : "clock"));
   }
 }
-END_TEST
 
-START_TEST(events_between_frames_have_times_between_theirs) {
+DVNN_TEST(events_between_frames_have_times_between_theirs) {
   PublishHarness harness("mode=events", kLine);
   for (int i = 0; i < 3; ++i) {
     GstBuffer* frame = PublishHarness::frame(i);
@@ -154,9 +151,8 @@ START_TEST(events_between_frames_have_times_between_theirs) {
   ck_assert(all[1]["time"]["ntp"] == kNoon + kFrom1900To1970 + pts);
   ck_assert(all[1]["time"]["utc_from"] == "reference");
 }
-END_TEST
 
-START_TEST(a_cropped_frame_has_the_size_of_all_its_pixels) {
+DVNN_TEST(a_cropped_frame_has_the_size_of_all_its_pixels) {
   PublishHarness harness("");
   GstBuffer* frame = PublishHarness::frame(0);
   gst_buffer_append_memory(frame, gst_allocator_alloc(nullptr, kWidth * 10, nullptr));
@@ -169,10 +165,9 @@ START_TEST(a_cropped_frame_has_the_size_of_all_its_pixels) {
   ck_assert(all[0]["frame"] == json({{"width", kWidth}, {"height", kHeight + 10}}));
   ck_assert(all[1]["frame"] == json({{"width", kWidth}, {"height", kHeight}}));
 }
-END_TEST
 
 // Such a meta's number is none of an int, which the documents' sizes are.
-START_TEST(a_size_that_no_video_has_is_not_believed) {
+DVNN_TEST(a_size_that_no_video_has_is_not_believed) {
   PublishHarness harness("");
   GstBuffer* frame = PublishHarness::frame(0);
   GstVideoMeta* meta = gst_buffer_add_video_meta(frame, GST_VIDEO_FRAME_FLAG_NONE,
@@ -182,9 +177,8 @@ START_TEST(a_size_that_no_video_has_is_not_believed) {
   const auto all = harness.documents();
   ck_assert(all[0]["frame"] == json({{"width", kWidth}, {"height", kHeight}}));
 }
-END_TEST
 
-START_TEST(frames_keep_to_interval_and_change) {
+DVNN_TEST(frames_keep_to_interval_and_change) {
   {
     PublishHarness harness("interval-ms=300");
     for (int i = 0; i < 10; ++i) harness.push(i, 50);
@@ -200,9 +194,8 @@ START_TEST(frames_keep_to_interval_and_change) {
   }
   ck_assert((numbers == std::vector<int>{0, 3, 4, 9}));
 }
-END_TEST
 
-START_TEST(without_a_place_to_publish_to_it_does_not_start) {
+DVNN_TEST(without_a_place_to_publish_to_it_does_not_start) {
   for (const char* settings : {"", "url=mqtt://localhost options=\"qos=7\""}) {
     GstElement* element = gst_parse_launch((std::string("dvpublish ") + settings).c_str(), nullptr);
     GstBus* bus = gst_bus_new();
@@ -222,15 +215,5 @@ START_TEST(without_a_place_to_publish_to_it_does_not_start) {
     gst_object_unref(bus);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_publish, a_frame_becomes_a_document, a_frame_that_others_hold_passes_as_it_is,
-               every_detail_is_published_and_stays_the_frames,
-               each_event_is_published_once_also_the_last,
-               times_are_the_cameras_where_frames_have_them,
-               events_between_frames_have_times_between_theirs,
-               a_cropped_frame_has_the_size_of_all_its_pixels,
-               a_size_that_no_video_has_is_not_believed, frames_keep_to_interval_and_change,
-               without_a_place_to_publish_to_it_does_not_start)
 
 }  // namespace dvnn::test::publish_tests

@@ -5,7 +5,9 @@
 #include "base/file.h"
 #include "publish_harness.h"
 
-namespace dvnn::test::publish_tests {
+namespace dvnn::test::publish_collect_tests {
+
+DVNN_GST_SUITE(gst_publish_collect);
 
 namespace {
 
@@ -109,7 +111,7 @@ void expect_frames(const CollectHarness& harness, const std::vector<int>& wanted
 
 }  // namespace
 
-START_TEST(of_each_interval_the_least_sure_frame_is_collected) {
+DVNN_TEST(of_each_interval_the_least_sure_frame_is_collected) {
   CollectHarness harness;
   harness.begin("collect-per-hour=1800");  // four frames each
   harness.push(0, {{0.58}});
@@ -125,9 +127,8 @@ START_TEST(of_each_interval_the_least_sure_frame_is_collected) {
   ck_assert_uint_eq(harness.end(), 0);
   expect_frames(harness, {1, 5, 9});
 }
-END_TEST
 
-START_TEST(a_track_is_collected_once) {
+DVNN_TEST(a_track_is_collected_once) {
   CollectHarness harness;
   harness.begin("collect-per-hour=3600");  // two frames each
   for (int i = 0; i < 6; ++i) harness.push(i, {{i == 1 ? 0.45 : 0.4, 7}});
@@ -139,9 +140,8 @@ START_TEST(a_track_is_collected_once) {
   const std::string last = harness.labels(1);
   ck_assert_int_eq(std::count(last.begin(), last.end(), '\n'), 2);
 }
-END_TEST
 
-START_TEST(labels_are_what_is_seen_in_fractions_of_the_picture) {
+DVNN_TEST(labels_are_what_is_seen_in_fractions_of_the_picture) {
   CollectHarness harness;
   harness.begin("");
   GstBuffer* frame = PublishHarness::frame(0);
@@ -171,10 +171,9 @@ START_TEST(labels_are_what_is_seen_in_fractions_of_the_picture) {
                    "2 0.500000 0.500000 1.000000 1.000000\n");
   dvnn_assert_text(harness.classes(), "person\ncar\nclass 1\n");
 }
-END_TEST
 
 // The classes of a training set, whose last line has no end, keep their numbers.
-START_TEST(classes_that_are_there_keep_their_numbers) {
+DVNN_TEST(classes_that_are_there_keep_their_numbers) {
   CollectHarness harness;
   ck_assert(write_file(harness.folder() + "/classes.txt", "dog\ncat").ok());
   harness.begin("");
@@ -192,10 +191,9 @@ START_TEST(classes_that_are_there_keep_their_numbers) {
   }
   ck_assert_msg(first == "1220" || first == "2012", "%s", first.c_str());
 }
-END_TEST
 
 // As many as fit, one warning, and an error at the next start; documents go on.
-START_TEST(a_full_folder_ends_collecting) {
+DVNN_TEST(a_full_folder_ends_collecting) {
   CollectHarness harness;
   harness.begin("collect-per-hour=3600 collect-pictures=2");
   for (int i = 0; i < 10; ++i) harness.push(i, {{0.45}});
@@ -203,20 +201,13 @@ START_TEST(a_full_folder_ends_collecting) {
   expect_frames(harness, {0, 2});
   expect_refused("collect-pictures=2 collect-folder=" + harness.folder());
 }
-END_TEST
 
-START_TEST(what_cannot_be_collected_is_refused_before_the_start) {
+DVNN_TEST(what_cannot_be_collected_is_refused_before_the_start) {
   CollectHarness harness;
   expect_refused("collect-folder=" + harness.folder() + "/missing");
   expect_refused("collect-from=0.6 collect-folder=" + harness.folder());
   ck_assert(write_file(harness.folder() + "/images", "").ok());
   expect_refused("collect-folder=" + harness.folder());
 }
-END_TEST
 
-DVNN_GST_SUITE(gst_publish_collect, of_each_interval_the_least_sure_frame_is_collected,
-               a_track_is_collected_once, labels_are_what_is_seen_in_fractions_of_the_picture,
-               classes_that_are_there_keep_their_numbers, a_full_folder_ends_collecting,
-               what_cannot_be_collected_is_refused_before_the_start)
-
-}  // namespace dvnn::test::publish_tests
+}  // namespace dvnn::test::publish_collect_tests

@@ -2,7 +2,9 @@
 // dvpublish's pictures: of frames, of objects, and of tracks at their best.
 #include "publish_harness.h"
 
-namespace dvnn::test::publish_tests {
+namespace dvnn::test::publish_pictures_tests {
+
+DVNN_GST_SUITE(gst_publish_pictures);
 
 namespace {
 
@@ -23,7 +25,7 @@ std::string bytes_of(const json& picture) {
 
 }  // namespace
 
-START_TEST(pictures_of_frames_are_of_that_frame) {
+DVNN_TEST(pictures_of_frames_are_of_that_frame) {
   PublishHarness harness("snapshot=frame snapshot-size=100");
   for (int i = 0; i < 3; ++i) harness.push(i, 50);
   const auto all = harness.documents();
@@ -35,9 +37,8 @@ START_TEST(pictures_of_frames_are_of_that_frame) {
     expect_picture_of(i, bytes_of(picture));
   }
 }
-END_TEST
 
-START_TEST(pictures_may_be_files) {
+DVNN_TEST(pictures_may_be_files) {
   char folder[] = "/tmp/dvnn-dvpublish-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder));
   {
@@ -62,9 +63,8 @@ START_TEST(pictures_may_be_files) {
   for (const json& one : harness.documents()) ck_assert(!one["objects"][0].contains("picture"));
   ck_assert_uint_eq(harness.warnings(), 1);
 }
-END_TEST
 
-START_TEST(a_track_ends_with_its_best_view) {
+DVNN_TEST(a_track_ends_with_its_best_view) {
   for (const char* snapshot : {"object", "frame"}) {
     PublishHarness harness(std::string("mode=tracks snapshot=") + snapshot,
                            "dvtrack min-evidence=0 smooth=false ! ");
@@ -87,10 +87,9 @@ START_TEST(a_track_ends_with_its_best_view) {
     expect_picture_of(3, bytes_of(picture));
   }
 }
-END_TEST
 
 // As many views are kept as there is room for; of more tracks those seen longest ago lose theirs.
-START_TEST(of_many_tracks_the_newest_keep_their_views) {
+DVNN_TEST(of_many_tracks_the_newest_keep_their_views) {
   constexpr size_t kTracks = 140, kViews = 128, kOld = kTracks - kViews;
   PublishHarness harness("mode=tracks snapshot=object",
                          "dvtrack min-evidence=0 smooth=false max-lost-ms=60000 max-coast-ms=0 ! ");
@@ -116,9 +115,8 @@ START_TEST(of_many_tracks_the_newest_keep_their_views) {
   ck_assert_uint_eq(ended, kTracks);
   ck_assert_uint_eq(views, kViews);
 }
-END_TEST
 
-START_TEST(pictures_are_those_of_the_object) {
+DVNN_TEST(pictures_are_those_of_the_object) {
   PublishHarness harness("mode=events snapshot=object", kLine);
   harness.push(0, 50);
   harness.push(1, 150);
@@ -131,11 +129,10 @@ START_TEST(pictures_are_those_of_the_object) {
     ck_assert_int_eq(one["picture"]["base64"].get<std::string>().compare(0, 3, "/9j"), 0);
   }
 }
-END_TEST
 
 // Rows of a field are two lines of the frame: the person is in the bright rows 10 to 29, and the
 // frame's picture is as high as the frame.
-START_TEST(pictures_of_fields_have_the_shape_of_the_frame) {
+DVNN_TEST(pictures_of_fields_have_the_shape_of_the_frame) {
   for (const char* snapshot : {"object", "frame"}) {
     PublishHarness harness(std::string("snapshot=") + snapshot);
     GstVideoInfo info;
@@ -158,9 +155,8 @@ START_TEST(pictures_of_fields_have_the_shape_of_the_frame) {
     ck_assert_uint_eq(harness.warnings(), 0);
   }
 }
-END_TEST
 
-START_TEST(what_lies_beside_the_frame_is_on_no_picture) {
+DVNN_TEST(what_lies_beside_the_frame_is_on_no_picture) {
   // Ten columns wide, and seen as far as the frame goes.
   const struct {
     double middle;
@@ -175,11 +171,5 @@ START_TEST(what_lies_beside_the_frame_is_on_no_picture) {
     ck_assert_int_eq(all[0]["picture"]["height"].get<int>(), 40);
   }
 }
-END_TEST
 
-DVNN_GST_SUITE(gst_publish_pictures, pictures_of_frames_are_of_that_frame, pictures_may_be_files,
-               a_track_ends_with_its_best_view, of_many_tracks_the_newest_keep_their_views,
-               pictures_are_those_of_the_object, what_lies_beside_the_frame_is_on_no_picture,
-               pictures_of_fields_have_the_shape_of_the_frame)
-
-}  // namespace dvnn::test::publish_tests
+}  // namespace dvnn::test::publish_pictures_tests

@@ -15,6 +15,8 @@
 
 namespace dvnn::test::settings_tests {
 
+DVNN_GST_SUITE(gst_settings);
+
 namespace {
 
 const char* const kElements[] = {"dvconvert", "dvinfer",   "dvdecode", "dvtrack", "dvzones",
@@ -124,7 +126,7 @@ bool is_taken(GstElement* element, GParamSpec* spec, const GValue* value) {
 
 }  // namespace
 
-START_TEST(garbage_before_the_start_is_taken_or_is_an_error) {
+DVNN_TEST(garbage_before_the_start_is_taken_or_is_an_error) {
   guint refused = 0, taken = 0;
   for (const char* factory : kElements) {
     GstElement* model = gst_element_factory_make(factory, nullptr);
@@ -163,11 +165,10 @@ START_TEST(garbage_before_the_start_is_taken_or_is_an_error) {
   ck_assert_uint_gt(refused, 80);
   ck_assert_uint_gt(taken, 30);
 }
-END_TEST
 
 // Paths at which something stands that is no file of that kind, or none at all: a pipe and a device
 // are not waited for.
-START_TEST(a_file_that_is_none_of_its_kind_is_an_error) {
+DVNN_TEST(a_file_that_is_none_of_its_kind_is_an_error) {
   std::string folder = "/tmp/dvnn-settings-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder.data()));
   const std::string empty = folder + "/empty", bytes = folder + "/bytes", pipe = folder + "/pipe";
@@ -205,10 +206,9 @@ START_TEST(a_file_that_is_none_of_its_kind_is_an_error) {
   std::filesystem::remove_all(folder);
   ck_assert_uint_ge(tried, 8 * std::size(wrong) - 1);
 }
-END_TEST
 
 // What gst-launch-1.0 sets before any bus is there.
-START_TEST(an_error_says_what_would_be_right) {
+DVNN_TEST(an_error_says_what_would_be_right) {
   const struct {
     const char *factory, *property, *value, *says;
   } cases[] = {
@@ -238,9 +238,8 @@ START_TEST(an_error_says_what_would_be_right) {
     gst_object_unref(element);
   }
 }
-END_TEST
 
-START_TEST(a_setting_that_is_set_right_afterwards_is_forgiven) {
+DVNN_TEST(a_setting_that_is_set_right_afterwards_is_forgiven) {
   GstElement* element = element_of("dvdecode");
   g_object_set(element, "thresholds", "garbage", nullptr);
   ck_assert(!error_of(element).empty());
@@ -249,10 +248,9 @@ START_TEST(a_setting_that_is_set_right_afterwards_is_forgiven) {
   dvnn_assert_text(error_of(element), "");
   gst_object_unref(element);
 }
-END_TEST
 
 // The place is not the function that all errors pass, and shows no path of the build's machine.
-START_TEST(an_error_names_the_place_that_raised_it) {
+DVNN_TEST(an_error_names_the_place_that_raised_it) {
   GstElement* element = element_of("dvinfer");
   g_object_set(element, "network", "/nowhere.dvn", nullptr);
   GstBus* bus = gst_bus_new();
@@ -269,10 +267,9 @@ START_TEST(an_error_names_the_place_that_raised_it) {
   gst_object_unref(bus);
   gst_object_unref(element);
 }
-END_TEST
 
 // Lists are texts, which people type, and arrays, in which a label may have commas.
-START_TEST(a_list_of_labels_is_an_array_too) {
+DVNN_TEST(a_list_of_labels_is_an_array_too) {
   const struct {
     const char *factory, *property;
   } lists[] = {{"dvdecode", "labels"}, {"dvdecode", "exclude"},       {"dvconvert", "object-class"},
@@ -305,12 +302,5 @@ START_TEST(a_list_of_labels_is_an_array_too) {
     gst_object_unref(element);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_settings, a_file_that_is_none_of_its_kind_is_an_error,
-               a_list_of_labels_is_an_array_too, garbage_before_the_start_is_taken_or_is_an_error,
-               an_error_says_what_would_be_right,
-               a_setting_that_is_set_right_afterwards_is_forgiven,
-               an_error_names_the_place_that_raised_it)
 
 }  // namespace dvnn::test::settings_tests

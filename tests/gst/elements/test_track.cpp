@@ -6,6 +6,8 @@
 
 namespace dvnn::test::track_tests {
 
+DVNN_GST_SUITE(gst_track);
+
 namespace {
 
 constexpr int kWidth = 320, kHeight = 240;
@@ -107,7 +109,7 @@ double double_of(const GstStructure* fields, const char* name) {
 
 }  // namespace
 
-START_TEST(objects_are_named_by_their_tracks) {
+DVNN_TEST(objects_are_named_by_their_tracks) {
   TrackHarness h;
   for (int i = 0; i < 10; ++i) {
     // The order in which they are found changes.
@@ -117,9 +119,8 @@ START_TEST(objects_are_named_by_their_tracks) {
     ck_assert(ids == (i < 1 ? none : i % 2 ? turned : straight));
   }
 }
-END_TEST
 
-START_TEST(regions_tell_the_track) {
+DVNN_TEST(regions_tell_the_track) {
   TrackHarness h("dvtrack min-evidence=0");
   h.ids(0, {{20}});
   GstBuffer* frame = h.push(1, {{22}, {200}});
@@ -140,9 +141,8 @@ START_TEST(regions_tell_the_track) {
   ck_assert_uint_eq(found, 2);
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(frames_without_inference_show_what_is_expected) {
+DVNN_TEST(frames_without_inference_show_what_is_expected) {
   for (bool predict : {true, false}) {
     TrackHarness h(predict ? "dvtrack" : "dvtrack predict=false");
     for (int i = 0; i <= 20; ++i) h.ids(i, {{20.0 + 3 * i}});
@@ -170,9 +170,8 @@ START_TEST(frames_without_inference_show_what_is_expected) {
     ck_assert(h.ids(23, {{20.0 + 3 * 23}}) == Ids{1});
   }
 }
-END_TEST
 
-START_TEST(boxes_are_smoothed_unless_they_are_to_stay) {
+DVNN_TEST(boxes_are_smoothed_unless_they_are_to_stay) {
   for (bool smooth : {true, false}) {
     TrackHarness h(smooth ? "dvtrack" : "dvtrack smooth=false");
     double farthest = 0;
@@ -191,9 +190,8 @@ START_TEST(boxes_are_smoothed_unless_they_are_to_stay) {
     }
   }
 }
-END_TEST
 
-START_TEST(messages_tell_when_tracks_start_and_end) {
+DVNN_TEST(messages_tell_when_tracks_start_and_end) {
   TrackHarness h;
   for (int i = 0; i < 25; ++i) h.ids(i, {{20.0 + 2 * i, "person", i == 10 ? 0.95f : 0.9f}});
   GstMessage* message = h.message("dvnn-track-started");
@@ -228,37 +226,32 @@ START_TEST(messages_tell_when_tracks_start_and_end) {
   ck_assert_double_eq_tol(double_of(view, "x0"), 40, 1e-9);
   gst_message_unref(message);
 }
-END_TEST
 
-START_TEST(messages_are_not_posted_if_nobody_wants_them) {
+DVNN_TEST(messages_are_not_posted_if_nobody_wants_them) {
   TrackHarness h("dvtrack post-messages=false");
   for (int i = 0; i < 10; ++i) h.ids(i, {{20}});
   gst_harness_push_event(h.get(), gst_event_new_eos());
   ck_assert_uint_eq(h.count("dvnn-track-started"), 0);
 }
-END_TEST
 
-START_TEST(only_the_labels_that_are_listed_are_tracked) {
+DVNN_TEST(only_the_labels_that_are_listed_are_tracked) {
   TrackHarness h("dvtrack min-evidence=0 labels=\"car, person\"");
   ck_assert(h.ids(0, {{20, "dog"}, {100, "person"}, {200, "car"}}) == (Ids{0, 1, 2}));
 }
-END_TEST
 
-START_TEST(networks_have_tracks_of_their_own) {
+DVNN_TEST(networks_have_tracks_of_their_own) {
   TrackHarness h("dvtrack min-evidence=0");
   ck_assert(h.ids(0, {{20}}, GST_DV_PASS_INFERRED, "people") == Ids{1});
   ck_assert(h.ids(1, {{20}}, GST_DV_PASS_INFERRED, "others") == Ids{2});
   ck_assert(h.ids(2, {{20}}, GST_DV_PASS_INFERRED, "people") == Ids{1});
 }
-END_TEST
 
-START_TEST(what_another_tracker_has_named_keeps_its_name) {
+DVNN_TEST(what_another_tracker_has_named_keeps_its_name) {
   TrackHarness h("dvtrack min-evidence=0 labels=car ! dvtrack min-evidence=0");
   ck_assert(h.ids(0, {{200, "car"}, {20, "person"}, {100, "person"}}) == (Ids{1, 1, 2}));
 }
-END_TEST
 
-START_TEST(flushes_end_tracks_and_new_streams_count_anew) {
+DVNN_TEST(flushes_end_tracks_and_new_streams_count_anew) {
   TrackHarness h("dvtrack min-evidence=0");
   ck_assert(h.ids(0, {{20}}) == Ids{1});
   gst_harness_push_event(h.get(), gst_event_new_flush_start());
@@ -273,9 +266,8 @@ START_TEST(flushes_end_tracks_and_new_streams_count_anew) {
   ck_assert_uint_eq(h.count("dvnn-track-ended"), 1);
   ck_assert(h.ids(2, {{20}}) == Ids{1});
 }
-END_TEST
 
-START_TEST(frames_without_times_follow_at_the_streams_rate) {
+DVNN_TEST(frames_without_times_follow_at_the_streams_rate) {
   TrackHarness h;  // 25 frames a second
   for (int i = 0; i < 6; ++i) {
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, kWidth * kHeight, nullptr);
@@ -289,7 +281,6 @@ START_TEST(frames_without_times_follow_at_the_streams_rate) {
     gst_buffer_unref(frame);
   }
 }
-END_TEST
 
 // A wall of blotches that the camera passes by `shift` pixels.
 void show_wall(GstBuffer* frame, int shift) {
@@ -304,7 +295,7 @@ void show_wall(GstBuffer* frame, int shift) {
   gst_buffer_unmap(frame, &map);
 }
 
-START_TEST(tracks_follow_the_camera_that_frames_show_or_tell) {
+DVNN_TEST(tracks_follow_the_camera_that_frames_show_or_tell) {
   constexpr int kPan = 30;  // more than a box is wide, between two frames
   const struct {
     const char* launch;
@@ -341,7 +332,6 @@ START_TEST(tracks_follow_the_camera_that_frames_show_or_tell) {
                   static_cast<int>(names.back()));
   }
 }
-END_TEST
 
 constexpr int kLossPeriod = 12;
 
@@ -362,7 +352,7 @@ void lose_frames(GstHarness* harness, int lost) {
 
 // Somebody stands at a line while the camera pans: the line goes where the ground goes.
 // Frames that are lost on the way from dvtrack to dvzones change nothing.
-START_TEST(a_panning_camera_takes_nobody_over_a_line) {
+DVNN_TEST(a_panning_camera_takes_nobody_over_a_line) {
   const struct {
     bool known;
     int lost;  // frames in a row, of twelve
@@ -389,9 +379,8 @@ START_TEST(a_panning_camera_takes_nobody_over_a_line) {
     ck_assert_uint_eq(h.count("dvnn-zone-event"), known ? 0 : 1);
   }
 }
-END_TEST
 
-START_TEST(camera_motion_follows_scaled_frames) {
+DVNN_TEST(camera_motion_follows_scaled_frames) {
   TrackHarness h("videoscale ! capsfilter caps=video/x-raw,width=160,height=120");
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, kWidth * kHeight, nullptr);
   gst_buffer_memset(frame, 0, 90, kWidth * kHeight);
@@ -410,17 +399,5 @@ START_TEST(camera_motion_follows_scaled_frames) {
   ck_assert_double_eq_tol(camera->since_y0, 4, 1e-9);
   gst_buffer_unref(frame);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_track, tracks_follow_the_camera_that_frames_show_or_tell,
-               a_panning_camera_takes_nobody_over_a_line, camera_motion_follows_scaled_frames,
-               objects_are_named_by_their_tracks, regions_tell_the_track,
-               frames_without_inference_show_what_is_expected,
-               boxes_are_smoothed_unless_they_are_to_stay, messages_tell_when_tracks_start_and_end,
-               messages_are_not_posted_if_nobody_wants_them,
-               only_the_labels_that_are_listed_are_tracked, networks_have_tracks_of_their_own,
-               what_another_tracker_has_named_keeps_its_name,
-               flushes_end_tracks_and_new_streams_count_anew,
-               frames_without_times_follow_at_the_streams_rate)
 
 }  // namespace dvnn::test::track_tests

@@ -5,6 +5,8 @@
 
 namespace dvnn::test::zones_tests {
 
+DVNN_GST_SUITE(gst_zones);
+
 namespace {
 
 constexpr int kWidth = 200, kHeight = 100;
@@ -104,7 +106,7 @@ class ZonesHarness {
 
 }  // namespace
 
-START_TEST(events_are_posted_with_the_times_of_the_way) {
+DVNN_TEST(events_are_posted_with_the_times_of_the_way) {
   ZonesHarness h;
   h.see(0, 20);
   h.see(1, 60);
@@ -123,9 +125,8 @@ START_TEST(events_are_posted_with_the_times_of_the_way) {
     ck_assert_uint_eq(h.count("areas", "inside", of_persons), 0);
   }
 }
-END_TEST
 
-START_TEST(frames_carry_events_and_counts) {
+DVNN_TEST(frames_carry_events_and_counts) {
   ZonesHarness h;
   h.see(0, 90);
   GstBuffer* frame = h.push(1, 110);
@@ -140,9 +141,8 @@ START_TEST(frames_carry_events_and_counts) {
   ck_assert(gst_structure_has_field_typed(fields, "counts", GST_TYPE_STRUCTURE));
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(predicted_objects_count_only_if_asked) {
+DVNN_TEST(predicted_objects_count_only_if_asked) {
   for (bool predicted : {false, true}) {
     ZonesHarness h;
     g_object_set(h.element(), "count-predicted", predicted, nullptr);
@@ -152,9 +152,8 @@ START_TEST(predicted_objects_count_only_if_asked) {
     dvnn_assert_text(h.event(), predicted ? "cross gate 7 @50 forward" : "");
   }
 }
-END_TEST
 
-START_TEST(shapes_change_while_playing_and_keep_their_counts) {
+DVNN_TEST(shapes_change_while_playing_and_keep_their_counts) {
   ZonesHarness h;
   h.see(0, 60);
   dvnn_assert_text(h.event(), "enter square 7 @0 for 0");
@@ -169,9 +168,8 @@ START_TEST(shapes_change_while_playing_and_keep_their_counts) {
   h.see(2, 120);
   dvnn_assert_text(h.event(), "leave square 7 @100 for 0");
 }
-END_TEST
 
-START_TEST(mistakes_are_warned_of_and_change_nothing) {
+DVNN_TEST(mistakes_are_warned_of_and_change_nothing) {
   ZonesHarness h;
   g_object_set(h.element(), "zones", "{\"areas\":[{\"name\":\"x\"}]}", nullptr);
   g_object_set(h.element(), "zones-file", "/nonexistent/zones.json", nullptr);
@@ -180,9 +178,8 @@ START_TEST(mistakes_are_warned_of_and_change_nothing) {
   h.see(1, 110);
   dvnn_assert_text(h.event(), "cross gate 7 @50 forward");
 }
-END_TEST
 
-START_TEST(shapes_come_from_a_file) {
+DVNN_TEST(shapes_come_from_a_file) {
   const std::string path = "/tmp/dvnn-zones-" + std::to_string(getpid()) + ".json";
   ck_assert(g_file_set_contents(path.c_str(), kZones, -1, nullptr));
   ZonesHarness h(nullptr);
@@ -192,9 +189,8 @@ START_TEST(shapes_come_from_a_file) {
   h.see(1, 110);
   dvnn_assert_text(h.event(), "cross gate 7 @50 forward");
 }
-END_TEST
 
-START_TEST(ends_and_jumps_end_stays) {
+DVNN_TEST(ends_and_jumps_end_stays) {
   ZonesHarness h;
   h.see(10, 60);
   dvnn_assert_text(h.event(), "enter square 7 @1000 for 0");
@@ -204,12 +200,5 @@ START_TEST(ends_and_jumps_end_stays) {
   gst_harness_push_event(h.get(), gst_event_new_eos());
   dvnn_assert_text(h.event(), "leave square 7 @200 for 0");
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_zones, events_are_posted_with_the_times_of_the_way,
-               frames_carry_events_and_counts, predicted_objects_count_only_if_asked,
-               shapes_change_while_playing_and_keep_their_counts,
-               mistakes_are_warned_of_and_change_nothing, shapes_come_from_a_file,
-               ends_and_jumps_end_stays)
 
 }  // namespace dvnn::test::zones_tests

@@ -10,6 +10,8 @@
 
 namespace dvnn::test::fields_tests {
 
+DVNN_GST_SUITE(gst_fields);
+
 namespace {
 
 std::string field_caps(const std::string& format, int width, int height) {
@@ -40,7 +42,7 @@ GstDvObject* add_object(GstBuffer* frame, double x0, double y0, double x1, doubl
 
 }  // namespace
 
-START_TEST(boxes_are_in_lines_of_the_frame) {
+DVNN_TEST(boxes_are_in_lines_of_the_frame) {
   for (const std::string& format : video_formats()) {
     if (format.rfind("GRAY", 0) == 0) continue;  // the square is red
     for (const char* convert : {"", "dvconvert ! ", "dvconvert video-direction=90r ! "}) {
@@ -57,10 +59,9 @@ START_TEST(boxes_are_in_lines_of_the_frame) {
     }
   }
 }
-END_TEST
 
 // GStreamer's own fields, with the metas and the rate that it gives them.
-START_TEST(fields_that_gstreamer_makes_are_inferred) {
+DVNN_TEST(fields_that_gstreamer_makes_are_inferred) {
   GstElementFactory* factory = gst_element_factory_find("interlace");
   if (!factory) {
     std::printf("skipped: there is no element interlace\n");
@@ -86,9 +87,8 @@ START_TEST(fields_that_gstreamer_makes_are_inferred) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(crops_are_in_lines_of_the_frame) {
+DVNN_TEST(crops_are_in_lines_of_the_frame) {
   GstHarness* h =
       chain("dvinfer network=" + network_path() + " ! dvdecode", field_caps("RGB", 128, 128));
   GstBuffer* field = red_square("RGB", 128, 64, 3, 2);  // lines 64 to 96
@@ -103,10 +103,9 @@ START_TEST(crops_are_in_lines_of_the_frame) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
 // A field keeps its frame's shape: it is a picture whose pixels are twice as high.
-START_TEST(fields_have_the_shape_of_their_frame) {
+DVNN_TEST(fields_have_the_shape_of_their_frame) {
   std::string tall = video_caps("RGB", 64, 32);
   const std::string square = "pixel-aspect-ratio=(fraction)1/1";
   ck_assert(tall.find(square) != std::string::npos);
@@ -118,10 +117,9 @@ START_TEST(fields_have_the_shape_of_their_frame) {
                   "%s", how);
   }
 }
-END_TEST
 
 // Nothing but the box's lines changes, and no byte beside the field: it ends where its memory ends.
-START_TEST(boxes_are_drawn_on_fields) {
+DVNN_TEST(boxes_are_drawn_on_fields) {
   for (const int height : {64, 63}) {
     const int rows = (height + 1) / 2;
     GstHarness* h = chain("dvoverlay draw-labels=false draw-confidence=false line-width=2",
@@ -145,9 +143,8 @@ START_TEST(boxes_are_drawn_on_fields) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(objects_are_obscured_on_fields) {
+DVNN_TEST(objects_are_obscured_on_fields) {
   GstHarness* h = chain("dvoverlay hide=thing pixelate=thing", field_caps("GRAY8", 64, 64));
   GstBuffer* field = noise("GRAY8", 64, 32);
   const std::vector<uint8_t> before = bytes_of(field);
@@ -165,9 +162,8 @@ START_TEST(objects_are_obscured_on_fields) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(tensors_of_fields_say_where_they_are_from) {
+DVNN_TEST(tensors_of_fields_say_where_they_are_from) {
   GstHarness* h = chain("dvinfer network=" + network_path(), field_caps("RGB", 64, 48));
   GstBuffer* out = gst_harness_push_and_pull(h, noise("RGB", 64, 24));
   const GstDvTensorMeta* meta = gst_buffer_get_dv_tensor_meta(out);
@@ -177,11 +173,5 @@ START_TEST(tensors_of_fields_say_where_they_are_from) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_fields, boxes_are_in_lines_of_the_frame,
-               fields_that_gstreamer_makes_are_inferred, crops_are_in_lines_of_the_frame,
-               fields_have_the_shape_of_their_frame, boxes_are_drawn_on_fields,
-               objects_are_obscured_on_fields, tensors_of_fields_say_where_they_are_from)
 
 }  // namespace dvnn::test::fields_tests

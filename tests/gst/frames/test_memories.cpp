@@ -17,6 +17,8 @@
 
 namespace dvnn::test::memories_tests {
 
+DVNN_GST_SUITE(gst_memories);
+
 namespace {
 
 constexpr int kWidth = 64, kHeight = 48;
@@ -129,14 +131,13 @@ static void expect_square_in(GstBuffer* frame) {
   gst_harness_teardown(h);
 }
 
-START_TEST(dma_bufs_are_mapped) {
+DVNN_TEST(dma_bufs_are_mapped) {
   GstBuffer* frame = red_square("NV12", 320, 240, 0, 3);
   const int fd = sealed_memfd(gst_buffer_get_size(frame));
   expect_square_in(in_dmabuf(frame, fd));
 }
-END_TEST
 
-START_TEST(dma_bufs_are_synchronised) {
+DVNN_TEST(dma_bufs_are_synchronised) {
   const int driver = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
   if (driver < 0) {
     std::printf("no /dev/udmabuf here: DMA_BUF_IOCTL_SYNC is not tried\n");
@@ -154,7 +155,6 @@ START_TEST(dma_bufs_are_synchronised) {
   close(memory);
   close(driver);
 }
-END_TEST
 
 // --- described as DRM does -----------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ GstBuffer* with_box(GstBuffer* frame) {
 
 }  // namespace
 
-START_TEST(drm_frames_are_seen_as_plain_ones) {
+DVNN_TEST(drm_frames_are_seen_as_plain_ones) {
   for (const std::string& format : drm_formats()) {
     const std::string plain = video_caps(format, kWidth, kHeight), drm = drm_caps(format, 0);
     for (const std::string& reader : readers()) {
@@ -209,9 +209,8 @@ START_TEST(drm_frames_are_seen_as_plain_ones) {
     }
   }
 }
-END_TEST
 
-START_TEST(drm_frames_have_their_strides_from_the_meta) {
+DVNN_TEST(drm_frames_have_their_strides_from_the_meta) {
   for (const std::string& format : drm_formats()) {
     for (GstVideoFormat said :
          {gst_video_format_from_string(format.c_str()), GST_VIDEO_FORMAT_DMA_DRM}) {
@@ -226,9 +225,8 @@ START_TEST(drm_frames_have_their_strides_from_the_meta) {
     }
   }
 }
-END_TEST
 
-START_TEST(what_is_not_linear_is_refused_when_caps_are_negotiated) {
+DVNN_TEST(what_is_not_linear_is_refused_when_caps_are_negotiated) {
   constexpr guint64 kTiled = G_GUINT64_CONSTANT(0x0100000000000001);  // I915_FORMAT_MOD_X_TILED
   for (const std::string& reader : readers()) {
     for (const char* format : {"NV12", "BGRx"}) {
@@ -246,12 +244,11 @@ START_TEST(what_is_not_linear_is_refused_when_caps_are_negotiated) {
     }
   }
 }
-END_TEST
 #endif
 
 // --- what is proposed upstream -------------------------------------------------------------------
 
-START_TEST(metas_of_frames_are_asked_for_where_frames_end) {
+DVNN_TEST(metas_of_frames_are_asked_for_where_frames_end) {
   const std::string infer = "dvinfer network=" + network_path(),
                     end = "capsfilter caps=other/tensors";
   for (bool downstream_knows : {false, true}) {
@@ -264,9 +261,8 @@ START_TEST(metas_of_frames_are_asked_for_where_frames_end) {
     }
   }
 }
-END_TEST
 
-START_TEST(padded_frames_give_the_tensors_of_packed_ones) {
+DVNN_TEST(padded_frames_give_the_tensors_of_packed_ones) {
   for (const std::string& format : video_formats()) {
     for (const std::string& reader : readers()) {
       if (reader == "dvoverlay") continue;  // whose output has the padding
@@ -279,9 +275,8 @@ START_TEST(padded_frames_give_the_tensors_of_packed_ones) {
     }
   }
 }
-END_TEST
 
-START_TEST(cropped_frames_give_the_tensors_of_packed_ones) {
+DVNN_TEST(cropped_frames_give_the_tensors_of_packed_ones) {
   // videocrop takes the proposal up: it passes whole frames, with metas, under caps of the part.
   const std::string crop = "videocrop left=12 right=4 top=6 bottom=18 name=crop";
   for (const char* format : {"NV12", "I420", "RGB", "BGRx", "GRAY8"}) {
@@ -315,16 +310,5 @@ START_TEST(cropped_frames_give_the_tensors_of_packed_ones) {
     }
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_memories, dma_bufs_are_mapped, dma_bufs_are_synchronised)
-#if GST_CHECK_VERSION(1, 24, 0)
-DVNN_GST_SUITE(gst_memories, drm_frames_are_seen_as_plain_ones,
-               drm_frames_have_their_strides_from_the_meta,
-               what_is_not_linear_is_refused_when_caps_are_negotiated)
-#endif
-DVNN_GST_SUITE(gst_memories, metas_of_frames_are_asked_for_where_frames_end,
-               padded_frames_give_the_tensors_of_packed_ones,
-               cropped_frames_give_the_tensors_of_packed_ones)
 
 }  // namespace dvnn::test::memories_tests

@@ -14,6 +14,8 @@
 
 namespace dvnn::test::nnstreamer_tests {
 
+DVNN_GST_SUITE(gst_nnstreamer);
+
 namespace {
 
 constexpr int kSize = 16;  // of the grid network's input
@@ -109,7 +111,7 @@ std::string error_of(const std::string& caps, const std::vector<Bytes>& memories
 
 // --- into dvinfer --------------------------------------------------------------------------------
 
-START_TEST(pixels_of_tensor_converter_are_normalised) {
+DVNN_TEST(pixels_of_tensor_converter_are_normalised) {
   expect_outputs(one("uint8", "3:16:16:1"), {pixels()});
   // The order of sides counts: these are columns.
   Bytes turned;
@@ -124,9 +126,8 @@ START_TEST(pixels_of_tensor_converter_are_normalised) {
   ck_assert(output_of(infer(), one("uint8", "3:16:16:1"), buffer_of({turned})) !=
             outputs_for_frames());
 }
-END_TEST
 
-START_TEST(floats_are_the_networks_own_numbers) {
+DVNN_TEST(floats_are_the_networks_own_numbers) {
   expect_outputs(one("float32", "3:16:16:1"), {float32(numbers(Order::kRows))});
   expect_outputs(one("float16", "3:16:16:1"), {float16(numbers(Order::kRows))});
   expect_outputs(one("float32", "16:16:3:1"), {float32(numbers(Order::kPlanes))});
@@ -135,9 +136,8 @@ START_TEST(floats_are_the_networks_own_numbers) {
   expect_outputs(one("float16", "3:16:16:1") + ",layout=(string)nwhc",
                  {float16(numbers(Order::kColumns))});
 }
-END_TEST
 
-START_TEST(trailing_ones_mean_nothing) {
+DVNN_TEST(trailing_ones_mean_nothing) {
   for (const char* dimensions : {"3:16:16", "3:16:16:1", "3:16:16:1:1", "3:16:16:1:1:1:1:1",
                                  "3:16:16:0:0", "3:16:16:1:1:1:1:1:1:1:1:1:1:1:1:1"}) {
     expect_outputs(one("uint8", dimensions), {pixels()});
@@ -148,9 +148,8 @@ START_TEST(trailing_ones_mean_nothing) {
       "framerate=(fraction)25/1",
       {pixels()});
 }
-END_TEST
 
-START_TEST(the_input_is_found_among_tensors_of_tensor_mux) {
+DVNN_TEST(the_input_is_found_among_tensors_of_tensor_mux) {
   const Bytes before(7 * 8, 0x11), after(5 * 2, 0x22);
   for (const char* separator : {",", "."}) {
     const std::string s = separator;
@@ -169,9 +168,8 @@ START_TEST(the_input_is_found_among_tensors_of_tensor_mux) {
                {pixels(), float32(numbers(Order::kRows))});
   ck_assert_msg(text.find("several tensors") != std::string::npos, "'%s'", text.c_str());
 }
-END_TEST
 
-START_TEST(more_than_16_tensors_share_a_memory) {
+DVNN_TEST(more_than_16_tensors_share_a_memory) {
   if (sizeof(void*) != 8) return;
   constexpr size_t kCount = 19;
   for (size_t which : {0u, 14u, 15u, 16u, 18u}) {
@@ -207,9 +205,8 @@ START_TEST(more_than_16_tensors_share_a_memory) {
                    memories);
   }
 }
-END_TEST
 
-START_TEST(flexible_tensors_say_themselves_what_they_are) {
+DVNN_TEST(flexible_tensors_say_themselves_what_they_are) {
   const Bytes other = flexible(kTypeInt32, {4}, Bytes(16, 1));
   const Bytes u8 = flexible(kTypeUint8, {3, 16, 16, 1}, pixels());
   const Bytes f32 = flexible(kTypeFloat32, {3, 16, 16}, float32(numbers(Order::kRows)));
@@ -232,9 +229,8 @@ START_TEST(flexible_tensors_say_themselves_what_they_are) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(streams_that_are_no_input_are_refused_by_name) {
+DVNN_TEST(streams_that_are_no_input_are_refused_by_name) {
   auto refused = [](const std::string& caps, const char* words) {
     const std::string text = error_of(caps, {pixels()});
     ck_assert_msg(text.find(words) != std::string::npos, "%s: '%s'", caps.c_str(), text.c_str());
@@ -249,11 +245,10 @@ START_TEST(streams_that_are_no_input_are_refused_by_name) {
   const std::string text = error_of(one("uint8", "3:16:16:1"), {Bytes(100, 0)});
   ck_assert_msg(text.find("100 bytes") != std::string::npos, "'%s'", text.c_str());
 }
-END_TEST
 
 // NNStreamer's elements offer their caps with dimensions of four, of as many as there are, and of
 // 16; and go on with the spelling that they are offered.
-START_TEST(caps_are_offered_as_they_are_spelled) {
+DVNN_TEST(caps_are_offered_as_they_are_spelled) {
   GstHarness* h = gst_harness_new_parse(infer().c_str());
   for (const char* dimensions :
        {"3:16:16:1", "3:16:16", "3:16:16:1:1:1:1:1:1:1:1:1:1:1:1:1", "3:16:16:1:1:1"}) {
@@ -274,11 +269,10 @@ START_TEST(caps_are_offered_as_they_are_spelled) {
   gst_caps_unref(all);
   gst_harness_teardown(h);
 }
-END_TEST
 
 // --- out of dvinfer ------------------------------------------------------------------------------
 
-START_TEST(outputs_leave_with_the_types_that_downstream_takes) {
+DVNN_TEST(outputs_leave_with_the_types_that_downstream_takes) {
   // tensor_decoder's sink pad.
   const std::string decoder =
       " ! capsfilter caps=\"other/tensors, format=(string)static, num_tensors=(int)[ 1, 256 ], "
@@ -319,7 +313,6 @@ START_TEST(outputs_leave_with_the_types_that_downstream_takes) {
   append(&headed, flexible(kTypeFloat32, {2, 4, 4}, Bytes(want.begin() + loc, want.end())));
   ck_assert(filtered("format=(string)flexible") == headed);
 }
-END_TEST
 
 namespace {
 
@@ -341,7 +334,7 @@ class NetworkFile {
 
 }  // namespace
 
-START_TEST(outputs_of_the_device_are_laid_out_as_pictures) {
+DVNN_TEST(outputs_of_the_device_are_laid_out_as_pictures) {
   const NetworkFile file([](dvnn::network::Model* model) {
     model->outputs = {{"map", 1}};  // the convolution's: 2 channels of 4 x 4, whc8
     model->decoder = {};
@@ -374,9 +367,8 @@ START_TEST(outputs_of_the_device_are_laid_out_as_pictures) {
   ck_assert(output_of(filter + ",types=(string)float32,dimensions=(string)2:4:4\"", caps,
                       noise("RGB", kSize, kSize)) == float32(values));
 }
-END_TEST
 
-START_TEST(more_than_16_outputs_share_a_memory) {
+DVNN_TEST(more_than_16_outputs_share_a_memory) {
   if (sizeof(void*) != 8) return;
   constexpr size_t kCount = 18;
   const NetworkFile file([](dvnn::network::Model* model) {
@@ -408,9 +400,8 @@ START_TEST(more_than_16_outputs_share_a_memory) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(dvconvert_makes_each_form_that_dvinfer_takes) {
+DVNN_TEST(dvconvert_makes_each_form_that_dvinfer_takes) {
   const std::string caps = video_caps("NV12", 64, 48);
   const Bytes want = output_of("dvconvert ! " + infer() + " ! capsfilter caps=other/tensors", caps,
                                noise("NV12", 64, 48));
@@ -423,15 +414,5 @@ START_TEST(dvconvert_makes_each_form_that_dvinfer_takes) {
     ck_assert_msg(have == want, "%s", fields);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_nnstreamer, pixels_of_tensor_converter_are_normalised,
-               floats_are_the_networks_own_numbers, trailing_ones_mean_nothing,
-               the_input_is_found_among_tensors_of_tensor_mux, more_than_16_tensors_share_a_memory,
-               flexible_tensors_say_themselves_what_they_are,
-               streams_that_are_no_input_are_refused_by_name, caps_are_offered_as_they_are_spelled,
-               outputs_leave_with_the_types_that_downstream_takes,
-               outputs_of_the_device_are_laid_out_as_pictures, more_than_16_outputs_share_a_memory,
-               dvconvert_makes_each_form_that_dvinfer_takes)
 
 }  // namespace dvnn::test::nnstreamer_tests

@@ -7,6 +7,8 @@
 
 namespace dvnn::test::admission_tests {
 
+DVNN_SUITE(admission);
+
 using namespace dvnn::gst;
 
 namespace {
@@ -27,19 +29,17 @@ std::vector<GstClockTime> inferred(const AdmissionRules& rules, int frames) {
 
 }  // namespace
 
-START_TEST(every_frame_is_inferred_by_default) {
+DVNN_TEST(every_frame_is_inferred_by_default) {
   ck_assert_uint_eq(inferred({}, 100).size(), 100);
 }
-END_TEST
 
-START_TEST(none_is_inferred_while_inactive) {
+DVNN_TEST(none_is_inferred_while_inactive) {
   AdmissionRules rules;
   rules.active = false;
   ck_assert_uint_eq(inferred(rules, 100).size(), 0);
 }
-END_TEST
 
-START_TEST(an_interval_is_the_least_time_between_two) {
+DVNN_TEST(an_interval_is_the_least_time_between_two) {
   AdmissionRules rules;
   rules.interval = 200 * GST_MSECOND;
   const std::vector<GstClockTime> times = inferred(rules, 300);
@@ -50,18 +50,16 @@ START_TEST(an_interval_is_the_least_time_between_two) {
     ck_assert_uint_ge(times[i] - times[i - 1] + 6, rules.interval);
   }
 }
-END_TEST
 
-START_TEST(one_frame_of_so_many_is_inferred) {
+DVNN_TEST(one_frame_of_so_many_is_inferred) {
   AdmissionRules rules;
   rules.interval_frames = 4;
   const std::vector<GstClockTime> times = inferred(rules, 100);
   ck_assert_uint_eq(times.size(), 25);
   for (size_t i = 0; i < times.size(); ++i) ck_assert_uint_eq(times[i], i * 4 * kFrame);
 }
-END_TEST
 
-START_TEST(the_highest_rate_is_an_average) {
+DVNN_TEST(the_highest_rate_is_an_average) {
   // 20 of 30 frames a second; an interval of 50 ms would give 15.
   AdmissionRules rules;
   rules.max_rate = 20;
@@ -69,9 +67,8 @@ START_TEST(the_highest_rate_is_an_average) {
   ck_assert_uint_ge(count, 199);
   ck_assert_uint_le(count, 201);
 }
-END_TEST
 
-START_TEST(asking_twice_about_a_frame_gives_the_same_answer) {
+DVNN_TEST(asking_twice_about_a_frame_gives_the_same_answer) {
   AdmissionRules rules;
   rules.interval_frames = 3;
   Admission admission;
@@ -83,9 +80,8 @@ START_TEST(asking_twice_about_a_frame_gives_the_same_answer) {
     ck_assert((first == Verdict::kInfer) == (i % 3 == 0));
   }
 }
-END_TEST
 
-START_TEST(a_frame_that_found_no_room_leaves_its_turn_to_the_next) {
+DVNN_TEST(a_frame_that_found_no_room_leaves_its_turn_to_the_next) {
   AdmissionRules rules;
   rules.interval = GST_SECOND;
   rules.when_busy = WhenBusy::kPass;
@@ -97,9 +93,8 @@ START_TEST(a_frame_that_found_no_room_leaves_its_turn_to_the_next) {
   ck_assert(admission.decide(kFrame) == Verdict::kInfer);
   ck_assert(admission.decide(2 * kFrame) == Verdict::kPass);
 }
-END_TEST
 
-START_TEST(frames_up_to_the_earliest_time_are_late) {
+DVNN_TEST(frames_up_to_the_earliest_time_are_late) {
   Admission admission;
   admission.set_earliest(GST_SECOND, 1.5);
   ck_assert(admission.decide(GST_SECOND) == Verdict::kLate);
@@ -109,9 +104,8 @@ START_TEST(frames_up_to_the_earliest_time_are_late) {
   admission.set_rules(rules);
   ck_assert(admission.decide(GST_SECOND - 1) == Verdict::kInfer);
 }
-END_TEST
 
-START_TEST(a_new_stream_begins_with_an_inference) {
+DVNN_TEST(a_new_stream_begins_with_an_inference) {
   AdmissionRules rules;
   rules.interval = 10 * GST_SECOND;
   Admission admission;
@@ -123,12 +117,5 @@ START_TEST(a_new_stream_begins_with_an_inference) {
   // Time that runs backwards is another stream's, too.
   ck_assert(admission.decide(0) == Verdict::kInfer);
 }
-END_TEST
-
-DVNN_SUITE(admission, every_frame_is_inferred_by_default, none_is_inferred_while_inactive,
-           an_interval_is_the_least_time_between_two, one_frame_of_so_many_is_inferred,
-           the_highest_rate_is_an_average, asking_twice_about_a_frame_gives_the_same_answer,
-           a_frame_that_found_no_room_leaves_its_turn_to_the_next,
-           frames_up_to_the_earliest_time_are_late, a_new_stream_begins_with_an_inference)
 
 }  // namespace dvnn::test::admission_tests

@@ -6,7 +6,9 @@
 
 namespace dvnn::test::device_loss_tests {
 
-START_TEST(null_returns_while_the_device_hangs_for_good) {
+DVNN_WATCHED_SUITE(gst_device_loss);
+
+DVNN_TEST(null_returns_while_the_device_hangs_for_good) {
   Gate gone;  // the element
   {
     FaultPlan faults("");
@@ -28,9 +30,8 @@ START_TEST(null_returns_while_the_device_hangs_for_good) {
   // Now that the device has answered, the thread that it held lets go of the element.
   gone.wait();
 }
-END_TEST
 
-START_TEST(a_pipeline_plays_again_when_the_device_is_back) {
+DVNN_TEST(a_pipeline_plays_again_when_the_device_is_back) {
   FaultPlan faults("");
   const std::string description = painted_source(30) + "dvconvert ! " +
                                   infer(Looks::kRed, "watchdog-ms=300 " + FaultPlan::device()) +
@@ -46,9 +47,5 @@ START_TEST(a_pipeline_plays_again_when_the_device_is_back) {
   ck_assert_msg(stopped, "%s", problem.c_str());
   play_and_expect_boxes(description, 30);
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_device_loss, null_returns_while_the_device_hangs_for_good,
-                   a_pipeline_plays_again_when_the_device_is_back)
 
 }  // namespace dvnn::test::device_loss_tests

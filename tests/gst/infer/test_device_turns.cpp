@@ -14,6 +14,8 @@
 
 namespace dvnn::test::device_turns_tests {
 
+DVNN_SUITE(device_turns);
+
 using namespace dvnn::gst;
 using std::chrono::milliseconds;
 
@@ -77,7 +79,7 @@ class Play {
 
 }  // namespace
 
-START_TEST(two_at_a_time_and_nobody_starves) {
+DVNN_TEST(two_at_a_time_and_nobody_starves) {
   Element high{30}, low{10}, least{1};
   Play play(2);
   constexpr int kRuns = 20;
@@ -88,7 +90,6 @@ START_TEST(two_at_a_time_and_nobody_starves) {
       [](const Element& element, DeviceTurns::Turn* turn) { turn->took(element.length); });
   ck_assert(play.was_full());
 }
-END_TEST
 
 namespace {
 
@@ -108,7 +109,7 @@ struct Pair {
 
 }  // namespace
 
-START_TEST(shares_are_of_the_time_and_not_of_the_turns) {
+DVNN_TEST(shares_are_of_the_time_and_not_of_the_turns) {
   Pair pair;
   Play play(1);
   play.run(
@@ -116,10 +117,9 @@ START_TEST(shares_are_of_the_time_and_not_of_the_turns) {
       [&](const Element& element, DeviceTurns::Turn*) { play.clock.advance(element.length); });
   pair.expect_shares_of_time();
 }
-END_TEST
 
 // Each run waits on the device for others, which it says.
-START_TEST(what_a_run_took_counts_and_not_its_wait) {
+DVNN_TEST(what_a_run_took_counts_and_not_its_wait) {
   Pair pair;
   Play play(1);
   play.run(
@@ -130,18 +130,16 @@ START_TEST(what_a_run_took_counts_and_not_its_wait) {
       });
   pair.expect_shares_of_time();
 }
-END_TEST
 
-START_TEST(one_alone_does_not_wait) {
+DVNN_TEST(one_alone_does_not_wait) {
   DeviceTurns turns(1);
   const int one = 0, other = 0;
   const auto first = turns.take("device", &one, 10, kForever);
   const auto second = turns.take("device", &one, 10, kForever);
   const auto elsewhere = turns.take("other device", &other, 10, kForever);
 }
-END_TEST
 
-START_TEST(equals_get_the_same) {
+DVNN_TEST(equals_get_the_same) {
   Element members[3]{{10}, {10}, {10}};
   std::vector<Element*> elements;
   // The first one has more threads than the others: it gets no more for that.
@@ -152,9 +150,8 @@ START_TEST(equals_get_the_same) {
       [](const Element& element, DeviceTurns::Turn* turn) { turn->took(element.length); });
   for (const Element& member : members) ck_assert_int_ge(member.runs, 95);
 }
-END_TEST
 
-START_TEST(a_device_that_holds_one_run_does_not_hold_all) {
+DVNN_TEST(a_device_that_holds_one_run_does_not_hold_all) {
   ManualClock clock;
   DeviceTurns turns(2, clock);
   const int held = 0, other = 0;
@@ -174,9 +171,8 @@ START_TEST(a_device_that_holds_one_run_does_not_hold_all) {
   // Another device is another line.
   const auto elsewhere = turns.take("other device", &other, 20, kForever);
 }
-END_TEST
 
-START_TEST(a_turn_that_is_handed_on_ends_once) {
+DVNN_TEST(a_turn_that_is_handed_on_ends_once) {
   ManualClock clock;
   DeviceTurns turns(1, clock);
   int first = 0, second = 0;
@@ -198,11 +194,5 @@ START_TEST(a_turn_that_is_handed_on_ends_once) {
   ck_assert(taken);
   for (int* member : {&first, &second}) turns.leave(member);
 }
-END_TEST
-
-DVNN_SUITE(device_turns, a_turn_that_is_handed_on_ends_once, two_at_a_time_and_nobody_starves,
-           what_a_run_took_counts_and_not_its_wait, shares_are_of_the_time_and_not_of_the_turns,
-           one_alone_does_not_wait, equals_get_the_same,
-           a_device_that_holds_one_run_does_not_hold_all)
 
 }  // namespace dvnn::test::device_turns_tests

@@ -10,6 +10,8 @@
 
 namespace dvnn::test::failures_tests {
 
+DVNN_WATCHED_SUITE(gst_failures);
+
 namespace {
 
 constexpr int kFrames = 30;
@@ -55,7 +57,7 @@ guint64 stat(Pipeline* pipeline, const char* field) {
 
 }  // namespace
 
-START_TEST(frames_that_cannot_be_converted_pass_without_results_if_asked) {
+DVNN_TEST(frames_that_cannot_be_converted_pass_without_results_if_asked) {
   for (const char* head : kHeads) {
     Pipeline pipeline(painted_source(kFrames) + "identity name=cut ! " + head +
                       infer(Looks::kRed, "name=infer on-error=pass") + kSink);
@@ -75,9 +77,8 @@ START_TEST(frames_that_cannot_be_converted_pass_without_results_if_asked) {
     ck_assert_uint_ge(pipeline.count_messages(GST_MESSAGE_WARNING), 1);
   }
 }
-END_TEST
 
-START_TEST(frames_that_cannot_be_converted_are_dropped_if_asked) {
+DVNN_TEST(frames_that_cannot_be_converted_are_dropped_if_asked) {
   for (const char* head : kHeads) {
     Pipeline pipeline(painted_source(kFrames) + "identity name=cut ! " + head +
                       infer(Looks::kRed, "name=infer on-error=drop") + kSink);
@@ -91,9 +92,8 @@ START_TEST(frames_that_cannot_be_converted_are_dropped_if_asked) {
     ck_assert_uint_ge(pipeline.count_messages(GST_MESSAGE_WARNING), 1);
   }
 }
-END_TEST
 
-START_TEST(frames_that_cannot_be_converted_are_an_error_otherwise) {
+DVNN_TEST(frames_that_cannot_be_converted_are_an_error_otherwise) {
   for (const char* head : kHeads) {
     Pipeline pipeline(painted_source(kFrames) + "identity name=cut ! " + head +
                       infer(Looks::kRed, "name=infer") + kSink);
@@ -105,9 +105,8 @@ START_TEST(frames_that_cannot_be_converted_are_an_error_otherwise) {
     ck_assert_msg(problem.find("100 bytes") != std::string::npos, "%s", problem.c_str());
   }
 }
-END_TEST
 
-START_TEST(runs_that_fail_are_handled_as_asked) {
+DVNN_TEST(runs_that_fail_are_handled_as_asked) {
   FaultPlan faults("");
   for (const char* on_error : {"pass", "drop"}) {
     for (const char* fault : {"fail", "refuse"}) {
@@ -132,9 +131,8 @@ START_TEST(runs_that_fail_are_handled_as_asked) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_run_that_fails_is_an_error_that_names_the_device) {
+DVNN_TEST(a_run_that_fails_is_an_error_that_names_the_device) {
   FaultPlan faults("");
   Pipeline pipeline(painted_source(kEndless) + "dvconvert ! " +
                     infer(Looks::kRed, FaultPlan::device()) + kSink);
@@ -146,9 +144,8 @@ START_TEST(a_run_that_fails_is_an_error_that_names_the_device) {
   ck_assert(!ended);
   ck_assert_msg(problem.find("fails as planned") != std::string::npos, "%s", problem.c_str());
 }
-END_TEST
 
-START_TEST(memory_that_cannot_change_hands_is_an_error) {
+DVNN_TEST(memory_that_cannot_change_hands_is_an_error) {
   for (const char* call : {"to_device", "to_cpu"}) {
     FaultPlan faults("");
     Pipeline pipeline(painted_source(20) + "dvconvert ! " +
@@ -163,10 +160,9 @@ START_TEST(memory_that_cannot_change_hands_is_an_error) {
                   problem.c_str());
   }
 }
-END_TEST
 
 // All weights of one layer are the largest number of 16 bits, so that sums of two exceed it.
-START_TEST(results_that_are_not_finite_are_told_once) {
+DVNN_TEST(results_that_are_not_finite_are_told_once) {
   dvnn::network::Model model = grid_network();
   const dvnn::network::Step& step = model.steps[1];
   ck_assert_str_eq(step.name.c_str(), "loc_map");
@@ -189,9 +185,8 @@ START_TEST(results_that_are_not_finite_are_told_once) {
   }
   ck_assert_uint_eq(told, 1);
 }
-END_TEST
 
-START_TEST(the_watchdog_ends_a_run_that_never_does) {
+DVNN_TEST(the_watchdog_ends_a_run_that_never_does) {
   FaultPlan faults("");
   for (const char* on_error : {"error", "pass"}) {
     Pipeline pipeline(painted_source(kEndless) + "dvconvert ! " +
@@ -223,9 +218,8 @@ START_TEST(the_watchdog_ends_a_run_that_never_does) {
     }
   }
 }
-END_TEST
 
-START_TEST(every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind) {
+DVNN_TEST(every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind) {
   FaultPlan faults("");
   for (const char* call : {"alloc", "list", "add", "commit", "map"}) {
     for (int n = 1; n < 60; ++n) {
@@ -246,10 +240,9 @@ START_TEST(every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind
     }
   }
 }
-END_TEST
 
 // Slow is not dead: the watchdog's time is seconds.
-START_TEST(a_device_that_is_slow_to_load_is_waited_for) {
+DVNN_TEST(a_device_that_is_slow_to_load_is_waited_for) {
   FaultPlan faults("");
   faults.set("commit:*:delay=100");
   Pipeline pipeline(painted_source(3) + "dvconvert ! " + infer(Looks::kRed, FaultPlan::device()) +
@@ -258,10 +251,9 @@ START_TEST(a_device_that_is_slow_to_load_is_waited_for) {
   demand(&pipeline, pipeline.stop());
   ck_assert_int_gt(faults.count("commit"), 0);
 }
-END_TEST
 
 // A slot that comes back is taken again: no frame costs memory of its own.
-START_TEST(memory_of_the_device_is_made_once) {
+DVNN_TEST(memory_of_the_device_is_made_once) {
   constexpr int kMany = 80;
   FaultPlan faults("");
   Pipeline pipeline(painted_source(kMany) + "dvconvert ! " +
@@ -271,17 +263,5 @@ START_TEST(memory_of_the_device_is_made_once) {
   ck_assert_int_gt(faults.count("alloc"), 0);
   ck_assert_int_lt(faults.count("alloc"), kMany / 2);
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_failures, frames_that_cannot_be_converted_pass_without_results_if_asked,
-                   frames_that_cannot_be_converted_are_dropped_if_asked,
-                   frames_that_cannot_be_converted_are_an_error_otherwise,
-                   runs_that_fail_are_handled_as_asked,
-                   a_run_that_fails_is_an_error_that_names_the_device,
-                   memory_that_cannot_change_hands_is_an_error,
-                   results_that_are_not_finite_are_told_once,
-                   the_watchdog_ends_a_run_that_never_does,
-                   every_failing_call_at_the_start_is_an_error_and_leaves_nothing_behind,
-                   a_device_that_is_slow_to_load_is_waited_for, memory_of_the_device_is_made_once)
 
 }  // namespace dvnn::test::failures_tests

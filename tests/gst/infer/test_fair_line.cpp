@@ -9,6 +9,8 @@
 
 namespace dvnn::test::fair_line_tests {
 
+DVNN_SUITE(fair_line);
+
 using dvnn::gst::FairLine;
 
 namespace {
@@ -62,7 +64,7 @@ void expect_shares(const Member& one, const Member& other) {
 
 }  // namespace
 
-START_TEST(priorities_are_shares_of_time_and_nobody_starves) {
+DVNN_TEST(priorities_are_shares_of_time_and_nobody_starves) {
   Member high{30, 1}, low{10, 1}, least{1, 1}, slow{10, 7.5};
   Rush({&high, &low, &least, &slow}).play(5100);
   ck_assert_int_ge(least.runs, 98);
@@ -70,9 +72,8 @@ START_TEST(priorities_are_shares_of_time_and_nobody_starves) {
   expect_shares(high, least);
   expect_shares(high, slow);
 }
-END_TEST
 
-START_TEST(priorities_change) {
+DVNN_TEST(priorities_change) {
   Member one{10, 1}, other{10, 1};
   Rush rush({&one, &other});
   rush.play(1000);
@@ -83,9 +84,8 @@ START_TEST(priorities_change) {
   rush.play(1000);
   expect_shares(one, other);
 }
-END_TEST
 
-START_TEST(who_pauses_saves_nothing_up) {
+DVNN_TEST(who_pauses_saves_nothing_up) {
   FairLine line;
   const int busy = 0, paused = 0;
   line.join(&busy, 20);
@@ -107,9 +107,8 @@ START_TEST(who_pauses_saves_nothing_up) {
   }
   ck_assert_int_le(first, 1);
 }
-END_TEST
 
-START_TEST(who_gives_up_has_used_nothing) {
+DVNN_TEST(who_gives_up_has_used_nothing) {
   FairLine line;
   const int one = 0, other = 0;
   line.join(&one, 1);
@@ -124,9 +123,8 @@ START_TEST(who_gives_up_has_used_nothing) {
   line.wait(&one);
   ck_assert(line.is_next(&one));
 }
-END_TEST
 
-START_TEST(who_has_left_is_not_asked) {
+DVNN_TEST(who_has_left_is_not_asked) {
   FairLine line;
   const int one = 0, other = 0;
   line.join(&one, 1);
@@ -138,9 +136,5 @@ START_TEST(who_has_left_is_not_asked) {
   line.leave(&one);
   ck_assert_uint_eq(line.size(), 0);
 }
-END_TEST
-
-DVNN_SUITE(fair_line, priorities_are_shares_of_time_and_nobody_starves, priorities_change,
-           who_pauses_saves_nothing_up, who_gives_up_has_used_nothing, who_has_left_is_not_asked)
 
 }  // namespace dvnn::test::fair_line_tests

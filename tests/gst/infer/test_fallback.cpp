@@ -7,6 +7,8 @@
 
 namespace dvnn::test::fallback_tests {
 
+DVNN_GST_SUITE(gst_fallback);
+
 namespace {
 
 PlayedLine play_on(const std::string& device) {
@@ -18,7 +20,7 @@ PlayedLine play_on(const std::string& device) {
 
 }  // namespace
 
-START_TEST(the_device_knows_what_it_stands_in_for) {
+DVNN_TEST(the_device_knows_what_it_stands_in_for) {
   const auto device = dvnn::device::Device::open("auto");
   ck_assert(device.ok());
   dvnn_assert_text(device.value()->name(), "soft");
@@ -31,9 +33,8 @@ START_TEST(the_device_knows_what_it_stands_in_for) {
   const auto soft = dvnn::device::Device::open("soft");
   ck_assert(soft.ok() && soft.value()->passed_over().empty());
 }
-END_TEST
 
-START_TEST(what_auto_passes_over_is_warned_of) {
+DVNN_TEST(what_auto_passes_over_is_warned_of) {
   const PlayedLine played = play_on("auto");
   dvnn_assert_text(played.error, "");
   dvnn_assert_text(played.device, "soft");
@@ -43,24 +44,17 @@ START_TEST(what_auto_passes_over_is_warned_of) {
   // Another element that shares the network posts the warning as well.
   ck_assert_uint_eq(play_on("auto").warnings.size(), 1);
 }
-END_TEST
 
-START_TEST(who_asks_for_the_software_device_is_not_warned) {
+DVNN_TEST(who_asks_for_the_software_device_is_not_warned) {
   const PlayedLine played = play_on("soft");
   dvnn_assert_text(played.error, "");
   ck_assert(played.warnings.empty());
 }
-END_TEST
 
-START_TEST(who_asks_for_the_vendors_library_gets_an_error) {
+DVNN_TEST(who_asks_for_the_vendors_library_gets_an_error) {
   const PlayedLine played = play_on("fpga");
   ck_assert(played.error.find("fails as planned") != std::string::npos);
   dvnn_assert_text(played.device, "");
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_fallback, the_device_knows_what_it_stands_in_for,
-               what_auto_passes_over_is_warned_of, who_asks_for_the_software_device_is_not_warned,
-               who_asks_for_the_vendors_library_gets_an_error)
 
 }  // namespace dvnn::test::fallback_tests

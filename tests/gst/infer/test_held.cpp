@@ -10,6 +10,8 @@
 
 namespace dvnn::test::held_tests {
 
+DVNN_WATCHED_SUITE(gst_held);
+
 namespace {
 
 const char* const kSink = " ! fakesink name=out async=false";
@@ -92,7 +94,7 @@ void play_held(Pipeline* pipeline, int frames, Gauge* gauge) {
 }  // namespace
 
 // Nothing leaves until as many have come as may be held; then one more would be too many.
-START_TEST(max_held_frames_are_held_and_no_more) {
+DVNN_TEST(max_held_frames_are_held_and_no_more) {
   for (const int most : {1, 2, 3, 6}) {
     Pipeline pipeline(
         painted_source(60) +
@@ -107,9 +109,8 @@ START_TEST(max_held_frames_are_held_and_no_more) {
     demand(&pipeline, pipeline.stop());
   }
 }
-END_TEST
 
-START_TEST(without_inference_frames_pass_in_the_thread_that_brings_them) {
+DVNN_TEST(without_inference_frames_pass_in_the_thread_that_brings_them) {
   Pipeline pipeline(painted_source(60) + "dvconvert ! " +
                     infer(Looks::kRed, "name=infer active=false") + " ! dvdecode" + kSink);
   Gauge gauge;
@@ -124,11 +125,10 @@ START_TEST(without_inference_frames_pass_in_the_thread_that_brings_them) {
   }
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 // Frames and events keep their order wherever it is switched, and every frame that is inferred has
 // its boxes.
-START_TEST(inference_is_switched_while_frames_are_held) {
+DVNN_TEST(inference_is_switched_while_frames_are_held) {
   Pipeline pipeline(painted_source(1000000) + "dvconvert ! " +
                     infer(Looks::kRed, "name=infer max-in-flight=4") + " ! dvdecode" + kSink);
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
@@ -150,18 +150,16 @@ START_TEST(inference_is_switched_while_frames_are_held) {
   ck_assert_uint_gt(inferred, 0);
   ck_assert_uint_lt(inferred, arrivals.size());
 }
-END_TEST
 
-START_TEST(upstream_is_told_how_many_of_its_buffers_are_kept) {
+DVNN_TEST(upstream_is_told_how_many_of_its_buffers_are_kept) {
   ck_assert_uint_eq(announced("max-held=7 latency-ms=1000"), 7);
   ck_assert_uint_eq(announced("max-held=3 latency-ms=1000"), 3);
   ck_assert_uint_eq(announced("active=false"), 1);
   ck_assert_uint_eq(announced("max-in-flight=5 max-held=20 latency-ms=0"), 9);
 }
-END_TEST
 
 // While nothing leaves, a source brings frames until one waits at the door.
-START_TEST(as_many_frames_are_held_as_upstream_is_told) {
+DVNN_TEST(as_many_frames_are_held_as_upstream_is_told) {
   for (const std::string limits : {"max-in-flight=1 latency-ms=0", "max-in-flight=5 latency-ms=0",
                                    "max-in-flight=2 latency-ms=100", "max-held=4 latency-ms=100"}) {
     const int told = static_cast<int>(announced(limits));
@@ -174,12 +172,5 @@ START_TEST(as_many_frames_are_held_as_upstream_is_told) {
     demand(&pipeline, pipeline.stop());
   }
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_held, max_held_frames_are_held_and_no_more,
-                   without_inference_frames_pass_in_the_thread_that_brings_them,
-                   inference_is_switched_while_frames_are_held,
-                   upstream_is_told_how_many_of_its_buffers_are_kept,
-                   as_many_frames_are_held_as_upstream_is_told)
 
 }  // namespace dvnn::test::held_tests

@@ -7,7 +7,9 @@
 
 namespace dvnn::test::infer_queue_tests {
 
-START_TEST(frames_leave_in_the_order_in_which_they_came) {
+DVNN_SUITE(infer_queue);
+
+DVNN_TEST(frames_leave_in_the_order_in_which_they_came) {
   InferQueue::Limits limits;
   limits.inferences = 4;
   // Of four that are run at once the last is done first: without order they would come out
@@ -34,9 +36,8 @@ START_TEST(frames_leave_in_the_order_in_which_they_came) {
   }
   source.join();
 }
-END_TEST
 
-START_TEST(a_flow_return_goes_upstream_and_stops_the_task) {
+DVNN_TEST(a_flow_return_goes_upstream_and_stops_the_task) {
   for (GstFlowReturn flow : {GST_FLOW_NOT_LINKED, GST_FLOW_ERROR, GST_FLOW_FLUSHING}) {
     Bench bench;
     bench.queue.push_frame(frame(0, false));
@@ -46,9 +47,8 @@ START_TEST(a_flow_return_goes_upstream_and_stops_the_task) {
     ck_assert_int_eq(bench.queue.push_frame(frame(1, false)), flow);
   }
 }
-END_TEST
 
-START_TEST(a_new_segment_is_accepted_the_moment_it_is_queued) {
+DVNN_TEST(a_new_segment_is_accepted_the_moment_it_is_queued) {
   Bench bench;
   bench.queue.push_frame(frame(0, false));
   bench.queue.pop(0);
@@ -60,9 +60,8 @@ START_TEST(a_new_segment_is_accepted_the_moment_it_is_queued) {
   bench.queue.finish(true, GST_FLOW_OK);
   ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 2);
 }
-END_TEST
 
-START_TEST(after_eos_from_downstream_only_what_begins_a_stream_is_kept) {
+DVNN_TEST(after_eos_from_downstream_only_what_begins_a_stream_is_kept) {
   Bench bench;
   bench.queue.push_frame(frame(0, false));
   bench.queue.push_frame(frame(1, true));
@@ -77,9 +76,8 @@ START_TEST(after_eos_from_downstream_only_what_begins_a_stream_is_kept) {
   bench.queue.finish(true, GST_FLOW_OK);
   ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 2);
 }
-END_TEST
 
-START_TEST(a_frame_that_waits_is_refused_when_downstream_ends) {
+DVNN_TEST(a_frame_that_waits_is_refused_when_downstream_ends) {
   InferQueue::Limits limits;
   limits.frames = 1;
   Bench bench(limits);
@@ -95,9 +93,8 @@ START_TEST(a_frame_that_waits_is_refused_when_downstream_ends) {
   source.join();
   ck_assert_int_eq(accepted, 1);
 }
-END_TEST
 
-START_TEST(a_stream_may_follow_an_end_of_stream) {
+DVNN_TEST(a_stream_may_follow_an_end_of_stream) {
   Bench bench;
   ck_assert(push(&bench.queue, gst_event_new_eos()).queued);
   ck_assert_int_eq(bench.queue.push_frame(frame(0, false)), GST_FLOW_EOS);
@@ -109,9 +106,8 @@ START_TEST(a_stream_may_follow_an_end_of_stream) {
   ck_assert(bench.task_runs);
   ck_assert_int_eq(bench.queue.push_frame(frame(1, false)), GST_FLOW_OK);
 }
-END_TEST
 
-START_TEST(a_stream_may_be_queued_before_the_end_of_the_last_one_has_left) {
+DVNN_TEST(a_stream_may_be_queued_before_the_end_of_the_last_one_has_left) {
   Bench bench;
   ck_assert(push(&bench.queue, gst_event_new_eos()).queued);
   bench.queue.pop(0);
@@ -120,9 +116,8 @@ START_TEST(a_stream_may_be_queued_before_the_end_of_the_last_one_has_left) {
   ck_assert(bench.task_runs);
   ck_assert_int_eq(bench.queue.push_frame(frame(1, false)), GST_FLOW_OK);
 }
-END_TEST
 
-START_TEST(not_linked_ends_with_reconfigure) {
+DVNN_TEST(not_linked_ends_with_reconfigure) {
   Bench bench;
   bench.queue.push_frame(frame(0, false));
   bench.queue.pop(0);
@@ -132,9 +127,8 @@ START_TEST(not_linked_ends_with_reconfigure) {
   ck_assert(bench.task_runs);
   ck_assert_int_eq(bench.queue.push_frame(frame(2, false)), GST_FLOW_OK);
 }
-END_TEST
 
-START_TEST(an_end_of_stream_that_cannot_arrive_is_reported) {
+DVNN_TEST(an_end_of_stream_that_cannot_arrive_is_reported) {
   Bench bench;
   bench.queue.push_frame(frame(0, false));
   bench.queue.pop(0);
@@ -143,9 +137,8 @@ START_TEST(an_end_of_stream_that_cannot_arrive_is_reported) {
   const auto result = push(&bench.queue, gst_event_new_eos());
   ck_assert(!result.queued && result.fatal);
 }
-END_TEST
 
-START_TEST(flushing_frees_both_sides) {
+DVNN_TEST(flushing_frees_both_sides) {
   InferQueue::Limits limits;
   limits.inferences = 1;
   Gate go;
@@ -167,9 +160,8 @@ START_TEST(flushing_frees_both_sides) {
   ck_assert_int_eq(bench.queue.push_frame(frame(2, true)), GST_FLOW_OK);
   ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 2);
 }
-END_TEST
 
-START_TEST(frames_that_pass_do_not_wait_for_room_for_an_inference) {
+DVNN_TEST(frames_that_pass_do_not_wait_for_room_for_an_inference) {
   InferQueue::Limits limits;
   limits.inferences = 1;
   Gate go;
@@ -188,9 +180,8 @@ START_TEST(frames_that_pass_do_not_wait_for_room_for_an_inference) {
     bench.queue.finish(false, GST_FLOW_OK);
   }
 }
-END_TEST
 
-START_TEST(frames_that_are_done_make_room_while_they_wait_for_a_sink) {
+DVNN_TEST(frames_that_are_done_make_room_while_they_wait_for_a_sink) {
   InferQueue::Limits limits;
   limits.inferences = 1;
   limits.frames = 5;
@@ -209,9 +200,8 @@ START_TEST(frames_that_are_done_make_room_while_they_wait_for_a_sink) {
   ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 0);
   source.join();
 }
-END_TEST
 
-START_TEST(a_frame_that_waits_goes_on_once_there_may_be_more) {
+DVNN_TEST(a_frame_that_waits_goes_on_once_there_may_be_more) {
   InferQueue::Limits limits;
   limits.frames = 2;
   Bench bench(limits);
@@ -227,9 +217,8 @@ START_TEST(a_frame_that_waits_goes_on_once_there_may_be_more) {
   pushed.wait();
   source.join();
 }
-END_TEST
 
-START_TEST(a_run_that_takes_too_long_is_given_up) {
+DVNN_TEST(a_run_that_takes_too_long_is_given_up) {
   Gate begun, go;
   Bench bench({}, [&](InferItem*, size_t) {
     begun.open();
@@ -252,10 +241,9 @@ START_TEST(a_run_that_takes_too_long_is_given_up) {
   ck_assert(next->status.ok());
   ck_assert_uint_eq(pts_of(next), 8);
 }
-END_TEST
 
 // A seek while the device hangs drops the frame, but the worker is not back.
-START_TEST(a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog) {
+DVNN_TEST(a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog) {
   Gate begun, go;
   InferQueue::Limits limits;
   limits.inferences = 1;
@@ -277,9 +265,8 @@ START_TEST(a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the
   go.open();
   ck_assert(bench.queue.runs_end(0));
 }
-END_TEST
 
-START_TEST(a_flush_leaves_what_says_which_stream_it_is) {
+DVNN_TEST(a_flush_leaves_what_says_which_stream_it_is) {
   Bench bench;
   push(&bench.queue, gst_event_new_stream_start("it"));
   push(&bench.queue, caps_event());
@@ -298,9 +285,8 @@ START_TEST(a_flush_leaves_what_says_which_stream_it_is) {
   bench.queue.push_frame(frame(2, true));
   ck_assert_uint_eq(pts_of(bench.queue.pop(0)), 2);
 }
-END_TEST
 
-START_TEST(an_eos_behind_an_error_that_was_told_is_lost_without_a_word) {
+DVNN_TEST(an_eos_behind_an_error_that_was_told_is_lost_without_a_word) {
   for (const bool told : {false, true}) {
     Bench bench;
     bench.queue.push_frame(frame(1, false));
@@ -309,20 +295,5 @@ START_TEST(an_eos_behind_an_error_that_was_told_is_lost_without_a_word) {
     ck_assert(push(&bench.queue, gst_event_new_eos()).fatal == !told);
   }
 }
-END_TEST
-
-DVNN_SUITE(infer_queue, frames_leave_in_the_order_in_which_they_came,
-           a_flow_return_goes_upstream_and_stops_the_task,
-           a_new_segment_is_accepted_the_moment_it_is_queued,
-           after_eos_from_downstream_only_what_begins_a_stream_is_kept,
-           a_frame_that_waits_is_refused_when_downstream_ends, a_stream_may_follow_an_end_of_stream,
-           a_stream_may_be_queued_before_the_end_of_the_last_one_has_left,
-           not_linked_ends_with_reconfigure, an_end_of_stream_that_cannot_arrive_is_reported,
-           flushing_frees_both_sides, frames_that_pass_do_not_wait_for_room_for_an_inference,
-           frames_that_are_done_make_room_while_they_wait_for_a_sink,
-           a_frame_that_waits_goes_on_once_there_may_be_more, a_run_that_takes_too_long_is_given_up,
-           a_run_of_a_frame_that_was_flushed_holds_up_nobody_for_longer_than_the_watchdog,
-           a_flush_leaves_what_says_which_stream_it_is,
-           an_eos_behind_an_error_that_was_told_is_lost_without_a_word)
 
 }  // namespace dvnn::test::infer_queue_tests

@@ -6,7 +6,9 @@
 
 namespace dvnn::test::infer_queue_regions_tests {
 
-START_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
+DVNN_SUITE(infer_queue);
+
+DVNN_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
   for (const int workers : {1, 3}) {
     Count runs;
     std::array<std::atomic<int>, 50> each{};
@@ -35,9 +37,8 @@ START_TEST(a_frame_leaves_when_its_last_region_has_been_run) {
     bench.queue.finish(false, GST_FLOW_OK);
   }
 }
-END_TEST
 
-START_TEST(after_an_error_the_other_regions_are_not_run) {
+DVNN_TEST(after_an_error_the_other_regions_are_not_run) {
   Count runs;
   Bench bench({}, [&](InferItem*, size_t region) {
     runs.add();
@@ -69,9 +70,8 @@ START_TEST(after_an_error_the_other_regions_are_not_run) {
   bench.queue.push_frame(frame_of(2, 2));
   ck_assert(bench.queue.pop(0)->status.ok());
 }
-END_TEST
 
-START_TEST(a_region_that_cannot_be_filled_fails_its_frame) {
+DVNN_TEST(a_region_that_cannot_be_filled_fails_its_frame) {
   Bench bench;
   const ItemPtr item = frame_of(0, 4);
   bench.queue.push_frame(item, 2);
@@ -79,9 +79,8 @@ START_TEST(a_region_that_cannot_be_filled_fails_its_frame) {
   const ItemPtr out = bench.queue.pop(0);
   dvnn_assert_text(out->status.error().message, "no pixels");
 }
-END_TEST
 
-START_TEST(a_frame_that_is_being_filled_is_dropped_when_the_flow_stops) {
+DVNN_TEST(a_frame_that_is_being_filled_is_dropped_when_the_flow_stops) {
   for (const bool by_flush : {true, false}) {
     Bench bench;
     bench.queue.push_frame(frame(0, false));
@@ -105,9 +104,8 @@ START_TEST(a_frame_that_is_being_filled_is_dropped_when_the_flow_stops) {
     bench.queue.finish(false, GST_FLOW_OK);
   }
 }
-END_TEST
 
-START_TEST(a_frame_is_wanted_until_it_is_dropped_or_has_failed) {
+DVNN_TEST(a_frame_is_wanted_until_it_is_dropped_or_has_failed) {
   enum { kEos, kFlush, kWatchdog, kError };
   for (const int end : {kEos, kFlush, kWatchdog, kError}) {
     Gate begun, go;
@@ -141,9 +139,8 @@ START_TEST(a_frame_is_wanted_until_it_is_dropped_or_has_failed) {
     ck_assert(bench.queue.is_wanted(*next) == (end != kFlush));
   }
 }
-END_TEST
 
-START_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
+DVNN_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
   Gate go;
   Count runs;
   ManualClock* clock = nullptr;
@@ -169,13 +166,5 @@ START_TEST(the_watchdog_is_of_one_run_not_of_all_regions) {
   ck_assert(bench.queue.runs_end(0));
   ck_assert_int_eq(runs.value(), 21);
 }
-END_TEST
-
-DVNN_SUITE(infer_queue, a_frame_leaves_when_its_last_region_has_been_run,
-           after_an_error_the_other_regions_are_not_run,
-           a_region_that_cannot_be_filled_fails_its_frame,
-           a_frame_that_is_being_filled_is_dropped_when_the_flow_stops,
-           a_frame_is_wanted_until_it_is_dropped_or_has_failed,
-           the_watchdog_is_of_one_run_not_of_all_regions)
 
 }  // namespace dvnn::test::infer_queue_regions_tests

@@ -10,6 +10,8 @@
 
 namespace dvnn::test::late_results_tests {
 
+DVNN_SUITE(late_results);
+
 using namespace dvnn::gst;
 
 namespace {
@@ -56,7 +58,7 @@ guint64 taken(LateResults* late, guint64 track, gint class_id = 0) {
 
 }  // namespace
 
-START_TEST(a_frame_goes_by_its_time_and_its_work_comes_back_later) {
+DVNN_TEST(a_frame_goes_by_its_time_and_its_work_comes_back_later) {
   Bench bench(limits_of(1), nullptr, 0);
   bench.queue.push_frame(late_frame(bench, 1, 0, 2));
   const ItemPtr left = pop(&bench);
@@ -78,9 +80,8 @@ START_TEST(a_frame_goes_by_its_time_and_its_work_comes_back_later) {
   ck_assert_uint_eq(late.back()->number, 2);
   ck_assert(bench.queue.has_room());
 }
-END_TEST
 
-START_TEST(a_frame_waits_for_its_results_until_its_time) {
+DVNN_TEST(a_frame_waits_for_its_results_until_its_time) {
   Bench bench(limits_of(1), nullptr, 0);
   bench.queue.push_frame(late_frame(bench, 1, 5000));
   std::atomic<bool> has_left{false};
@@ -96,9 +97,8 @@ START_TEST(a_frame_waits_for_its_results_until_its_time) {
   time.join();
   ck_assert(left->regions.empty());
 }
-END_TEST
 
-START_TEST(what_is_done_in_time_is_the_frames_own) {
+DVNN_TEST(what_is_done_in_time_is_the_frames_own) {
   Bench bench(limits_of(1), nullptr, 0);
   bench.queue.push_frame(late_frame(bench, 1, 1));
   bench.queue.work_once();
@@ -106,9 +106,8 @@ START_TEST(what_is_done_in_time_is_the_frames_own) {
   ck_assert_uint_eq(pop(&bench)->regions.size(), 1);
   ck_assert(bench.queue.take_late().empty());
 }
-END_TEST
 
-START_TEST(frames_leave_in_order_behind_one_that_waits) {
+DVNN_TEST(frames_leave_in_order_behind_one_that_waits) {
   Count begun;
   Gate go;
   Bench bench(
@@ -126,9 +125,8 @@ START_TEST(frames_leave_in_order_behind_one_that_waits) {
   ck_assert_uint_eq(pop(&bench)->number, 1);
   ck_assert_uint_eq(pop(&bench)->number, 2);
 }
-END_TEST
 
-START_TEST(late_work_that_fails_comes_without_a_frame) {
+DVNN_TEST(late_work_that_fails_comes_without_a_frame) {
   Bench bench(
       limits_of(1),
       [](InferItem*, size_t) {
@@ -142,9 +140,8 @@ START_TEST(late_work_that_fails_comes_without_a_frame) {
   ck_assert(failed->late && !failed->object && !failed->status.ok());
   ck_assert(bench.queue.take_late().empty());
 }
-END_TEST
 
-START_TEST(late_work_that_takes_too_long_is_given_up) {
+DVNN_TEST(late_work_that_takes_too_long_is_given_up) {
   Gate begun, go;
   Bench bench(limits_of(1), [&](InferItem*, size_t) {
     begun.open();
@@ -164,9 +161,8 @@ START_TEST(late_work_that_takes_too_long_is_given_up) {
   ck_assert(bench.queue.has_room());
   go.open();
 }
-END_TEST
 
-START_TEST(a_flush_and_who_asks_for_it_forget_late_work) {
+DVNN_TEST(a_flush_and_who_asks_for_it_forget_late_work) {
   for (const bool flush : {false, true}) {
     Count begun;
     Gate go;
@@ -194,9 +190,8 @@ START_TEST(a_flush_and_who_asks_for_it_forget_late_work) {
     ck_assert_int_eq(begun.value(), 2);
   }
 }
-END_TEST
 
-START_TEST(of_two_results_on_a_track_that_of_the_later_frame_counts) {
+DVNN_TEST(of_two_results_on_a_track_that_of_the_later_frame_counts) {
   LateResults late;
   late.begin_frame(0, *work(1, {}));
   late.add(work(5, {1, 2}).get());
@@ -218,9 +213,8 @@ START_TEST(of_two_results_on_a_track_that_of_the_later_frame_counts) {
   ck_assert_uint_eq(taken(&late, 1), 0);
   ck_assert(late.empty());
 }
-END_TEST
 
-START_TEST(results_wait_for_their_track_but_not_for_ever) {
+DVNN_TEST(results_wait_for_their_track_but_not_for_ever) {
   LateResults late;
   late.begin_frame(0, *work(1, {}));
   late.add(work(2, {1, 2, 0}).get());
@@ -238,9 +232,8 @@ START_TEST(results_wait_for_their_track_but_not_for_ever) {
   ck_assert_uint_eq(taken(&late, 1), 0);
   ck_assert(late.empty());
 }
-END_TEST
 
-START_TEST(a_result_moves_with_its_object) {
+DVNN_TEST(a_result_moves_with_its_object) {
   LateResults late;
   late.begin_frame(0, *work(1, {}));
   const ItemPtr seen = work(2, {1}, 10);  // where the box is from 10 to 11
@@ -255,13 +248,5 @@ START_TEST(a_result_moves_with_its_object) {
   ck_assert_double_eq_tol(region->shown.part.x1, 22, 1e-9);
   ck_assert_double_eq_tol(region->shown.part.y0, 30, 1e-9);
 }
-END_TEST
-
-DVNN_SUITE(late_results, a_frame_goes_by_its_time_and_its_work_comes_back_later,
-           a_frame_waits_for_its_results_until_its_time, what_is_done_in_time_is_the_frames_own,
-           frames_leave_in_order_behind_one_that_waits, late_work_that_fails_comes_without_a_frame,
-           late_work_that_takes_too_long_is_given_up, a_flush_and_who_asks_for_it_forget_late_work,
-           of_two_results_on_a_track_that_of_the_later_frame_counts,
-           results_wait_for_their_track_but_not_for_ever, a_result_moves_with_its_object)
 
 }  // namespace dvnn::test::late_results_tests

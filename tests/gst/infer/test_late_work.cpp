@@ -9,6 +9,8 @@
 
 namespace dvnn::test::late_work_tests {
 
+DVNN_SUITE(late_work);
+
 namespace {
 
 constexpr guint kWatchdogMs = 10;
@@ -37,7 +39,7 @@ struct Left {
 
 }  // namespace
 
-START_TEST(a_frame_is_split_off_its_regions) {
+DVNN_TEST(a_frame_is_split_off_its_regions) {
   const ItemPtr item = frame_of(7, 2);
   item->number = 3;
   item->upstream_us = 5;
@@ -52,9 +54,8 @@ START_TEST(a_frame_is_split_off_its_regions) {
   ck_assert(!item->object);
   ck_assert_uint_eq(item->regions.size(), 2);
 }
-END_TEST
 
-START_TEST(done_work_is_taken_in_the_order_in_which_it_was_done) {
+DVNN_TEST(done_work_is_taken_in_the_order_in_which_it_was_done) {
   Left left(3);
   const WorkList::Run one = left.list.begin(0), two = left.list.begin(0);
   ck_assert(left.late.take_done().empty());
@@ -66,9 +67,8 @@ START_TEST(done_work_is_taken_in_the_order_in_which_it_was_done) {
   ck_assert(left.late.take_done().empty());
   ck_assert(left.late.is_under_way());  // the third
 }
-END_TEST
 
-START_TEST(failed_work_is_handed_out_by_itself) {
+DVNN_TEST(failed_work_is_handed_out_by_itself) {
   Left left(1);
   ck_assert(!left.late.take_failed());
   left.run(left.list.begin(0), Error{ErrorCode::kDevice, "it broke"});
@@ -78,9 +78,8 @@ START_TEST(failed_work_is_handed_out_by_itself) {
   dvnn_assert_text(failed->status.error().message, "it broke");
   ck_assert(!left.late.has_failed());
 }
-END_TEST
 
-START_TEST(only_what_the_device_does_not_answer_about_is_given_up) {
+DVNN_TEST(only_what_the_device_does_not_answer_about_is_given_up) {
   Left left(2);
   const WorkList::Run hangs = left.list.begin(0);
   left.late.give_up_lost(kWatchdogMs, kTooLate);
@@ -99,9 +98,8 @@ START_TEST(only_what_the_device_does_not_answer_about_is_given_up) {
   ck_assert(all.late.take_failed() && all.late.take_failed());
   ck_assert(!all.late.is_under_way() && !all.list.has_next());
 }
-END_TEST
 
-START_TEST(what_is_dropped_is_neither_run_nor_told) {
+DVNN_TEST(what_is_dropped_is_neither_run_nor_told) {
   Left left(4);
   left.run(left.list.begin(0));
   left.run(left.list.begin(0), Error{ErrorCode::kDevice, "it broke"});
@@ -112,12 +110,5 @@ START_TEST(what_is_dropped_is_neither_run_nor_told) {
   left.run(under_way);
   ck_assert(left.late.take_done().empty() && !left.late.has_failed());
 }
-END_TEST
-
-DVNN_SUITE(late_work, a_frame_is_split_off_its_regions,
-           done_work_is_taken_in_the_order_in_which_it_was_done,
-           failed_work_is_handed_out_by_itself,
-           only_what_the_device_does_not_answer_about_is_given_up,
-           what_is_dropped_is_neither_run_nor_told)
 
 }  // namespace dvnn::test::late_work_tests

@@ -7,6 +7,8 @@
 
 namespace dvnn::test::latency_tests {
 
+DVNN_SUITE(latency);
+
 using namespace dvnn::gst;
 
 namespace {
@@ -28,7 +30,7 @@ double reported_ms(const LatencyMeter& meter) {
 
 }  // namespace
 
-START_TEST(the_first_frames_that_take_longer_count_at_once) {
+DVNN_TEST(the_first_frames_that_take_longer_count_at_once) {
   LatencyMeter meter;
   meter.frame_ready(times(0, 0, 50), 0);
   ck_assert_double_ge(reported_ms(meter), 50);
@@ -41,7 +43,6 @@ START_TEST(the_first_frames_that_take_longer_count_at_once) {
   ck_assert_double_ge(reported_ms(meter), 100);
   ck_assert(meter.take_change());
 }
-END_TEST
 
 // Plays frames that come every 40 ms from frame `first` on and take `took` each.
 int play(LatencyMeter* meter, int first, int count, int64_t took) {
@@ -52,7 +53,7 @@ int play(LatencyMeter* meter, int first, int count, int64_t took) {
 }
 
 // The process is stopped for two seconds: frames that are held then are late, and no others.
-START_TEST(one_hiccup_does_not_count) {
+DVNN_TEST(one_hiccup_does_not_count) {
   LatencyMeter meter;
   constexpr int kHeld = 5;
   meter.set_capacity(kHeld);
@@ -67,10 +68,9 @@ START_TEST(one_hiccup_does_not_count) {
   ck_assert_double_eq(reported_ms(meter), before);
   ck_assert(!meter.take_change());
 }
-END_TEST
 
 // A network that now needs that long is slower than it was, and not the machine.
-START_TEST(what_happens_again_and_again_counts) {
+DVNN_TEST(what_happens_again_and_again_counts) {
   LatencyMeter meter;
   meter.set_capacity(5);
   int frames = play(&meter, 0, 200, 30);
@@ -81,9 +81,8 @@ START_TEST(what_happens_again_and_again_counts) {
   ck_assert_double_ge(reported_ms(meter), 200);
   ck_assert_double_le(reported_ms(meter), 240);
 }
-END_TEST
 
-START_TEST(it_falls_where_the_pipeline_asks_and_is_told_to_ask_once) {
+DVNN_TEST(it_falls_where_the_pipeline_asks_and_is_told_to_ask_once) {
   LatencyMeter meter;
   meter.estimate(400 * kMs);
   ck_assert_double_ge(reported_ms(meter), 400);
@@ -109,9 +108,8 @@ START_TEST(it_falls_where_the_pipeline_asks_and_is_told_to_ask_once) {
   play(&meter, frames, 600, 27);
   ck_assert_double_eq(static_cast<double>(meter.answer()) / GST_MSECOND, asked);
 }
-END_TEST
 
-START_TEST(frames_without_a_run_do_not_count) {
+DVNN_TEST(frames_without_a_run_do_not_count) {
   LatencyMeter meter;
   play(&meter, 0, 10, 100);
   const double before = reported_ms(meter);
@@ -122,9 +120,8 @@ START_TEST(frames_without_a_run_do_not_count) {
   }
   ck_assert_double_eq(static_cast<double>(meter.answer()) / GST_MSECOND, before);
 }
-END_TEST
 
-START_TEST(a_frame_waits_for_those_before_it) {
+DVNN_TEST(a_frame_waits_for_those_before_it) {
   LatencyMeter meter;
   meter.frame_ready(times(0, 0, 100), 0);
   // Done early, but it may not overtake.
@@ -135,25 +132,22 @@ START_TEST(a_frame_waits_for_those_before_it) {
   other.frame_ready(times(10, 10, 20), 0);
   ck_assert_double_ge(reported_ms(other), 90);
 }
-END_TEST
 
-START_TEST(waiting_for_a_slow_sink_is_not_ours) {
+DVNN_TEST(waiting_for_a_slow_sink_is_not_ours) {
   LatencyMeter meter;
   meter.blocked(0, 500 * kMs);
   meter.frame_ready(times(10, 500, 510), 0);
   ck_assert_double_lt(reported_ms(meter), 30);
 }
-END_TEST
 
-START_TEST(a_long_queue_upstream_is_its_owners) {
+DVNN_TEST(a_long_queue_upstream_is_its_owners) {
   LatencyMeter meter;
   meter.occupied(0, 10000 * kMs);
   meter.frame_ready(times(10000, 10000, 10100), 9000 * kMs);
   ck_assert_double_lt(reported_ms(meter), 400);
 }
-END_TEST
 
-START_TEST(waiting_upstream_counts_as_far_as_we_kept_upstream_busy) {
+DVNN_TEST(waiting_upstream_counts_as_far_as_we_kept_upstream_busy) {
   LatencyMeter idle;
   // Late for some other reason, a slow start of the camera say.
   idle.frame_ready(times(1000, 1000, 1010), 900 * kMs);
@@ -170,13 +164,5 @@ START_TEST(waiting_upstream_counts_as_far_as_we_kept_upstream_busy) {
   blocked.frame_ready(times(1000, 1000, 1010), 900 * kMs);
   ck_assert_double_lt(reported_ms(blocked), 30);
 }
-END_TEST
-
-DVNN_SUITE(latency, the_first_frames_that_take_longer_count_at_once, one_hiccup_does_not_count,
-           what_happens_again_and_again_counts,
-           it_falls_where_the_pipeline_asks_and_is_told_to_ask_once,
-           frames_without_a_run_do_not_count, a_frame_waits_for_those_before_it,
-           waiting_for_a_slow_sink_is_not_ours, a_long_queue_upstream_is_its_owners,
-           waiting_upstream_counts_as_far_as_we_kept_upstream_busy)
 
 }  // namespace dvnn::test::latency_tests

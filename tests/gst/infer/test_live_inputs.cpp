@@ -14,6 +14,8 @@
 
 namespace dvnn::test::live_input_tests {
 
+DVNN_WATCHED_SUITE(gst_live_inputs);
+
 namespace {
 
 constexpr size_t kPixels = size_t{8} * 8 * 3;
@@ -105,7 +107,7 @@ void expect_words(const std::string& text, const char* words) {
 
 }  // namespace
 
-START_TEST(each_frame_has_its_own_value) {
+DVNN_TEST(each_frame_has_its_own_value) {
   const File network;
   for (const char* head : kHeads) {
     GstHarness* const h = chain(head + network.infer("live-inputs=before=40"), video());
@@ -128,9 +130,8 @@ START_TEST(each_frame_has_its_own_value) {
     gst_harness_teardown(h);
   }
 }
-END_TEST
 
-START_TEST(the_property_changes_between_two_frames) {
+DVNN_TEST(the_property_changes_between_two_frames) {
   const File network;
   GstHarness* const h = chain(network.infer("live-inputs=before=2"), video());
   GstElement* const infer = gst_bin_get_by_name(GST_BIN(h->element), "infer");
@@ -143,9 +144,8 @@ START_TEST(the_property_changes_between_two_frames) {
   gst_object_unref(infer);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(another_networks_output_is_an_input) {
+DVNN_TEST(another_networks_output_is_an_input) {
   network::Model first = leaky_network();
   first.name = "first";
   first.outputs[0].name = "before";
@@ -163,9 +163,8 @@ START_TEST(another_networks_output_is_an_input) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_stream_of_tensors_brings_all_inputs) {
+DVNN_TEST(a_stream_of_tensors_brings_all_inputs) {
   const File network;
   const std::string fixed =
       "other/tensors,format=(string)static,num_tensors=(int)2,framerate=(fraction)25/1,"
@@ -197,9 +196,8 @@ START_TEST(a_stream_of_tensors_brings_all_inputs) {
   expect_words(error_of(network.infer(), other, buffer_of({pixels, floats_of(1, 128)})),
                "tensor 1 of the stream, float32 8:8:2:1, is not the live input 'before'");
 }
-END_TEST
 
-START_TEST(values_that_are_missing_or_do_not_fit_are_errors) {
+DVNN_TEST(values_that_are_missing_or_do_not_fit_are_errors) {
   const File network;
   expect_words(error_with(network, "", frame_of(1)), "live input 'before' has no value");
   GstBuffer* frame = frame_of(1);
@@ -216,9 +214,8 @@ START_TEST(values_that_are_missing_or_do_not_fit_are_errors) {
   gst_buffer_unref(gst_harness_pull(h));
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_property_that_is_wrong_is_refused_with_a_sentence) {
+DVNN_TEST(a_property_that_is_wrong_is_refused_with_a_sentence) {
   const File network, without(leaky_network());
   const struct {
     const File& file;
@@ -250,12 +247,5 @@ START_TEST(a_property_that_is_wrong_is_refused_with_a_sentence) {
     gst_object_unref(element);
   }
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_live_inputs, each_frame_has_its_own_value,
-                   the_property_changes_between_two_frames, another_networks_output_is_an_input,
-                   a_stream_of_tensors_brings_all_inputs,
-                   values_that_are_missing_or_do_not_fit_are_errors,
-                   a_property_that_is_wrong_is_refused_with_a_sentence)
 
 }  // namespace dvnn::test::live_input_tests

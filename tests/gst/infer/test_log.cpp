@@ -9,6 +9,8 @@
 
 namespace dvnn::test::log_tests {
 
+DVNN_WATCHED_SUITE(gst_log);
+
 namespace {
 
 // The lines that our categories write, each as "category: text". It lasts as long as the process:
@@ -98,7 +100,7 @@ const char* const kSink = " ! dvdecode ! fakesink name=out async=false";
 }  // namespace
 
 // The sink behind dvinfer does not take its first frame.
-START_TEST(downstream_that_takes_nothing_is_named) {
+DVNN_TEST(downstream_that_takes_nothing_is_named) {
   Log log;
   Pipeline pipeline(painted_source(200) + infer(Looks::kRed, "name=infer max-in-flight=2") +
                     " ! identity name=after" + kSink);
@@ -115,10 +117,9 @@ START_TEST(downstream_that_takes_nothing_is_named) {
   ck_assert_msg(log.has("dvdecode: 1 objects by "), "%s", log.text().c_str());
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 // A queue between dvconvert and dvinfer hoards the slots.
-START_TEST(slots_that_are_hoarded_are_counted) {
+DVNN_TEST(slots_that_are_hoarded_are_counted) {
   Log log;
   Pipeline pipeline(painted_source(60) + "dvconvert ! queue name=hoard max-size-buffers=40 ! " +
                     infer(Looks::kRed, "name=infer") + kSink);
@@ -134,10 +135,9 @@ START_TEST(slots_that_are_hoarded_are_counted) {
                 log.text().c_str());
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 // A device that does not answer.
-START_TEST(a_run_that_does_not_end_is_told) {
+DVNN_TEST(a_run_that_does_not_end_is_told) {
   Log log;
   FaultPlan faults("");
   Pipeline pipeline(
@@ -156,10 +156,9 @@ START_TEST(a_run_that_does_not_end_is_told) {
   demand(&pipeline, pipeline.run_to_end());
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 // The log of each thread that waits behind it says so.
-START_TEST(a_device_that_keeps_a_frame_is_named) {
+DVNN_TEST(a_device_that_keeps_a_frame_is_named) {
   Log log;
   FaultPlan faults("");
   Pipeline pipeline(painted_source(60) + "dvconvert ! " +
@@ -174,10 +173,9 @@ START_TEST(a_device_that_keeps_a_frame_is_named) {
   demand(&pipeline, pipeline.run_to_end());
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 // What the libraries below know comes the same way.
-START_TEST(libraries_log_in_categories_of_their_own) {
+DVNN_TEST(libraries_log_in_categories_of_their_own) {
   Log log;
   Pipeline pipeline(painted_source(1) + "dvconvert ! " + infer(Looks::kRed) + kSink);
   demand(&pipeline, pipeline.play_to_end());
@@ -185,7 +183,6 @@ START_TEST(libraries_log_in_categories_of_their_own) {
   ck_assert_msg(log.has("dvnetwork: network '"), "%s", log.text().c_str());
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 namespace {
 
@@ -206,7 +203,7 @@ void expect_slots_to_close(void (*end)(Pipeline*)) {
 }  // namespace
 
 // dvconvert would make tensors in vain until it hears of the other network.
-START_TEST(nobody_takes_slots_of_a_network_that_was_replaced) {
+DVNN_TEST(nobody_takes_slots_of_a_network_that_was_replaced) {
   expect_slots_to_close([](Pipeline* pipeline) {
     g_object_set((*pipeline)["infer"], "network", grid_path(Looks::kBlue).c_str(), nullptr);
     const auto is_changed = [](const Message& message) {
@@ -221,19 +218,12 @@ START_TEST(nobody_takes_slots_of_a_network_that_was_replaced) {
                          "the network was changed"));
   });
 }
-END_TEST
 
 // A flush would last as long as dvconvert's patience.
-START_TEST(a_flush_ends_waits_for_slots) {
+DVNN_TEST(a_flush_ends_waits_for_slots) {
   expect_slots_to_close([](Pipeline* pipeline) {
     gst_element_seek_simple(pipeline->get(), GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0);
   });
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_log, downstream_that_takes_nothing_is_named,
-                   slots_that_are_hoarded_are_counted, a_run_that_does_not_end_is_told,
-                   a_device_that_keeps_a_frame_is_named, libraries_log_in_categories_of_their_own,
-                   nobody_takes_slots_of_a_network_that_was_replaced, a_flush_ends_waits_for_slots)
 
 }  // namespace dvnn::test::log_tests

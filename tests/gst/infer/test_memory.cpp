@@ -11,6 +11,8 @@
 
 namespace dvnn::test::memory_tests {
 
+DVNN_WATCHED_SUITE(gst_memory);
+
 namespace {
 
 // The network's file: sum = factor * the sum before + the frame's pixels.
@@ -92,7 +94,7 @@ const char* const kHeads[] = {"dvconvert ! ", "", "dvconvert ! queue ! "};
 
 }  // namespace
 
-START_TEST(each_stream_has_a_memory_in_the_order_of_its_frames) {
+DVNN_TEST(each_stream_has_a_memory_in_the_order_of_its_frames) {
   const Leaky network;
   for (const char* head : kHeads) {
     Stream one(head + network.infer()), two(head + network.infer());
@@ -106,9 +108,8 @@ START_TEST(each_stream_has_a_memory_in_the_order_of_its_frames) {
     two.pull(head);
   }
 }
-END_TEST
 
-START_TEST(a_stream_begins_anew_where_it_is_not_continued) {
+DVNN_TEST(a_stream_begins_anew_where_it_is_not_continued) {
   const Leaky network;
   for (const char* head : kHeads) {
     Stream stream(head + network.infer());
@@ -134,19 +135,13 @@ START_TEST(a_stream_begins_anew_where_it_is_not_continued) {
     stream.pull("caps");
   }
 }
-END_TEST
 
-START_TEST(what_a_memory_cannot_be_for_is_refused) {
+DVNN_TEST(what_a_memory_cannot_be_for_is_refused) {
   const Leaky network;
   const std::string regions = error_of("dvconvert regions=tiles ! " + network.infer(),
                                        video_caps("RGB", 8, 8), frame_of(9, 0));
   ck_assert_msg(regions.find("network 'leaky' has a memory") != std::string::npos, "%s",
                 regions.c_str());
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_memory, each_stream_has_a_memory_in_the_order_of_its_frames,
-                   a_stream_begins_anew_where_it_is_not_continued,
-                   what_a_memory_cannot_be_for_is_refused)
 
 }  // namespace dvnn::test::memory_tests

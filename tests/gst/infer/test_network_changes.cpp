@@ -8,6 +8,8 @@
 
 namespace dvnn::test::network_changes_tests {
 
+DVNN_WATCHED_SUITE(gst_network_changes);
+
 namespace {
 
 constexpr int kFrames = 30;
@@ -54,7 +56,7 @@ void swap_to(Pipeline* pipeline, const std::string& path, const char* label) {
 
 }  // namespace
 
-START_TEST(a_network_that_is_named_again_is_not_loaded_again) {
+DVNN_TEST(a_network_that_is_named_again_is_not_loaded_again) {
   Pipeline pipeline(paced_source() + infer(Looks::kRed, "name=infer") + kSink);
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
   demand(&pipeline, pipeline.run_until([&] { return pipeline.count() > 10; }, "frames came"));
@@ -71,9 +73,8 @@ START_TEST(a_network_that_is_named_again_is_not_loaded_again) {
   ck_assert_uint_eq(changes, 1);
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
-START_TEST(another_network_takes_over_while_playing) {
+DVNN_TEST(another_network_takes_over_while_playing) {
   for (const char* head : {"dvconvert ! ", "", "dvconvert ! queue ! "}) {
     Pipeline pipeline(paced_source() + head + infer(Looks::kRed, "name=infer") + kSink);
     demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
@@ -89,9 +90,8 @@ START_TEST(another_network_takes_over_while_playing) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_network_that_does_not_load_leaves_the_old_one) {
+DVNN_TEST(a_network_that_does_not_load_leaves_the_old_one) {
   const std::string broken = grid_path(Looks::kBlue) + ".broken";
   g_file_set_contents(broken.c_str(), "not a network", -1, nullptr);
   Pipeline pipeline(paced_source() + "dvconvert ! " + infer(Looks::kRed, "name=infer") + kSink);
@@ -116,9 +116,8 @@ START_TEST(a_network_that_does_not_load_leaves_the_old_one) {
   demand(&pipeline, pipeline.stop());
   unlink(broken.c_str());
 }
-END_TEST
 
-START_TEST(networks_may_change_many_times_under_load) {
+DVNN_TEST(networks_may_change_many_times_under_load) {
   constexpr int kSwaps = 1000;
   Pipeline pipeline(painted_source(kEndless) + "dvconvert ! queue ! " +
                     infer(Looks::kRed, "name=infer") + " ! tee name=t t. ! queue" + kSink +
@@ -145,9 +144,8 @@ START_TEST(networks_may_change_many_times_under_load) {
   demand(&pipeline, pipeline.stop());
   ck_assert_uint_eq(pipeline.count_messages(GST_MESSAGE_WARNING), 0);
 }
-END_TEST
 
-START_TEST(a_network_that_changes_while_paused_or_at_the_end_does_no_harm) {
+DVNN_TEST(a_network_that_changes_while_paused_or_at_the_end_does_no_harm) {
   for (int i = 0; i < 10; ++i) {
     Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                       kSink);
@@ -158,10 +156,9 @@ START_TEST(a_network_that_changes_while_paused_or_at_the_end_does_no_harm) {
     demand(&pipeline, pipeline.stop());
   }
 }
-END_TEST
 
 // The new network wants blue before red. With another's conversion it would look for red, too.
-START_TEST(a_stream_of_pixels_is_read_as_the_new_network_asks) {
+DVNN_TEST(a_stream_of_pixels_is_read_as_the_new_network_asks) {
   constexpr int kSize = 16;  // of a grid network's input
   const std::string caps =
       "other/tensors,format=(string)static,framerate=(fraction)25/1,num_tensors=1,"
@@ -193,9 +190,8 @@ START_TEST(a_stream_of_pixels_is_read_as_the_new_network_asks) {
   gst_object_unref(element);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(null_waits_for_a_load_and_leaves_nothing_on_the_device) {
+DVNN_TEST(null_waits_for_a_load_and_leaves_nothing_on_the_device) {
   FaultPlan faults("");
   Pipeline pipeline(paced_source() + "dvconvert ! " +
                     infer(Looks::kRed, "name=infer " + FaultPlan::device()) + kSink);
@@ -209,14 +205,5 @@ START_TEST(null_waits_for_a_load_and_leaves_nothing_on_the_device) {
   demand(&pipeline, pipeline.stop());
   ck_assert_int_eq(faults.live(), 0);
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_network_changes, a_network_that_is_named_again_is_not_loaded_again,
-                   another_network_takes_over_while_playing,
-                   a_network_that_does_not_load_leaves_the_old_one,
-                   networks_may_change_many_times_under_load,
-                   a_network_that_changes_while_paused_or_at_the_end_does_no_harm,
-                   a_stream_of_pixels_is_read_as_the_new_network_asks,
-                   null_waits_for_a_load_and_leaves_nothing_on_the_device)
 
 }  // namespace dvnn::test::network_changes_tests

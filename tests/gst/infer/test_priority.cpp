@@ -7,6 +7,8 @@
 
 namespace dvnn::test::priority_tests {
 
+DVNN_WATCHED_SUITE(gst_priority);
+
 namespace {
 
 struct Inferred {
@@ -41,7 +43,7 @@ std::string stream(const std::string& name, Looks looks, int priority, const std
 
 }  // namespace
 
-START_TEST(who_has_priority_gets_more) {
+DVNN_TEST(who_has_priority_gets_more) {
   FaultPlan faults("");
   Pipeline pipeline(stream("high", Looks::kRed, 30, "out") +
                     stream("low", Looks::kBlue, 10, "blue"));
@@ -61,12 +63,11 @@ START_TEST(who_has_priority_gets_more) {
     expect_boxes_of_pixels(arrivals, arrivals.size(), sink);
   }
 }
-END_TEST
 
 // Two streams that have ten times the priority leave no gaps between them, and a third one waits
 // with one frame at a time. Fair is a turn of 21 for it, nearly 29 of 600. Who is left out goes
 // ahead without a turn after two seconds' patience: those do not count.
-START_TEST(nobody_starves_where_others_leave_no_gaps) {
+DVNN_TEST(nobody_starves_where_others_leave_no_gaps) {
   FaultPlan faults("");
   Pipeline pipeline(stream("high", Looks::kRed, 10, "out") +
                     stream("other", Looks::kRed, 10, "out_other") +
@@ -82,9 +83,5 @@ START_TEST(nobody_starves_where_others_leave_no_gaps) {
   ck_assert_double_gt(static_cast<double>(low), 4 + unasked);
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_priority, who_has_priority_gets_more,
-                   nobody_starves_where_others_leave_no_gaps)
 
 }  // namespace dvnn::test::priority_tests

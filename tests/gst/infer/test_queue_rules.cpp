@@ -13,6 +13,8 @@
 
 namespace dvnn::test::queue_rules_tests {
 
+DVNN_WATCHED_SUITE(gst_queue_rules);
+
 namespace {
 
 constexpr int kFrames = 60;
@@ -65,7 +67,7 @@ bool unlink_between_frames(Pipeline* pipeline, GstElement* element) {
 
 }  // namespace
 
-START_TEST(a_segment_after_a_downstream_eos_is_accepted_at_once) {
+DVNN_TEST(a_segment_after_a_downstream_eos_is_accepted_at_once) {
   constexpr int kRounds = 50;
   for (int round = 0; round < kRounds; ++round) {
     GstHarness* h = gst_harness_new_parse((infer() + " ! identity eos-after=3").c_str());
@@ -82,9 +84,8 @@ START_TEST(a_segment_after_a_downstream_eos_is_accepted_at_once) {
     ck_assert_msg(flow == GST_FLOW_OK, "round %d: %s", round, gst_flow_get_name(flow));
   }
 }
-END_TEST
 
-START_TEST(a_downstream_eos_ends_the_wait_of_a_frame_for_slots) {
+DVNN_TEST(a_downstream_eos_ends_the_wait_of_a_frame_for_slots) {
   // The frame behind the last one has as many regions as there are slots, and waits for one more.
   constexpr int kRounds = 10;
   for (int round = 0; round < kRounds; ++round) {
@@ -105,9 +106,8 @@ START_TEST(a_downstream_eos_ends_the_wait_of_a_frame_for_slots) {
     ck_assert_msg(flow == GST_FLOW_OK, "round %d: %s", round, gst_flow_get_name(flow));
   }
 }
-END_TEST
 
-START_TEST(frames_come_out_after_eos_and_a_new_stream) {
+DVNN_TEST(frames_come_out_after_eos_and_a_new_stream) {
   GstHarness* h = gst_harness_new_parse(("dvconvert ! " + infer() + " ! dvdecode").c_str());
   for (int round = 0; round < 3; ++round) {
     gst_harness_push_event(h, gst_event_new_stream_start(("s" + std::to_string(round)).c_str()));
@@ -129,9 +129,8 @@ START_TEST(frames_come_out_after_eos_and_a_new_stream) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_whole_stream_may_queue_behind_an_eos_that_is_under_way) {
+DVNN_TEST(a_whole_stream_may_queue_behind_an_eos_that_is_under_way) {
   GstHarness* h = gst_harness_new_parse(("dvconvert ! " + infer() + " ! dvdecode").c_str());
   // Holds the first EOS, as a slow element downstream would, until all of the next stream is in.
   struct Hold {
@@ -173,9 +172,8 @@ START_TEST(a_whole_stream_may_queue_behind_an_eos_that_is_under_way) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(an_unlinked_dvinfer_beside_a_live_branch_is_no_error) {
+DVNN_TEST(an_unlinked_dvinfer_beside_a_live_branch_is_no_error) {
   // An endless stream: at its end gstqueue, too, posts an error for what it could not push.
   for (const char* head : {"dvconvert ! ", "queue ! dvconvert ! queue ! ", ""}) {
     Pipeline pipeline(painted_source(kEndless) + "tee name=t t. ! queue" + kSink + " t. ! " + head +
@@ -186,9 +184,8 @@ START_TEST(an_unlinked_dvinfer_beside_a_live_branch_is_no_error) {
     demand(&pipeline, pipeline.stop());
   }
 }
-END_TEST
 
-START_TEST(a_branch_that_is_linked_again_goes_on) {
+DVNN_TEST(a_branch_that_is_linked_again_goes_on) {
   Pipeline pipeline(painted_source(kEndless) + "identity sleep-time=1000 ! tee name=t t. ! queue" +
                     kSink + " t. ! queue ! dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! identity name=tail");
@@ -218,9 +215,8 @@ START_TEST(a_branch_that_is_linked_again_goes_on) {
   }
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
-START_TEST(a_flush_does_not_wait_for_the_device) {
+DVNN_TEST(a_flush_does_not_wait_for_the_device) {
   FaultPlan faults("");
   for (const char* between : {"", "queue ! "}) {
     Pipeline pipeline(painted_source(kEndless) + "dvconvert ! " + between +
@@ -242,9 +238,8 @@ START_TEST(a_flush_does_not_wait_for_the_device) {
     demand(&pipeline, pipeline.stop());
   }
 }
-END_TEST
 
-START_TEST(null_returns_while_dvconvert_waits_for_a_slot) {
+DVNN_TEST(null_returns_while_dvconvert_waits_for_a_slot) {
   FaultPlan faults("");
   for (const char* head :
        {"dvconvert ! ", "dvconvert ! queue ! ", "", "dvconvert ! other/tensors ! ",
@@ -264,9 +259,8 @@ START_TEST(null_returns_while_dvconvert_waits_for_a_slot) {
     demand(&pipeline, stopped);
   }
 }
-END_TEST
 
-START_TEST(seeks_while_the_device_is_slow_show_only_new_frames) {
+DVNN_TEST(seeks_while_the_device_is_slow_show_only_new_frames) {
   FaultPlan faults("exec:*:delay=5");
   Pipeline pipeline(painted_source(kEndless) + "dvconvert ! queue ! " +
                     infer(Looks::kRed, FaultPlan::device()) +
@@ -291,9 +285,8 @@ START_TEST(seeks_while_the_device_is_slow_show_only_new_frames) {
   const std::string wrong = wrong_boxes(arrivals);
   ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
 }
-END_TEST
 
-START_TEST(the_state_may_change_in_the_middle_of_everything) {
+DVNN_TEST(the_state_may_change_in_the_middle_of_everything) {
   FaultPlan faults("exec:*:delay=2");
   Pipeline pipeline(
       painted_source(kEndless) + "dvconvert ! queue ! " + infer(Looks::kRed, FaultPlan::device()) +
@@ -314,9 +307,8 @@ START_TEST(the_state_may_change_in_the_middle_of_everything) {
          pipeline.run_until([&] { return pipeline.count() > before + 10; }, "frames came at last"));
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
-START_TEST(serialized_events_keep_their_place) {
+DVNN_TEST(serialized_events_keep_their_place) {
   GstHarness* h = gst_harness_new_parse(("dvconvert ! " + infer()).c_str());
   gst_harness_set_src_caps_str(h, video_caps("RGB", 64, 64).c_str());
   struct {
@@ -357,9 +349,8 @@ START_TEST(serialized_events_keep_their_place) {
   for (size_t i = 0; i < 20; ++i)
     ck_assert_str_eq(order.names[i].c_str(), i % 2 ? "event" : "frame");
 }
-END_TEST
 
-START_TEST(worker_threads_are_announced) {
+DVNN_TEST(worker_threads_are_announced) {
   Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " +
                     infer(Looks::kRed, "name=infer max-in-flight=3") + " ! dvdecode" + kSink);
   demand(&pipeline, pipeline.play_to_end());
@@ -374,9 +365,8 @@ START_TEST(worker_threads_are_announced) {
   }
   ck_assert_msg(entered >= 2, "%zu threads of dvinfer were announced", entered);
 }
-END_TEST
 
-START_TEST(pads_of_a_stopped_dvinfer_may_be_activated_and_take_nothing) {
+DVNN_TEST(pads_of_a_stopped_dvinfer_may_be_activated_and_take_nothing) {
   GstElement* element = gst_element_factory_make("dvinfer", nullptr);
   GstPad* sink = gst_element_get_static_pad(element, "sink");
   GstPad* src = gst_element_get_static_pad(element, "src");
@@ -390,18 +380,5 @@ START_TEST(pads_of_a_stopped_dvinfer_may_be_activated_and_take_nothing) {
   gst_object_unref(src);
   gst_object_unref(element);
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_queue_rules, a_segment_after_a_downstream_eos_is_accepted_at_once,
-                   a_downstream_eos_ends_the_wait_of_a_frame_for_slots,
-                   frames_come_out_after_eos_and_a_new_stream,
-                   a_whole_stream_may_queue_behind_an_eos_that_is_under_way,
-                   an_unlinked_dvinfer_beside_a_live_branch_is_no_error,
-                   a_branch_that_is_linked_again_goes_on, a_flush_does_not_wait_for_the_device,
-                   null_returns_while_dvconvert_waits_for_a_slot,
-                   seeks_while_the_device_is_slow_show_only_new_frames,
-                   the_state_may_change_in_the_middle_of_everything,
-                   serialized_events_keep_their_place, worker_threads_are_announced,
-                   pads_of_a_stopped_dvinfer_may_be_activated_and_take_nothing)
 
 }  // namespace dvnn::test::queue_rules_tests

@@ -13,6 +13,8 @@
 
 namespace dvnn::test::rates_tests {
 
+DVNN_WATCHED_SUITE(gst_rates);
+
 namespace {
 
 constexpr int kRate = 30;           // of the camera
@@ -68,7 +70,7 @@ void expect_all_in_order(const std::vector<Arrival>& arrivals, size_t count) {
 
 }  // namespace
 
-START_TEST(inactive_frames_pass_without_results) {
+DVNN_TEST(inactive_frames_pass_without_results) {
   for (const char* head : {"dvconvert ! ", "", "dvconvert ! queue ! "}) {
     const std::vector<Arrival> arrivals = played(
         painted_source(40) + head + infer(Looks::kRed, "active=false") + " ! dvdecode" + kSink);
@@ -76,9 +78,8 @@ START_TEST(inactive_frames_pass_without_results) {
     ck_assert(inferred_frames(arrivals).empty());
   }
 }
-END_TEST
 
-START_TEST(active_may_change_while_playing) {
+DVNN_TEST(active_may_change_while_playing) {
   Pipeline pipeline(painted_source(100000) + "identity sleep-time=500 ! dvconvert ! " +
                     infer(Looks::kRed, "name=infer") + " ! dvdecode" + kSink);
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
@@ -96,9 +97,8 @@ START_TEST(active_may_change_while_playing) {
   demand(&pipeline, pipeline.stop());
   inferred_frames(pipeline.arrivals());
 }
-END_TEST
 
-START_TEST(every_so_many_frames_are_inferred) {
+DVNN_TEST(every_so_many_frames_are_inferred) {
   for (const char* head : {"dvconvert ! ", "", "dvconvert ! queue ! "}) {
     for (size_t n : {1, 2, 3, 7}) {
       const std::vector<Arrival> arrivals = played(
@@ -111,9 +111,8 @@ START_TEST(every_so_many_frames_are_inferred) {
     }
   }
 }
-END_TEST
 
-START_TEST(frames_are_inferred_every_so_often) {
+DVNN_TEST(frames_are_inferred_every_so_often) {
   for (const char* head : {"dvconvert ! ", ""}) {
     const std::vector<Arrival> arrivals = played(
         painted_source(90) + head + infer(Looks::kRed, "interval-ms=200") + " ! dvdecode" + kSink);
@@ -123,9 +122,8 @@ START_TEST(frames_are_inferred_every_so_often) {
     for (size_t i = 0; i < inferred.size(); ++i) ck_assert_uint_eq(inferred[i], 6 * i);
   }
 }
-END_TEST
 
-START_TEST(an_interval_is_of_the_stream_after_a_seek_too) {
+DVNN_TEST(an_interval_is_of_the_stream_after_a_seek_too) {
   Pipeline pipeline(painted_source(100000) + "dvconvert ! " +
                     infer(Looks::kRed, "interval-ms=1000") + " ! dvdecode ! fakesink name=out");
   demand(&pipeline, pipeline.set_state(GST_STATE_PAUSED));
@@ -147,9 +145,8 @@ START_TEST(an_interval_is_of_the_stream_after_a_seek_too) {
   }
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
-START_TEST(a_highest_rate_is_kept_on_average_and_evenly) {
+DVNN_TEST(a_highest_rate_is_kept_on_average_and_evenly) {
   for (double rate : {5.0, 7.5, 12.0, 40.0}) {
     const std::vector<Arrival> arrivals =
         played(painted_source(120) + "dvconvert ! " +
@@ -165,9 +162,8 @@ START_TEST(a_highest_rate_is_kept_on_average_and_evenly) {
     }
   }
 }
-END_TEST
 
-START_TEST(busy_frames_pass_and_none_is_lost) {
+DVNN_TEST(busy_frames_pass_and_none_is_lost) {
   // As fast as the source can, on a device that takes its time.
   for (const char* head : {"dvconvert ! ", "", "dvconvert ! queue ! ", "queue ! dvconvert ! "}) {
     const std::vector<Arrival> arrivals = played(
@@ -179,9 +175,8 @@ START_TEST(busy_frames_pass_and_none_is_lost) {
     ck_assert_uint_lt(inferred.size(), 200);
   }
 }
-END_TEST
 
-START_TEST(live_video_keeps_its_rate_and_results_come_as_fast_as_the_device) {
+DVNN_TEST(live_video_keeps_its_rate_and_results_come_as_fast_as_the_device) {
   FaultPlan faults("");
   for (const char* head : {"dvconvert ! ", "queue ! dvconvert ! queue ! "}) {
     Pipeline pipeline(camera() + head + on_fault_device("when-busy=pass") +
@@ -213,9 +208,8 @@ START_TEST(live_video_keeps_its_rate_and_results_come_as_fast_as_the_device) {
     }
   }
 }
-END_TEST
 
-START_TEST(another_branch_keeps_the_cameras_rate_beside_a_leaky_queue) {
+DVNN_TEST(another_branch_keeps_the_cameras_rate_beside_a_leaky_queue) {
   FaultPlan faults("");
   for (const char* branch : {"queue leaky=downstream max-size-buffers=1 ! dvconvert ! ",
                              "dvconvert ! queue leaky=downstream max-size-buffers=1 ! "}) {
@@ -244,7 +238,6 @@ START_TEST(another_branch_keeps_the_cameras_rate_beside_a_leaky_queue) {
     ck_assert_int_lt(lag, 2 * 1000000 / kRate);
   }
 }
-END_TEST
 
 namespace {
 
@@ -309,7 +302,7 @@ double reported_latency(Pipeline* pipeline, const char* element) {
 
 }  // namespace
 
-START_TEST(the_latency_that_is_told_covers_what_frames_usually_take) {
+DVNN_TEST(the_latency_that_is_told_covers_what_frames_usually_take) {
   FaultPlan faults("");
   Pipeline pipeline(camera(6) + "queue leaky=downstream max-size-buffers=1 ! dvconvert ! " +
                     on_fault_device("name=infer") +
@@ -335,9 +328,8 @@ START_TEST(the_latency_that_is_told_covers_what_frames_usually_take) {
   constexpr size_t kFew = 12;
   ck_assert_uint_le(posted, kFew);
 }
-END_TEST
 
-START_TEST(no_inferred_frame_is_too_late_behind_a_leaky_queue) {
+DVNN_TEST(no_inferred_frame_is_too_late_behind_a_leaky_queue) {
   FaultPlan faults("");
   Pipeline pipeline(camera(6) + "queue leaky=downstream max-size-buffers=1 ! dvconvert ! " +
                     on_fault_device("name=infer skip-late=false") +
@@ -363,11 +355,10 @@ START_TEST(no_inferred_frame_is_too_late_behind_a_leaky_queue) {
               since);
   ck_assert_uint_le(since, 1);
 }
-END_TEST
 
 // A camera's frames wait before a dvinfer that is held up, one at a time, as in a leaky queue. The
 // sink must expect them by as much later.
-START_TEST(what_frames_wait_before_a_busy_dvinfer_is_told_too) {
+DVNN_TEST(what_frames_wait_before_a_busy_dvinfer_is_told_too) {
   constexpr guint kMs = 100, kFrames = 6;
   FaultPlan faults("");
   GstHarness* h = gst_harness_new_parse(on_fault_device("max-in-flight=1").c_str());
@@ -392,9 +383,8 @@ START_TEST(what_frames_wait_before_a_busy_dvinfer_is_told_too) {
   gst_harness_teardown(h);
   ck_assert_uint_ge(told, 3 * kMs);
 }
-END_TEST
 
-START_TEST(a_latency_that_is_set_is_told) {
+DVNN_TEST(a_latency_that_is_set_is_told) {
   Pipeline pipeline(camera(1) + "dvconvert ! " + infer(Looks::kRed, "name=infer latency-ms=321") +
                     " ! dvdecode ! fakesink name=out sync=false");
   demand(&pipeline, pipeline.set_state(GST_STATE_PLAYING));
@@ -403,9 +393,8 @@ START_TEST(a_latency_that_is_set_is_told) {
   demand(&pipeline, pipeline.stop());
   ck_assert_double_eq_tol(told, 321, 0.01);
 }
-END_TEST
 
-START_TEST(a_pipeline_that_is_not_live_gets_no_latency_messages) {
+DVNN_TEST(a_pipeline_that_is_not_live_gets_no_latency_messages) {
   Pipeline pipeline(painted_source(60) + "dvconvert ! " + infer(Looks::kRed, "name=infer") +
                     " ! dvdecode" + kSink);
   demand(&pipeline, pipeline.play_to_end());
@@ -414,18 +403,5 @@ START_TEST(a_pipeline_that_is_not_live_gets_no_latency_messages) {
     ck_assert(message.type != GST_MESSAGE_LATENCY || message.source != "infer");
   }
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_rates, inactive_frames_pass_without_results, active_may_change_while_playing,
-                   every_so_many_frames_are_inferred, frames_are_inferred_every_so_often,
-                   an_interval_is_of_the_stream_after_a_seek_too,
-                   a_highest_rate_is_kept_on_average_and_evenly, busy_frames_pass_and_none_is_lost,
-                   live_video_keeps_its_rate_and_results_come_as_fast_as_the_device,
-                   another_branch_keeps_the_cameras_rate_beside_a_leaky_queue,
-                   the_latency_that_is_told_covers_what_frames_usually_take,
-                   no_inferred_frame_is_too_late_behind_a_leaky_queue,
-                   what_frames_wait_before_a_busy_dvinfer_is_told_too,
-                   a_latency_that_is_set_is_told,
-                   a_pipeline_that_is_not_live_gets_no_latency_messages)
 
 }  // namespace dvnn::test::rates_tests

@@ -6,6 +6,8 @@
 
 namespace dvnn::test::renegotiation_tests {
 
+DVNN_WATCHED_SUITE(gst_renegotiation);
+
 namespace {
 
 constexpr int kEndless = 1000000;
@@ -83,7 +85,7 @@ void change_network(Pipeline* pipeline, Looks looks) {
 
 }  // namespace
 
-START_TEST(another_network_is_news_to_dvconvert_alone) {
+DVNN_TEST(another_network_is_news_to_dvconvert_alone) {
   Seen seen;
   Pipeline pipeline(painted_source(kEndless) +
                     "identity sleep-time=300 ! capsfilter name=filter ! "
@@ -102,11 +104,10 @@ START_TEST(another_network_is_news_to_dvconvert_alone) {
   ck_assert_int_eq(seen.negotiations, 0);
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
 // A filter that has to negotiate while frames of another size than its own are under way to it
 // cannot: "not-negotiated".
-START_TEST(network_and_size_may_change_together) {
+DVNN_TEST(network_and_size_may_change_together) {
   Seen seen;
   Pipeline pipeline(painted_source(kEndless) +
                     "identity sleep-time=300 ! videoscale ! queue ! "
@@ -127,9 +128,5 @@ START_TEST(network_and_size_may_change_together) {
   }
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_renegotiation, another_network_is_news_to_dvconvert_alone,
-                   network_and_size_may_change_together)
 
 }  // namespace dvnn::test::renegotiation_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::slot_pool_tests {
 
+DVNN_SUITE(slot_pool);
+
 using namespace dvnn::gst;
 
 namespace {
@@ -37,7 +39,7 @@ SlotPtr take(const std::shared_ptr<SlotPool>& pool, Taker taker, milliseconds pa
 
 }  // namespace
 
-START_TEST(upstream_can_never_have_the_reserve) {
+DVNN_TEST(upstream_can_never_have_the_reserve) {
   const auto pool = make_pool({3, 2, 2});
   std::vector<SlotPtr> upstream;
   while (SlotPtr slot = take(pool, Taker::kUpstream)) upstream.push_back(slot);
@@ -49,9 +51,8 @@ START_TEST(upstream_can_never_have_the_reserve) {
   ck_assert(!take(pool, Taker::kUpstream));
   ck_assert(take(pool, Taker::kOwn));
 }
-END_TEST
 
-START_TEST(a_slot_returns_when_its_last_copy_goes) {
+DVNN_TEST(a_slot_returns_when_its_last_copy_goes) {
   const auto pool = make_pool({1, 0, 1});
   SlotPtr slot = take(pool, Taker::kUpstream);
   SlotPtr copy = slot;
@@ -60,9 +61,8 @@ START_TEST(a_slot_returns_when_its_last_copy_goes) {
   copy.reset();
   ck_assert(take(pool, Taker::kUpstream));
 }
-END_TEST
 
-START_TEST(a_wait_ends_when_a_slot_returns) {
+DVNN_TEST(a_wait_ends_when_a_slot_returns) {
   ManualClock clock;
   const auto pool = make_pool({1, 0, 1}, clock);
   SlotPtr slot = take(pool, Taker::kUpstream);
@@ -73,9 +73,8 @@ START_TEST(a_wait_ends_when_a_slot_returns) {
   ck_assert(take(pool, Taker::kUpstream, milliseconds(1)));
   giver.join();
 }
-END_TEST
 
-START_TEST(a_wait_ends_with_the_patience) {
+DVNN_TEST(a_wait_ends_with_the_patience) {
   ManualClock clock;
   const auto pool = make_pool({1, 0, 1}, clock);
   const SlotPtr slot = take(pool, Taker::kUpstream);
@@ -91,9 +90,8 @@ START_TEST(a_wait_ends_with_the_patience) {
   ck_assert(taken.value().outcome == SlotPool::Outcome::kNoneFree);
   ck_assert(taken.value().waited == milliseconds(10));
 }
-END_TEST
 
-START_TEST(flushing_ends_all_waits) {
+DVNN_TEST(flushing_ends_all_waits) {
   ManualClock clock;
   const auto pool = make_pool({1, 0, 1}, clock);
   const SlotPtr slot = take(pool, Taker::kUpstream);
@@ -105,17 +103,15 @@ START_TEST(flushing_ends_all_waits) {
   flusher.join();
   ck_assert(taken.ok() && taken.value().outcome == SlotPool::Outcome::kFlushing);
 }
-END_TEST
 
-START_TEST(slots_outlive_the_pool_that_made_them) {
+DVNN_TEST(slots_outlive_the_pool_that_made_them) {
   auto pool = make_pool({2, 0, 1});
   const SlotPtr slot = take(pool, Taker::kUpstream);
   pool.reset();
   ck_assert((*slot)->run().ok());
 }
-END_TEST
 
-START_TEST(the_network_is_busy_until_runs_have_finished) {
+DVNN_TEST(the_network_is_busy_until_runs_have_finished) {
   const auto pool = make_pool({4, 2, 2});
   const SlotPtr first = take(pool, Taker::kUpstream), second = take(pool, Taker::kUpstream);
   ck_assert(pool->busy());
@@ -125,9 +121,8 @@ START_TEST(the_network_is_busy_until_runs_have_finished) {
   const SlotPtr third = take(pool, Taker::kUpstream);
   ck_assert(pool->busy());
 }
-END_TEST
 
-START_TEST(views_are_allowed_only_while_slots_are_plenty) {
+DVNN_TEST(views_are_allowed_only_while_slots_are_plenty) {
   const auto pool = make_pool({2, 2, 2});
   const SlotPtr first = take(pool, Taker::kUpstream);
   ck_assert(pool->plenty());
@@ -135,9 +130,8 @@ START_TEST(views_are_allowed_only_while_slots_are_plenty) {
   // Kept as views, these two would leave nothing but the reserve.
   ck_assert(!pool->plenty());
 }
-END_TEST
 
-START_TEST(a_frames_slot_is_taken_once_by_its_own_network) {
+DVNN_TEST(a_frames_slot_is_taken_once_by_its_own_network) {
   gst_init(nullptr, nullptr);
   const auto pool = make_pool({2, 0, 2}), other = make_pool({1, 0, 1});
   GstBuffer* frame = gst_buffer_new();
@@ -153,9 +147,8 @@ START_TEST(a_frames_slot_is_taken_once_by_its_own_network) {
   gst_buffer_unref(frame);
   gst_buffer_unref(copy);
 }
-END_TEST
 
-START_TEST(a_tensor_that_others_read_is_not_run_in_place) {
+DVNN_TEST(a_tensor_that_others_read_is_not_run_in_place) {
   gst_init(nullptr, nullptr);
   const auto pool = make_pool({1, 0, 1});
   GstBuffer* tensor = slot_buffer(take(pool, Taker::kUpstream)).release();
@@ -169,13 +162,5 @@ START_TEST(a_tensor_that_others_read_is_not_run_in_place) {
   gst_buffer_unref(tensor);
   ck_assert_uint_eq(pool->free_count(), 1);
 }
-END_TEST
-
-DVNN_SUITE(slot_pool, upstream_can_never_have_the_reserve, a_slot_returns_when_its_last_copy_goes,
-           a_wait_ends_when_a_slot_returns, a_wait_ends_with_the_patience, flushing_ends_all_waits,
-           slots_outlive_the_pool_that_made_them, the_network_is_busy_until_runs_have_finished,
-           views_are_allowed_only_while_slots_are_plenty,
-           a_frames_slot_is_taken_once_by_its_own_network,
-           a_tensor_that_others_read_is_not_run_in_place)
 
 }  // namespace dvnn::test::slot_pool_tests

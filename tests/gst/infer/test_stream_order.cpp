@@ -6,6 +6,8 @@
 
 namespace dvnn::test::stream_order_tests {
 
+DVNN_SUITE(stream_order);
+
 namespace {
 
 // An order whose task is a note of what it was told last.
@@ -35,7 +37,7 @@ struct Stream {
 
 }  // namespace
 
-START_TEST(frames_are_numbered_and_counted) {
+DVNN_TEST(frames_are_numbered_and_counted) {
   Stream stream;
   stream.push_frame(7);
   stream.push_event(segment());
@@ -55,9 +57,8 @@ START_TEST(frames_are_numbered_and_counted) {
   stream.order.finish(false, GST_FLOW_OK, false, &stream.dropped);
   ck_assert(stream.order.is_idle());
 }
-END_TEST
 
-START_TEST(limits_are_of_what_is_queued_and_of_what_is_held) {
+DVNN_TEST(limits_are_of_what_is_queued_and_of_what_is_held) {
   Stream stream({2, 2});
   stream.push_frame(0);
   ck_assert(stream.order.has_room() && stream.order.may_hold_more());
@@ -68,9 +69,8 @@ START_TEST(limits_are_of_what_is_queued_and_of_what_is_held) {
   stream.order.set_limits({2, 0});
   ck_assert(stream.order.may_hold_more());
 }
-END_TEST
 
-START_TEST(an_end_refuses_frames_until_a_stream_begins) {
+DVNN_TEST(an_end_refuses_frames_until_a_stream_begins) {
   for (const bool by_downstream : {false, true}) {
     for (const bool by_segment : {false, true}) {
       Stream stream;
@@ -89,9 +89,8 @@ START_TEST(an_end_refuses_frames_until_a_stream_begins) {
     }
   }
 }
-END_TEST
 
-START_TEST(downstreams_eos_drops_up_to_the_next_stream) {
+DVNN_TEST(downstreams_eos_drops_up_to_the_next_stream) {
   Stream stream;
   stream.push_frame(0);
   stream.push_frame(1);
@@ -106,9 +105,8 @@ START_TEST(downstreams_eos_drops_up_to_the_next_stream) {
   ck_assert(!stream.pop()->is_frame());
   ck_assert_uint_eq(stream.order.frames(), 1);
 }
-END_TEST
 
-START_TEST(a_flow_that_fails_stops_the_task_and_loses_an_eos) {
+DVNN_TEST(a_flow_that_fails_stops_the_task_and_loses_an_eos) {
   for (const GstFlowReturn flow : {GST_FLOW_NOT_LINKED, GST_FLOW_ERROR, GST_FLOW_FLUSHING}) {
     Stream stream;
     stream.push_frame(0);
@@ -122,9 +120,8 @@ START_TEST(a_flow_that_fails_stops_the_task_and_loses_an_eos) {
     ck_assert(stream.task_runs == (flow == GST_FLOW_NOT_LINKED));
   }
 }
-END_TEST
 
-START_TEST(of_a_flush_only_what_says_which_stream_it_is_is_left) {
+DVNN_TEST(of_a_flush_only_what_says_which_stream_it_is_is_left) {
   Stream stream;
   stream.push_event(gst_event_new_stream_start("it"));
   stream.push_event(caps_event());
@@ -145,9 +142,8 @@ START_TEST(of_a_flush_only_what_says_which_stream_it_is_is_left) {
   }
   ck_assert(!stream.order.head());
 }
-END_TEST
 
-START_TEST(a_frame_is_removed_once_from_its_place) {
+DVNN_TEST(a_frame_is_removed_once_from_its_place) {
   Stream stream;
   stream.push_frame(0);
   const ItemPtr second = frame(1, false);
@@ -159,13 +155,5 @@ START_TEST(a_frame_is_removed_once_from_its_place) {
   stream.pass(GST_FLOW_OK);
   ck_assert_uint_eq(pts_of(stream.pop()), 2);
 }
-END_TEST
-
-DVNN_SUITE(stream_order, frames_are_numbered_and_counted,
-           limits_are_of_what_is_queued_and_of_what_is_held,
-           an_end_refuses_frames_until_a_stream_begins, downstreams_eos_drops_up_to_the_next_stream,
-           a_flow_that_fails_stops_the_task_and_loses_an_eos,
-           of_a_flush_only_what_says_which_stream_it_is_is_left,
-           a_frame_is_removed_once_from_its_place)
 
 }  // namespace dvnn::test::stream_order_tests

@@ -7,6 +7,8 @@
 
 namespace dvnn::test::tensor_request_tests {
 
+DVNN_SUITE(tensor_request);
+
 using namespace dvnn::gst;
 
 namespace {
@@ -27,7 +29,7 @@ TensorRequest request_of(int width) {
 
 }  // namespace
 
-START_TEST(a_request_arrives_as_it_was_asked) {
+DVNN_TEST(a_request_arrives_as_it_was_asked) {
   const QueryPtr query = allocation();
   const TensorRequest asked = request_of(8);
   set_tensor_request(query.get(), asked);
@@ -38,18 +40,16 @@ START_TEST(a_request_arrives_as_it_was_asked) {
   ck_assert(got->takes_pixels);
   ck_assert(got->intake == asked.intake);  // shared, not copied
 }
-END_TEST
 
-START_TEST(only_the_nearest_dvinfers_request_stays) {
+DVNN_TEST(only_the_nearest_dvinfers_request_stays) {
   const QueryPtr query = allocation();
   set_tensor_request(query.get(), request_of(8));
   set_tensor_request(query.get(), request_of(16));
   ck_assert_int_eq(get_tensor_request(query.get())->desc.shape.w(), 16);
   ck_assert_uint_eq(gst_query_get_n_allocation_metas(query.get()), 1);
 }
-END_TEST
 
-START_TEST(a_query_of_others_holds_no_request) {
+DVNN_TEST(a_query_of_others_holds_no_request) {
   const QueryPtr query = allocation();
   ck_assert(!get_tensor_request(query.get()));
   // The API is there, but without what we write: an element has copied the list of APIs.
@@ -59,9 +59,5 @@ START_TEST(a_query_of_others_holds_no_request) {
   gst_query_add_allocation_meta(query.get(), api, nullptr);
   ck_assert(!get_tensor_request(query.get()));
 }
-END_TEST
-
-DVNN_SUITE(tensor_request, a_request_arrives_as_it_was_asked,
-           only_the_nearest_dvinfers_request_stays, a_query_of_others_holds_no_request)
 
 }  // namespace dvnn::test::tensor_request_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::work_list_tests {
 
+DVNN_SUITE(work_list);
+
 namespace {
 
 constexpr guint kWatchdogMs = 10;
@@ -18,7 +20,7 @@ const Error kBroken{ErrorCode::kDevice, "it broke"};
 
 }  // namespace
 
-START_TEST(regions_are_run_in_order_and_the_item_is_done_after_the_last) {
+DVNN_TEST(regions_are_run_in_order_and_the_item_is_done_after_the_last) {
   WorkList list(2, "list");
   const ItemPtr one = frame_of(0, 2), two = frame_of(1, 1);
   list.add(one, 2, 1);
@@ -39,9 +41,8 @@ START_TEST(regions_are_run_in_order_and_the_item_is_done_after_the_last) {
   ck_assert_uint_eq(list.inferences(), 0);
   ck_assert(!list.is_running());
 }
-END_TEST
 
-START_TEST(an_item_that_is_being_filled_is_not_done) {
+DVNN_TEST(an_item_that_is_being_filled_is_not_done) {
   WorkList list(2, "list");
   const ItemPtr item = frame_of(0, 3);
   list.add(item, 1, 0);
@@ -54,9 +55,8 @@ START_TEST(an_item_that_is_being_filled_is_not_done) {
   ck_assert(!list.end(list.begin(3), {}, 4));
   ck_assert(list.end(list.begin(5), {}, 6));
 }
-END_TEST
 
-START_TEST(after_an_error_nothing_of_the_item_is_run) {
+DVNN_TEST(after_an_error_nothing_of_the_item_is_run) {
   WorkList list(2, "list");
   const ItemPtr item = frame_of(0, 4), next = frame_of(1, 1);
   list.add(item, 4, 0);
@@ -68,18 +68,16 @@ START_TEST(after_an_error_nothing_of_the_item_is_run) {
   ck_assert(list.end(good, Error{ErrorCode::kDevice, "later"}, 5));
   dvnn_assert_text(item->status.error().message, "it broke");
 }
-END_TEST
 
-START_TEST(an_item_without_regions_is_done_at_once) {
+DVNN_TEST(an_item_without_regions_is_done_at_once) {
   WorkList list(1, "list");
   const ItemPtr item = frame_of(0, 0);
   list.add(item, 0, 7);
   ck_assert(item->runs.done && list.has_room() && !list.has_next());
   ck_assert_int_eq(item->times.finished, 7);
 }
-END_TEST
 
-START_TEST(an_item_that_is_given_up_makes_room_while_it_is_run) {
+DVNN_TEST(an_item_that_is_given_up_makes_room_while_it_is_run) {
   WorkList list(1, "list");
   const ItemPtr item = frame_of(0, 2);
   list.add(item, 2, 0);
@@ -89,9 +87,8 @@ START_TEST(an_item_that_is_given_up_makes_room_while_it_is_run) {
   ck_assert(list.end(run, {}, 2));
   ck_assert_uint_eq(list.inferences(), 0);
 }
-END_TEST
 
-START_TEST(frames_with_a_memory_are_run_one_after_the_other) {
+DVNN_TEST(frames_with_a_memory_are_run_one_after_the_other) {
   WorkList list(3, "list");
   const ItemPtr first = frame_of(0, 1), second = frame_of(1, 1), third = frame_of(2, 1);
   for (const ItemPtr& item : {first, second, third}) {
@@ -112,9 +109,8 @@ START_TEST(frames_with_a_memory_are_run_one_after_the_other) {
   list.end(last, {}, 5);
   list.end(lost, {}, 6);
 }
-END_TEST
 
-START_TEST(the_watchdog_is_of_one_run) {
+DVNN_TEST(the_watchdog_is_of_one_run) {
   WorkList list(2, "list");
   const ItemPtr item = frame_of(0, 3);
   list.add(item, 3, 0);
@@ -134,12 +130,5 @@ START_TEST(the_watchdog_is_of_one_run) {
   list.end(second, {}, 2000);
   ck_assert_uint_eq(list.lost(kWatchdogMs, 1000 + kTooLate), 0);
 }
-END_TEST
-
-DVNN_SUITE(work_list, regions_are_run_in_order_and_the_item_is_done_after_the_last,
-           an_item_that_is_being_filled_is_not_done, after_an_error_nothing_of_the_item_is_run,
-           an_item_without_regions_is_done_at_once,
-           an_item_that_is_given_up_makes_room_while_it_is_run,
-           frames_with_a_memory_are_run_one_after_the_other, the_watchdog_is_of_one_run)
 
 }  // namespace dvnn::test::work_list_tests

@@ -10,6 +10,8 @@
 
 namespace dvnn::test::analytics_tests {
 
+DVNN_GST_SUITE(gst_analytics);
+
 using dvnn::gst::AnalyticsObject;
 using dvnn::gst::export_analytics;
 using dvnn::gst::read_analytics;
@@ -49,7 +51,7 @@ GstAnalyticsRelTypes relation(GstBuffer* frame, const GstDvObject* from, const G
 
 }  // namespace
 
-START_TEST(detections_are_written_with_type_box_and_confidence) {
+DVNN_TEST(detections_are_written_with_type_box_and_confidence) {
   Line line(grid_infer() + " ! dvdecode", kSize, kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
   const std::vector<Entry> list = entries(out);
@@ -62,9 +64,8 @@ START_TEST(detections_are_written_with_type_box_and_confidence) {
   ck_assert_uint_eq(object->analytics_id, list[0].id + 1);
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(exports_choose_which_metas_are_written) {
+DVNN_TEST(exports_choose_which_metas_are_written) {
   const struct {
     const char* exports;
     gsize entries;
@@ -80,9 +81,8 @@ START_TEST(exports_choose_which_metas_are_written) {
     gst_buffer_unref(out);
   }
 }
-END_TEST
 
-START_TEST(two_decoders_write_each_object_once) {
+DVNN_TEST(two_decoders_write_each_object_once) {
   Line line(grid_infer() + " ! dvdecode ! " + grid_infer() + " ! dvdecode ! dvdecode", kSize,
             kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 3, 0));
@@ -91,9 +91,8 @@ START_TEST(two_decoders_write_each_object_once) {
   ck_assert(read_analytics(out, 100).empty());  // none of them is somebody else's
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(entries_stay_ours_where_frames_are_scaled) {
+DVNN_TEST(entries_stay_ours_where_frames_are_scaled) {
   Line line(
       grid_infer() + " ! dvdecode ! videoscale ! capsfilter caps=video/x-raw,width=96,height=96",
       kSize, kSize);
@@ -105,9 +104,8 @@ START_TEST(entries_stay_ours_where_frames_are_scaled) {
   ck_assert(read_analytics(out, 100).empty());
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(parts_classes_and_tracks_are_related) {
+DVNN_TEST(parts_classes_and_tracks_are_related) {
   GstBuffer* frame = gray_frame();
   // The part first: parents may come later in the list.
   GstDvObject* part =
@@ -139,9 +137,8 @@ START_TEST(parts_classes_and_tracks_are_related) {
   ck_assert_str_eq(g_quark_to_string(gst_analytics_cls_mtd_get_quark(&cls, 0)), "green");
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(classes_of_one_thing_are_one_entry) {
+DVNN_TEST(classes_of_one_thing_are_one_entry) {
   GstBuffer* frame = gray_frame();
   const struct {
     const char* label;
@@ -170,9 +167,8 @@ START_TEST(classes_of_one_thing_are_one_entry) {
   }
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(what_is_written_already_is_not_written_again) {
+DVNN_TEST(what_is_written_already_is_not_written_again) {
   GstBuffer* frame = gray_frame();
   GstDvObject* object = add_object(frame, GST_DV_OBJECT_DETECTION, "car", 0.75f, 5, 10, 30, 30);
   export_analytics(frame);
@@ -200,9 +196,8 @@ START_TEST(what_is_written_already_is_not_written_again) {
   gst_buffer_unref(copy);
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(there_is_a_limit_to_entries) {
+DVNN_TEST(there_is_a_limit_to_entries) {
   GstBuffer* frame = gray_frame();
   for (gsize i = 0; i < dvnn::gst::kMaxAnalyticsEntries + 10; ++i) {
     add_object(frame, GST_DV_OBJECT_DETECTION, "car", 0.75f, 5, 10, 30, 30)->track_id = i + 1;
@@ -211,9 +206,8 @@ START_TEST(there_is_a_limit_to_entries) {
   ck_assert_uint_eq(count_entries(frame), dvnn::gst::kMaxAnalyticsEntries);
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(what_others_have_written_is_read) {
+DVNN_TEST(what_others_have_written_is_read) {
   GstBuffer* frame = gray_frame();
   add_object(frame, GST_DV_OBJECT_DETECTION, "ours", 0.5f, 1, 2, 3, 4);
   export_analytics(frame);
@@ -249,9 +243,8 @@ START_TEST(what_others_have_written_is_read) {
   ck_assert_uint_eq(read_analytics(frame, 1).size(), 1);
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(dvconvert_looks_at_what_others_have_written) {
+DVNN_TEST(dvconvert_looks_at_what_others_have_written) {
   GstBuffer* frame = red_square("RGB", 64, 64, 1, 1);
   GstAnalyticsRelationMeta* meta = gst_buffer_add_analytics_relation_meta(frame);
   const auto add = [&](const char* type, gint x, gint y, gint w, gint h) {
@@ -284,9 +277,8 @@ START_TEST(dvconvert_looks_at_what_others_have_written) {
   dvnn_assert_text(seen("sign"), "");
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(dvoverlay_draws_what_others_have_written) {
+DVNN_TEST(dvoverlay_draws_what_others_have_written) {
   Line line("dvoverlay line-width=2 draw-labels=false draw-confidence=false", kSize, kSize);
   GstBuffer* frame = gray_frame();
   GstAnalyticsODMtd mtd;
@@ -303,9 +295,8 @@ START_TEST(dvoverlay_draws_what_others_have_written) {
     }
   }
 }
-END_TEST
 
-START_TEST(dvoverlay_draws_objects_once) {
+DVNN_TEST(dvoverlay_draws_objects_once) {
   Line line("dvoverlay", kSize, kSize);
   std::vector<guint8> seen[2];
   for (const bool exported : {false, true}) {
@@ -318,10 +309,9 @@ START_TEST(dvoverlay_draws_objects_once) {
   const std::vector<guint8> gray(seen[0].size(), 128);
   ck_assert(seen[0] != gray);
 }
-END_TEST
 
 #if GST_CHECK_VERSION(1, 26, 0)
-START_TEST(maps_of_classes_are_segmentations) {
+DVNN_TEST(maps_of_classes_are_segmentations) {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 16, nullptr);
   GstDvObject* object = gst_dv_objects_meta_add_object(gst_buffer_add_dv_objects_meta(frame),
                                                        GST_DV_OBJECT_SEGMENTATION, 0, "", 1);
@@ -350,19 +340,6 @@ START_TEST(maps_of_classes_are_segmentations) {
   gst_buffer_unref(mask);
   gst_buffer_unref(frame);
 }
-END_TEST
 #endif
-
-DVNN_GST_SUITE(gst_analytics, detections_are_written_with_type_box_and_confidence,
-               exports_choose_which_metas_are_written, two_decoders_write_each_object_once,
-               entries_stay_ours_where_frames_are_scaled, parts_classes_and_tracks_are_related,
-               classes_of_one_thing_are_one_entry, what_is_written_already_is_not_written_again,
-               there_is_a_limit_to_entries, what_others_have_written_is_read,
-               dvconvert_looks_at_what_others_have_written,
-               dvoverlay_draws_what_others_have_written)
-#if GST_CHECK_VERSION(1, 26, 0)
-DVNN_GST_SUITE(gst_analytics, maps_of_classes_are_segmentations)
-#endif
-DVNN_GST_SUITE(gst_analytics, dvoverlay_draws_objects_once)
 
 }  // namespace dvnn::test::analytics_tests

@@ -5,6 +5,8 @@
 
 namespace dvnn::test::metas_tests {
 
+DVNN_WATCHED_SUITE(gst_metas);
+
 namespace {
 
 constexpr int kFrames = 20;
@@ -49,22 +51,20 @@ void expect_right_or_gone(const std::string& description, double pixels) {
 
 }  // namespace
 
-START_TEST(detections_pass_a_change_of_format) {
+DVNN_TEST(detections_pass_a_change_of_format) {
   for (const char* between : kSamePicture) {
     play_and_expect_boxes(detect() + "dvdecode ! " + between + kSink, kFrames);
   }
 }
-END_TEST
 
-START_TEST(detections_are_scaled_with_the_frame) {
+DVNN_TEST(detections_are_scaled_with_the_frame) {
   for (const char* between : kScaled) {
     // Within a pixel, as far as regions of interest have whole ones.
     play_and_expect_boxes(detect() + "dvdecode ! " + between + kSink, kFrames, Looks::kRed, 1);
   }
 }
-END_TEST
 
-START_TEST(detections_keep_confidence_and_class_when_scaled) {
+DVNN_TEST(detections_keep_confidence_and_class_when_scaled) {
   for (const char* between : kScaled) {
     for (const Arrival& arrival : play(detect() + "dvdecode ! " + between + kSink)) {
       for (const Found& found : arrival.found) {
@@ -75,32 +75,28 @@ START_TEST(detections_keep_confidence_and_class_when_scaled) {
     }
   }
 }
-END_TEST
 
-START_TEST(detections_pass_a_tee_and_videorate) {
+DVNN_TEST(detections_pass_a_tee_and_videorate) {
   play_and_expect_boxes(detect() +
                             "dvdecode ! tee name=t t. ! queue ! videorate ! "
                             "video/x-raw,framerate=60/1 ! videoconvert ! video/x-raw,format=BGRx" +
                             kSink + " t. ! queue ! fakesink async=false",
                         2 * kFrames - 1);
 }
-END_TEST
 
-START_TEST(outputs_pass_a_change_of_format) {
+DVNN_TEST(outputs_pass_a_change_of_format) {
   for (const char* between : kSamePicture) {
     play_and_expect_boxes(detect() + between + " ! dvdecode" + kSink, kFrames);
   }
 }
-END_TEST
 
-START_TEST(outputs_are_scaled_with_the_frame) {
+DVNN_TEST(outputs_are_scaled_with_the_frame) {
   for (const char* between : kScaled) {
     play_and_expect_boxes(detect() + between + " ! dvdecode" + kSink, kFrames);
   }
 }
-END_TEST
 
-START_TEST(frames_without_outputs_are_warned_of_once) {
+DVNN_TEST(frames_without_outputs_are_warned_of_once) {
   constexpr int kMany = 100;
   for (int frames : {kFrames, kMany}) {
     Pipeline pipeline(painted_source(frames) + "dvdecode name=lonely" + kSink);
@@ -109,18 +105,16 @@ START_TEST(frames_without_outputs_are_warned_of_once) {
     ck_assert_uint_eq(pipeline.count_messages(GST_MESSAGE_WARNING), 1);
   }
 }
-END_TEST
 
-START_TEST(frames_that_were_passed_are_not_warned_of) {
+DVNN_TEST(frames_that_were_passed_are_not_warned_of) {
   Pipeline pipeline(painted_source(kFrames) + "dvconvert ! " + infer(Looks::kRed, "active=false") +
                     " ! dvdecode" + kSink);
   demand(&pipeline, pipeline.play_to_end());
   demand(&pipeline, pipeline.stop());
   ck_assert_uint_eq(pipeline.count_messages(GST_MESSAGE_WARNING), 0);
 }
-END_TEST
 
-START_TEST(detections_are_right_or_gone_behind_elements_that_move_pixels) {
+DVNN_TEST(detections_are_right_or_gone_behind_elements_that_move_pixels) {
   // Cells are 32 x 16 pixels: what is cut away is whole halves, so the grid is another one, and the
   // pixels say which boxes of it are right only where the picture is turned or mirrored.
   for (const char* between :
@@ -130,7 +124,6 @@ START_TEST(detections_are_right_or_gone_behind_elements_that_move_pixels) {
     expect_right_or_gone(detect() + "dvdecode ! " + between + kSink, 1);
   }
 }
-END_TEST
 
 namespace {
 
@@ -160,19 +153,17 @@ void expect_red_boxes(const std::string& between, int dx, int dy) {
 
 }  // namespace
 
-START_TEST(detections_move_with_a_crop_or_a_border_or_go) {
+DVNN_TEST(detections_move_with_a_crop_or_a_border_or_go) {
   expect_red_boxes("videocrop left=32 top=16", 32, 16);
   expect_red_boxes("videocrop right=64", 0, 0);
   expect_red_boxes("aspectratiocrop aspect-ratio=1/1", 32, 0);
   expect_red_boxes("videobox left=-32 top=-16", -32, -16);
   expect_red_boxes("videobox left=32", 32, 0);
 }
-END_TEST
 
-START_TEST(detections_survive_a_compositor_or_go) {
+DVNN_TEST(detections_survive_a_compositor_or_go) {
   expect_red_boxes("compositor name=c sink_0::xpos=16 sink_0::ypos=8", -16, -8);
 }
-END_TEST
 
 namespace {
 
@@ -200,7 +191,7 @@ guint checksum_of_frames(const std::string& description) {
 
 }  // namespace
 
-START_TEST(boxes_are_drawn_behind_videoconvert_and_videoscale) {
+DVNN_TEST(boxes_are_drawn_behind_videoconvert_and_videoscale) {
   for (const char* between :
        {"videoconvert ! video/x-raw,format=BGRx", "videoscale ! video/x-raw,width=64,height=64",
         "videoconvertscale ! video/x-raw,format=I420,width=192,height=96"}) {
@@ -210,10 +201,9 @@ START_TEST(boxes_are_drawn_behind_videoconvert_and_videoscale) {
         "%s: nothing is drawn", between);
   }
 }
-END_TEST
 
 // What bindings and gst-inspect-1.0 call them.
-START_TEST(values_of_enumerations_have_names) {
+DVNN_TEST(values_of_enumerations_have_names) {
   const struct {
     GType type;
     int value;
@@ -231,17 +221,5 @@ START_TEST(values_of_enumerations_have_names) {
     g_type_class_unref(all);
   }
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_metas, values_of_enumerations_have_names, detections_pass_a_change_of_format,
-                   detections_are_scaled_with_the_frame,
-                   detections_keep_confidence_and_class_when_scaled,
-                   detections_pass_a_tee_and_videorate, outputs_pass_a_change_of_format,
-                   outputs_are_scaled_with_the_frame, frames_without_outputs_are_warned_of_once,
-                   frames_that_were_passed_are_not_warned_of,
-                   detections_are_right_or_gone_behind_elements_that_move_pixels,
-                   detections_move_with_a_crop_or_a_border_or_go,
-                   detections_survive_a_compositor_or_go,
-                   boxes_are_drawn_behind_videoconvert_and_videoscale)
 
 }  // namespace dvnn::test::metas_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::object_details_tests {
 
+DVNN_GST_SUITE(gst_object_details);
+
 namespace {
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -134,7 +136,7 @@ GstBuffer* scaled(GstBuffer* frame, int width, int height) {
 
 }  // namespace
 
-START_TEST(objects_without_details_have_none) {
+DVNN_TEST(objects_without_details_have_none) {
   GstDvObject* object = gst_dv_object_new(GST_DV_OBJECT_ATTRIBUTES, 0, "x", 1);
   gsize length = 1;
   guint width = 1;
@@ -151,9 +153,8 @@ START_TEST(objects_without_details_have_none) {
   ck_assert_ptr_null(gst_dv_object_get_mask_cells(object));
   gst_dv_object_free(object);
 }
-END_TEST
 
-START_TEST(copies_have_everything_and_change_alone) {
+DVNN_TEST(copies_have_everything_and_change_alone) {
   GstBuffer* frame = frame_with_everything();
   GstBuffer* copy = gst_buffer_copy(frame);
   check_everything(object_on(frame));
@@ -180,9 +181,8 @@ START_TEST(copies_have_everything_and_change_alone) {
   check_everything(kept);
   gst_dv_object_free(kept);
 }
-END_TEST
 
-START_TEST(masks_that_are_not_as_they_say_are_refused) {
+DVNN_TEST(masks_that_are_not_as_they_say_are_refused) {
   GstDvObject* object = gst_dv_object_new(GST_DV_OBJECT_DETECTION, 0, "x", 1);
   ck_assert(!set_mask(object, 0, 0, 1, 1, 2, 2, {1, 2, 3}));
   ck_assert(!set_mask(object, 0, 0, 1, 1, 0, 0, {}));
@@ -195,9 +195,8 @@ START_TEST(masks_that_are_not_as_they_say_are_refused) {
   ck_assert_ptr_null(gst_dv_object_get_mask_cells(object));
   gst_dv_object_free(object);
 }
-END_TEST
 
-START_TEST(details_are_scaled_with_the_frame) {
+DVNN_TEST(details_are_scaled_with_the_frame) {
   GstBuffer* frame = frame_with_everything();
   GstBuffer* larger = scaled(frame, 200, 200);
   const GstDvObject* object = object_on(larger);
@@ -216,9 +215,8 @@ START_TEST(details_are_scaled_with_the_frame) {
   check_the_rest(object);
   for (GstBuffer* buffer : {frame, larger, wider}) gst_buffer_unref(buffer);
 }
-END_TEST
 
-START_TEST(masks_turn_with_the_frame) {
+DVNN_TEST(masks_turn_with_the_frame) {
   GstVideoInfo info = video_info("RGB", 100, 100);
   const GstVideoRectangle whole = {0, 0, 100, 100};
   const struct {
@@ -246,10 +244,5 @@ START_TEST(masks_turn_with_the_frame) {
     gst_buffer_unref(frame);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_object_details, objects_without_details_have_none,
-               copies_have_everything_and_change_alone, masks_that_are_not_as_they_say_are_refused,
-               details_are_scaled_with_the_frame, masks_turn_with_the_frame)
 
 }  // namespace dvnn::test::object_details_tests

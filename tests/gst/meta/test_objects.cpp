@@ -12,6 +12,8 @@
 
 namespace dvnn::test::objects_tests {
 
+DVNN_GST_SUITE(gst_objects);
+
 namespace {
 
 // The object that is put on frames of 320x240, and where a network of 160x120 has them.
@@ -213,7 +215,7 @@ GstDvObject* after_matrix(const VideoMatrix& matrix, GstBuffer* frame, GstBuffer
 
 }  // namespace
 
-START_TEST(ids_are_unique_in_the_process) {
+DVNN_TEST(ids_are_unique_in_the_process) {
   constexpr int kThreads = 4, kEach = 10000;
   std::vector<std::vector<guint64>> ids(kThreads);
   std::vector<std::thread> threads;
@@ -228,9 +230,8 @@ START_TEST(ids_are_unique_in_the_process) {
   ck_assert_uint_eq(all.size(), kThreads * kEach);
   ck_assert(all.count(0) == 0);
 }
-END_TEST
 
-START_TEST(a_frame_has_one_meta) {
+DVNN_TEST(a_frame_has_one_meta) {
   GstBuffer* frame = gst_buffer_new();
   ck_assert_ptr_null(gst_buffer_get_dv_objects_meta(frame));
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
@@ -244,9 +245,8 @@ START_TEST(a_frame_has_one_meta) {
   ck_assert_ptr_null(gst_dv_objects_meta_get_object(meta, 0));
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(copies_are_deep) {
+DVNN_TEST(copies_are_deep) {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 16, nullptr);
   mark(frame);
   const guint64 id = gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(frame), 0)->id;
@@ -270,9 +270,8 @@ START_TEST(copies_are_deep) {
   gst_buffer_unref(part);
   gst_buffer_unref(copy);
 }
-END_TEST
 
-START_TEST(objects_may_be_put_back) {
+DVNN_TEST(objects_may_be_put_back) {
   GstBuffer* frame = gst_buffer_new();
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
   GstDvObject* object = gst_dv_object_new(GST_DV_OBJECT_DETECTION, 1, "a", 0.5f);
@@ -287,9 +286,8 @@ START_TEST(objects_may_be_put_back) {
   ck_assert_uint_eq(gst_dv_objects_meta_find_object(meta, id)->track_id, 9);
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(parts_of_a_removed_object_have_no_parent) {
+DVNN_TEST(parts_of_a_removed_object_have_no_parent) {
   GstBuffer* frame = gst_buffer_new();
   const guint64 id = add_object(frame)->id;
   GstDvObject* part = add_object(frame);
@@ -302,9 +300,8 @@ START_TEST(parts_of_a_removed_object_have_no_parent) {
   ck_assert_uint_eq(part->parent, 0);
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(hostile_values_do_no_harm) {
+DVNN_TEST(hostile_values_do_no_harm) {
   const double boxes[][4] = {
       {NAN, 0, 1, 1}, {0, 0, INFINITY, 1}, {-1e308, -1e308, 1e308, 1e308}, {10, 10, 0, 0}};
   GstBuffer* frame = gst_buffer_new();
@@ -337,14 +334,12 @@ START_TEST(hostile_values_do_no_harm) {
   gst_buffer_unref(scaled);
   gst_buffer_unref(frame);
 }
-END_TEST
 
-START_TEST(boxes_follow_frames_through_elements) {
+DVNN_TEST(boxes_follow_frames_through_elements) {
   for (const Row& row : kRows) check(row);
 }
-END_TEST
 
-START_TEST(a_crop_that_is_a_meta_leaves_the_places_alone) {
+DVNN_TEST(a_crop_that_is_a_meta_leaves_the_places_alone) {
   // videocrop passes the frame with all its pixels where downstream crops by itself.
   GstHarness* h = gst_harness_new_parse("videocrop left=20 top=10");
   gst_harness_add_propose_allocation_meta(h, GST_VIDEO_META_API_TYPE, nullptr);
@@ -360,9 +355,8 @@ START_TEST(a_crop_that_is_a_meta_leaves_the_places_alone) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(boxes_follow_matrices) {
+DVNN_TEST(boxes_follow_matrices) {
   const GstVideoInfo from = video_info("RGB", 320, 240), to = video_info("RGB", 160, 160);
   const GstVideoInfo turned_info = video_info("RGB", 240, 320);
   const struct {
@@ -406,9 +400,8 @@ START_TEST(boxes_follow_matrices) {
     gst_buffer_unref(frame);
   }
 }
-END_TEST
 
-START_TEST(what_no_transform_expresses_leaves_objects_without_a_place) {
+DVNN_TEST(what_no_transform_expresses_leaves_objects_without_a_place) {
   const GstVideoInfo info = video_info("RGB", 320, 240);
   const gfloat matrices[][3][3] = {{{1, 0.5f, 0}, {0, 1, 0}, {0, 0, 1}},   // sheared
                                    {{1, 0, 0}, {0, 1, 0}, {0.01f, 0, 1}},  // in perspective
@@ -428,9 +421,8 @@ START_TEST(what_no_transform_expresses_leaves_objects_without_a_place) {
     gst_buffer_unref(frame);
   }
 }
-END_TEST
 
-START_TEST(the_newest_outputs_are_found) {
+DVNN_TEST(the_newest_outputs_are_found) {
   GstBuffer* frame = gst_buffer_new();
   ck_assert_ptr_null(gst_buffer_get_dv_tensor_meta(frame));
   gst_buffer_add_dv_tensor_meta(frame, 1);
@@ -439,13 +431,5 @@ START_TEST(the_newest_outputs_are_found) {
   ck_assert_uint_eq(second->num_tensors, 2);
   gst_buffer_unref(frame);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_objects, ids_are_unique_in_the_process, a_frame_has_one_meta, copies_are_deep,
-               objects_may_be_put_back, parts_of_a_removed_object_have_no_parent,
-               hostile_values_do_no_harm, boxes_follow_frames_through_elements,
-               a_crop_that_is_a_meta_leaves_the_places_alone, boxes_follow_matrices,
-               what_no_transform_expresses_leaves_objects_without_a_place,
-               the_newest_outputs_are_found)
 
 }  // namespace dvnn::test::objects_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::tensors_tests {
 
+DVNN_GST_SUITE(gst_tensors);
+
 namespace {
 
 constexpr int kSize = 64;  // of frames, pixels
@@ -142,7 +144,7 @@ const std::string& raw_network_path() {
 
 }  // namespace
 
-START_TEST(row_major_outputs_are_attached_uncopied) {
+DVNN_TEST(row_major_outputs_are_attached_uncopied) {
   Line line(grid_infer(), kSize, kSize);
   GstBuffer* out = line.push(red_square("RGB", kSize, kSize, 2, 1));
   const auto metas = tensor_metas(out);
@@ -157,9 +159,8 @@ START_TEST(row_major_outputs_are_attached_uncopied) {
   ck_assert_float_gt(floats(metas[0]->tensors[1])[(1 * 4 + 2) * 2 + 1], 0.9f);
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(tensor_meta_says_what_is_attached) {
+DVNN_TEST(tensor_meta_says_what_is_attached) {
   for (const char* properties : {"tensor-meta=none", "active=false"}) {
     Line none(grid_infer(properties), kSize, kSize);
     GstBuffer* out = none.push(red_square("RGB", kSize, kSize, 2, 1));
@@ -167,9 +168,8 @@ START_TEST(tensor_meta_says_what_is_attached) {
     gst_buffer_unref(out);
   }
 }
-END_TEST
 
-START_TEST(other_layouts_are_laid_anew_where_that_is_asked) {
+DVNN_TEST(other_layouts_are_laid_anew_where_that_is_asked) {
   for (const char* which : {"auto", "always"}) {
     Line line("dvinfer watchdog-ms=60000 network=" + raw_network_path() + " tensor-meta=" + which,
               kSize, kSize);
@@ -192,9 +192,8 @@ START_TEST(other_layouts_are_laid_anew_where_that_is_asked) {
   }
   unlink(raw_network_path().c_str());
 }
-END_TEST
 
-START_TEST(detections_are_attached_as_ssd_decoders_read_them) {
+DVNN_TEST(detections_are_attached_as_ssd_decoders_read_them) {
   Line line(grid_infer("tensor-meta=always"), kSize, kSize);
   for (const bool square : {true, false}) {
     GstBuffer* frame = red_square("RGB", kSize, kSize, 2, 1);
@@ -218,9 +217,8 @@ START_TEST(detections_are_attached_as_ssd_decoders_read_them) {
     gst_buffer_unref(out);
   }
 }
-END_TEST
 
-START_TEST(dvdecode_lets_go_of_outputs_in_both_metas) {
+DVNN_TEST(dvdecode_lets_go_of_outputs_in_both_metas) {
   const struct {
     const char* which;
     size_t left;  // number of tensor metas
@@ -234,18 +232,16 @@ START_TEST(dvdecode_lets_go_of_outputs_in_both_metas) {
     gst_buffer_unref(out);
   }
 }
-END_TEST
 
-START_TEST(tensors_of_others_are_decoded_by_their_ids) {
+DVNN_TEST(tensors_of_others_are_decoded_by_their_ids) {
   Decode decode;
   ck_assert(decode.finds_square({loc("loc"), conf("conf")}));
   ck_assert(decode.finds_square({conf("conf"), loc("loc")}));
   ck_assert(decode.finds_square({conf("conf"), conf("another"), loc("loc")}));
   dvnn_assert_text(decode.warning(), "");
 }
-END_TEST
 
-START_TEST(tensors_without_names_are_decoded_by_their_order) {
+DVNN_TEST(tensors_without_names_are_decoded_by_their_order) {
   Decode decode;
   ck_assert(decode.finds_square({loc(nullptr), conf(nullptr)}));
   ck_assert(decode.finds_square({loc("boxes"), conf("scores")}));
@@ -254,9 +250,8 @@ START_TEST(tensors_without_names_are_decoded_by_their_order) {
   ck_assert(decode.finds_square({loc(nullptr), flat}));
   dvnn_assert_text(decode.warning(), "");
 }
-END_TEST
 
-START_TEST(outputs_of_dvinfer_are_decoded_once) {
+DVNN_TEST(outputs_of_dvinfer_are_decoded_once) {
   Line line(grid_infer() + " ! dvdecode tensor-network=" + network_path() +
                 " ! dvdecode tensor-network=" + network_path() + " ! dvdecode",
             kSize, kSize);
@@ -266,9 +261,8 @@ START_TEST(outputs_of_dvinfer_are_decoded_once) {
   ck_assert_ptr_null(gst_buffer_get_dv_tensor_meta(out));
   gst_buffer_unref(out);
 }
-END_TEST
 
-START_TEST(tensors_that_do_not_fit_are_named_once) {
+DVNN_TEST(tensors_that_do_not_fit_are_named_once) {
   Made integers = conf("conf"), columns = conf("conf"), small = conf(nullptr);
   integers.type = GST_TENSOR_DATA_TYPE_INT32;
   columns.order = GST_TENSOR_DIM_ORDER_COL_MAJOR;
@@ -295,9 +289,8 @@ START_TEST(tensors_that_do_not_fit_are_named_once) {
     ck_assert(decode.finds_square({loc("loc"), conf("conf")}));
   }
 }
-END_TEST
 
-START_TEST(a_network_file_that_cannot_be_read_is_named) {
+DVNN_TEST(a_network_file_that_cannot_be_read_is_named) {
   GstElement* decode = gst_element_factory_make("dvdecode", nullptr);
   gst_object_ref_sink(decode);
   GstBus* bus = gst_bus_new();
@@ -317,15 +310,5 @@ START_TEST(a_network_file_that_cannot_be_read_is_named) {
   gst_object_unref(bus);
   gst_object_unref(decode);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_tensors, row_major_outputs_are_attached_uncopied,
-               tensor_meta_says_what_is_attached, other_layouts_are_laid_anew_where_that_is_asked,
-               detections_are_attached_as_ssd_decoders_read_them,
-               dvdecode_lets_go_of_outputs_in_both_metas,
-               tensors_of_others_are_decoded_by_their_ids,
-               tensors_without_names_are_decoded_by_their_order,
-               outputs_of_dvinfer_are_decoded_once, tensors_that_do_not_fit_are_named_once,
-               a_network_file_that_cannot_be_read_is_named)
 
 }  // namespace dvnn::test::tensors_tests

@@ -67,9 +67,18 @@ void run_dvnet(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
+static int run_with_others(const char* name, const std::vector<const TTest*>& tests) {
+  gst_init(nullptr, nullptr);
+  const int status = dvnn_run_suite(name, tests);
+  remove_network();
+  return status;
+}
+
+DVNN_SUITE_RUN_BY(run_with_others, gst_upstream);
+
 // Upstream's overlay strokes a line of two pixels along the rectangle's edges. At the frame's own
 // it moves the line, so cells within are taken.
-START_TEST(objectdetectionoverlay_draws_our_boxes) {
+DVNN_TEST(objectdetectionoverlay_draws_our_boxes) {
   if (!there("objectdetectionoverlay")) return;
   const std::string overlay =
       " ! videoconvert ! objectdetectionoverlay draw-labels=false "
@@ -96,9 +105,8 @@ START_TEST(objectdetectionoverlay_draws_our_boxes) {
     }
   }
 }
-END_TEST
 
-START_TEST(ioutracker_tracks_our_objects) {
+DVNN_TEST(ioutracker_tracks_our_objects) {
   if (!there("ioutracker")) return;
   Line line(grid_infer() + " ! dvdecode ! ioutracker", kSize, kSize);
   guint64 first = 0;
@@ -114,7 +122,6 @@ START_TEST(ioutracker_tracks_our_objects) {
     gst_buffer_unref(out);
   }
 }
-END_TEST
 
 #ifdef DVNN_HAVE_TENSORS
 static void expect_ssd_detections(const std::string& settings) {
@@ -133,20 +140,18 @@ static void expect_ssd_detections(const std::string& settings) {
   gst_buffer_unref(out);
 }
 
-START_TEST(ssdobjectdetector_reads_our_detections) {
+DVNN_TEST(ssdobjectdetector_reads_our_detections) {
   expect_ssd_detections("tensor-meta=always");
 }
-END_TEST
 
 #if GST_CHECK_VERSION(1, 28, 0)
-START_TEST(decoders_get_what_their_caps_ask_for) {
+DVNN_TEST(decoders_get_what_their_caps_ask_for) {
   expect_ssd_detections("");
 }
-END_TEST
 
 #endif
 
-START_TEST(onnxinference_and_dvinfer_find_the_same_squares) {
+DVNN_TEST(onnxinference_and_dvinfer_find_the_same_squares) {
   if (!there("onnxinference")) return;
   const TemporaryFile model(".onnx");
   const std::string bytes_of_model = onnx_grid();
@@ -173,7 +178,6 @@ START_TEST(onnxinference_and_dvinfer_find_the_same_squares) {
     }
   }
 }
-END_TEST
 
 double overlap(const Found& a, const Found& b) {
   const double width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
@@ -199,7 +203,7 @@ void settle_ties(const std::vector<Found>& theirs, std::vector<Found>* ours) {
 }
 
 // A real face detector: its anchors, 4,420 candidates and their suppression.
-START_TEST(onnxinference_and_dvinfer_find_the_same_faces) {
+DVNN_TEST(onnxinference_and_dvinfer_find_the_same_faces) {
   if (!there("onnxinference")) return;
   const std::string data = DVNN_TEST_DATA;
   const std::string model = data + "/models/version-RFB-320_without_postprocessing.onnx";
@@ -236,25 +240,6 @@ START_TEST(onnxinference_and_dvinfer_find_the_same_faces) {
   std::printf("%zu faces by both\n", faces);
   ck_assert_uint_ge(faces, 20);
 }
-END_TEST
-#endif
-
-static int run_with_others(const char* name, const std::vector<const TTest*>& tests) {
-  gst_init(nullptr, nullptr);
-  const int status = dvnn_run_suite(name, tests);
-  remove_network();
-  return status;
-}
-
-DVNN_SUITE_RUN_BY(run_with_others, gst_upstream, objectdetectionoverlay_draws_our_boxes,
-                  ioutracker_tracks_our_objects)
-#ifdef DVNN_HAVE_TENSORS
-DVNN_SUITE_RUN_BY(run_with_others, gst_upstream, ssdobjectdetector_reads_our_detections,
-                  onnxinference_and_dvinfer_find_the_same_squares,
-                  onnxinference_and_dvinfer_find_the_same_faces)
-#if GST_CHECK_VERSION(1, 28, 0)
-DVNN_SUITE_RUN_BY(run_with_others, gst_upstream, decoders_get_what_their_caps_ask_for)
-#endif
 #endif
 
 }  // namespace dvnn::test::upstream_tests

@@ -7,6 +7,8 @@
 
 namespace dvnn::test::flow_tests {
 
+DVNN_WATCHED_SUITE(gst_flow);
+
 namespace {
 
 constexpr int kFrames = 60;
@@ -23,14 +25,13 @@ const char* const kOther = "fakesink async=false";
 
 }  // namespace
 
-START_TEST(frames_pass_queues_between_every_pair) {
+DVNN_TEST(frames_pass_queues_between_every_pair) {
   play_and_expect_boxes(painted_source(kFrames) + "queue ! dvconvert ! queue ! " + infer() +
                             " ! queue ! dvdecode ! queue" + kSink,
                         kFrames);
 }
-END_TEST
 
-START_TEST(streams_of_tensors_pass_queues_between_every_pair) {
+DVNN_TEST(streams_of_tensors_pass_queues_between_every_pair) {
   const std::vector<Arrival> linear =
       play(painted_source(kFrames) + "dvconvert ! " + infer() + " ! other/tensors" + kSink);
   ck_assert_uint_eq(linear.size(), kFrames);
@@ -40,9 +41,8 @@ START_TEST(streams_of_tensors_pass_queues_between_every_pair) {
     expect_same(play(description), linear, description);
   }
 }
-END_TEST
 
-START_TEST(streams_of_tensors_pass_a_branch_that_keeps_them) {
+DVNN_TEST(streams_of_tensors_pass_a_branch_that_keeps_them) {
   const std::vector<Arrival> linear =
       play(painted_source(kFrames) + "dvconvert ! " + infer() + " ! other/tensors" + kSink);
   const std::string description = painted_source(kFrames) + "dvconvert ! other/tensors ! queue ! " +
@@ -50,9 +50,8 @@ START_TEST(streams_of_tensors_pass_a_branch_that_keeps_them) {
                                   " t. ! " + hoard(30) + " ! " + kOther;
   expect_same(play(description), linear, description);
 }
-END_TEST
 
-START_TEST(doubled_frames_pass_a_queue_before_dvinfer) {
+DVNN_TEST(doubled_frames_pass_a_queue_before_dvinfer) {
   for (const char* between : {"queue ! ", "queue max-size-buffers=2 ! ", ""}) {
     play_and_expect_boxes(painted_source(kFrames) +
                               "dvconvert ! videorate ! video/x-raw,framerate=60/1 ! " + between +
@@ -60,56 +59,49 @@ START_TEST(doubled_frames_pass_a_queue_before_dvinfer) {
                           kDoubled);
   }
 }
-END_TEST
 
-START_TEST(halved_frames_pass_a_queue_before_dvinfer) {
+DVNN_TEST(halved_frames_pass_a_queue_before_dvinfer) {
   play_and_expect_boxes(
       painted_source(kFrames) +
           "dvconvert ! queue ! videorate ! video/x-raw,framerate=15/1 ! queue ! " + infer() +
           " ! dvdecode" + kSink,
       kFrames / 2 + 1);
 }
-END_TEST
 
-START_TEST(a_queue_may_keep_frames_before_dvinfer) {
+DVNN_TEST(a_queue_may_keep_frames_before_dvinfer) {
   // Slots travel on frames that the queue keeps: dvconvert must not wait for them.
   play_and_expect_boxes(painted_source(kFrames) + "dvconvert ! " + hoard(20) + " ! " + infer() +
                             " ! dvdecode" + kSink,
                         kFrames);
 }
-END_TEST
 
-START_TEST(a_queue_may_keep_frames_with_outputs) {
+DVNN_TEST(a_queue_may_keep_frames_with_outputs) {
   play_and_expect_boxes(painted_source(kFrames) + "dvconvert ! " + infer() + " ! " + hoard(20) +
                             " ! dvdecode" + kSink,
                         kFrames);
 }
-END_TEST
 
-START_TEST(a_branch_may_keep_frames_with_outputs) {
+DVNN_TEST(a_branch_may_keep_frames_with_outputs) {
   play_and_expect_boxes(painted_source(kFrames) + "dvconvert ! " + infer() +
                             " ! tee name=t t. ! queue ! dvdecode" + kSink + " t. ! " + hoard(30) +
                             " ! " + kOther,
                         kFrames);
 }
-END_TEST
 
-START_TEST(a_branch_may_keep_decoded_frames) {
+DVNN_TEST(a_branch_may_keep_decoded_frames) {
   play_and_expect_boxes(painted_source(kFrames) + "dvconvert ! " + infer() +
                             " ! dvdecode ! tee name=t t. ! queue" + kSink + " t. ! " + hoard(30) +
                             " ! " + kOther,
                         kFrames);
 }
-END_TEST
 
-START_TEST(a_branch_may_keep_unseen_frames) {
+DVNN_TEST(a_branch_may_keep_unseen_frames) {
   play_and_expect_boxes(painted_source(kFrames) + "dvconvert ! tee name=t t. ! queue ! " + infer() +
                             " ! dvdecode" + kSink + " t. ! " + hoard(30) + " ! " + kOther,
                         kFrames);
 }
-END_TEST
 
-START_TEST(an_application_may_keep_a_thousand_frames_with_outputs) {
+DVNN_TEST(an_application_may_keep_a_thousand_frames_with_outputs) {
   constexpr int kMany = 1000;
   Pipeline pipeline(painted_source(kMany) + "dvconvert ! " + infer() +
                     " ! tee name=t t. ! queue ! dvdecode" + kSink +
@@ -119,16 +111,14 @@ START_TEST(an_application_may_keep_a_thousand_frames_with_outputs) {
   demand(&pipeline, pipeline.stop());
   expect_boxes_of_pixels(arrivals, kMany, pipeline.description());
 }
-END_TEST
 
-START_TEST(an_application_that_never_pulls_may_drop_old_frames) {
+DVNN_TEST(an_application_that_never_pulls_may_drop_old_frames) {
   play_and_expect_boxes(
       painted_source(kFrames) + "dvconvert ! " + infer() + " ! tee name=t t. ! queue ! dvdecode" +
           kSink +
           " t. ! queue ! appsink async=false sync=false wait-on-eos=false max-buffers=30 drop=true",
       kFrames);
 }
-END_TEST
 
 namespace {
 
@@ -157,7 +147,7 @@ void expect_some_boxes(const std::vector<Arrival>& arrivals, size_t count,
 
 }  // namespace
 
-START_TEST(late_frames_may_be_kept_by_a_branch) {
+DVNN_TEST(late_frames_may_be_kept_by_a_branch) {
   // A late frame passes without inference; the input tensor that dvconvert made must not go along.
   for (const std::string& keeper :
        {hoard(40) + " ! fakesink async=false",
@@ -176,9 +166,8 @@ START_TEST(late_frames_may_be_kept_by_a_branch) {
     expect_some_boxes(arrivals, 3 * kFrames, description);
   }
 }
-END_TEST
 
-START_TEST(two_networks_in_series_have_their_own_tensors) {
+DVNN_TEST(two_networks_in_series_have_their_own_tensors) {
   for (const char* between : {"", "queue ! ", "queue max-size-buffers=1 ! "}) {
     const std::string head = painted_source(kFrames) + "dvconvert ! " + between;
     const std::string middle = std::string(" ! dvdecode ! dvconvert ! ") + between;
@@ -198,9 +187,8 @@ START_TEST(two_networks_in_series_have_their_own_tensors) {
     }
   }
 }
-END_TEST
 
-START_TEST(networks_of_two_sizes_in_series_have_their_own_tensors) {
+DVNN_TEST(networks_of_two_sizes_in_series_have_their_own_tensors) {
   const std::string description =
       painted_source(kFrames) + "dvconvert ! queue ! dvinfer network=" + grid_path(Looks::kRed, 8) +
       " ! dvdecode ! dvconvert ! queue ! " + infer(Looks::kBlue) + " ! queue ! dvdecode" + kSink;
@@ -221,9 +209,8 @@ START_TEST(networks_of_two_sizes_in_series_have_their_own_tensors) {
     ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
   }
 }
-END_TEST
 
-START_TEST(two_networks_behind_a_tee_have_their_own_tensors) {
+DVNN_TEST(two_networks_behind_a_tee_have_their_own_tensors) {
   Pipeline pipeline(painted_source(kFrames) + "dvconvert ! tee name=t t. ! queue ! " + infer() +
                     " ! dvdecode ! fakesink name=out0 async=false t. ! queue ! " +
                     infer(Looks::kBlue) + " ! dvdecode ! fakesink name=out1 async=false");
@@ -235,9 +222,8 @@ START_TEST(two_networks_behind_a_tee_have_their_own_tensors) {
       painted_source(kFrames) + infer(Looks::kBlue) + " ! dvdecode ! fakesink name=out";
   expect_same(blue, play(alone, Looks::kBlue), pipeline.description());
 }
-END_TEST
 
-START_TEST(a_leaky_queue_behind_dvconvert_leaks_while_the_device_hangs) {
+DVNN_TEST(a_leaky_queue_behind_dvconvert_leaks_while_the_device_hangs) {
   // The queue fills: neither dvconvert nor the tee before it waits for the device.
   FaultPlan faults("");
   for (const char* leaky : {"downstream", "upstream"}) {
@@ -262,22 +248,5 @@ START_TEST(a_leaky_queue_behind_dvconvert_leaks_while_the_device_hangs) {
     expect_boxes_of_pixels(arrivals, arrivals.size(), pipeline.description());
   }
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_flow, frames_pass_queues_between_every_pair,
-                   streams_of_tensors_pass_queues_between_every_pair,
-                   streams_of_tensors_pass_a_branch_that_keeps_them,
-                   doubled_frames_pass_a_queue_before_dvinfer,
-                   halved_frames_pass_a_queue_before_dvinfer,
-                   a_queue_may_keep_frames_before_dvinfer, a_queue_may_keep_frames_with_outputs,
-                   a_branch_may_keep_frames_with_outputs, a_branch_may_keep_decoded_frames,
-                   a_branch_may_keep_unseen_frames,
-                   an_application_may_keep_a_thousand_frames_with_outputs,
-                   an_application_that_never_pulls_may_drop_old_frames,
-                   late_frames_may_be_kept_by_a_branch,
-                   two_networks_in_series_have_their_own_tensors,
-                   networks_of_two_sizes_in_series_have_their_own_tensors,
-                   two_networks_behind_a_tee_have_their_own_tensors,
-                   a_leaky_queue_behind_dvconvert_leaks_while_the_device_hangs)
 
 }  // namespace dvnn::test::flow_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::pipelines_tests {
 
+DVNN_GST_SUITE(gst_pipelines);
+
 namespace {
 
 constexpr GstClockTime kTimeout = 60 * GST_SECOND;
@@ -70,7 +72,7 @@ void expect_error(const std::string& description, GQuark domain, int code, const
 
 }  // namespace
 
-START_TEST(a_library_of_generated_sources_is_a_network) {
+DVNN_TEST(a_library_of_generated_sources_is_a_network) {
   const std::string weights = "/tmp/dvnn-test-weights-" + std::to_string(getpid());
   std::ofstream(weights, std::ios::binary) << std::string(448, '\0');
   const std::string network = "dvinfer network=" PRIOR_MODULE;
@@ -82,9 +84,8 @@ START_TEST(a_library_of_generated_sources_is_a_network) {
                GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "/nowhere");
   unlink(weights.c_str());
 }
-END_TEST
 
-START_TEST(a_network_is_planned_for_another_size) {
+DVNN_TEST(a_network_is_planned_for_another_size) {
   for (const char* size : {"128x96", "320x256"}) {
     run_to_end(std::string(kSource) + "dvconvert ! " + kPatient + "input-size=" + size +
                " ! dvdecode ! fakesink");
@@ -96,21 +97,18 @@ START_TEST(a_network_is_planned_for_another_size) {
   expect_error(std::string(kSource) + infer("input-size=64x64") + " ! fakesink", GST_RESOURCE_ERROR,
                GST_RESOURCE_ERROR_SETTINGS, "convert");
 }
-END_TEST
 
-START_TEST(libraries_of_layers_are_named_when_missing) {
+DVNN_TEST(libraries_of_layers_are_named_when_missing) {
   expect_error(std::string(kSource) + "dvinfer custom-layers=/nowhere/libmine.so ! fakesink",
                GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "libmine.so");
 }
-END_TEST
 
-START_TEST(queues_may_stand_between_all_elements) {
+DVNN_TEST(queues_may_stand_between_all_elements) {
   run_to_end(std::string(kSource) + "queue ! dvconvert ! queue ! " + infer() +
              " ! queue ! dvdecode ! queue ! dvoverlay ! queue ! fakesink");
 }
-END_TEST
 
-START_TEST(a_tee_may_stand_anywhere) {
+DVNN_TEST(a_tee_may_stand_anywhere) {
   run_to_end(std::string(kSource) + "dvconvert ! tee name=t t. ! queue ! " + infer() +
              " ! dvdecode ! dvoverlay ! fakesink t. ! queue ! " + infer() +
              " ! dvdecode ! fakesink t. ! queue ! fakesink");
@@ -118,25 +116,22 @@ START_TEST(a_tee_may_stand_anywhere) {
              " ! tee name=t t. ! queue ! dvdecode ! dvoverlay ! fakesink t. ! queue ! dvdecode ! "
              "fakesink");
 }
-END_TEST
 
-START_TEST(videorate_may_double_and_drop_frames) {
+DVNN_TEST(videorate_may_double_and_drop_frames) {
   for (const char* rate : {"15/1", "60/1"}) {
     run_to_end(std::string(kSource) + "dvconvert ! videorate ! video/x-raw,framerate=" + rate +
                " ! " + infer() + " ! videorate ! dvdecode ! dvoverlay ! fakesink");
   }
 }
-END_TEST
 
-START_TEST(every_number_in_flight_works) {
+DVNN_TEST(every_number_in_flight_works) {
   for (int n : {1, 2, 5, 16}) {
     run_to_end(std::string(kSource) + "dvconvert ! " + infer("max-in-flight=" + std::to_string(n)) +
                " ! dvdecode ! fakesink");
   }
 }
-END_TEST
 
-START_TEST(the_state_may_go_up_and_down) {
+DVNN_TEST(the_state_may_go_up_and_down) {
   GstElement* pipeline = launch("videotestsrc is-live=true ! dvconvert ! " + infer() +
                                 " ! dvdecode ! dvoverlay ! fakesink");
   for (int i = 0; i < 4; ++i) {
@@ -149,9 +144,8 @@ START_TEST(the_state_may_go_up_and_down) {
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);
 }
-END_TEST
 
-START_TEST(seeks_flush_and_go_on) {
+DVNN_TEST(seeks_flush_and_go_on) {
   GstElement* pipeline = launch("videotestsrc num-buffers=100 ! dvconvert ! " + infer() +
                                 " ! queue ! dvdecode ! dvoverlay ! fakesink sync=false");
   gst_element_set_state(pipeline, GST_STATE_PAUSED);
@@ -168,20 +162,17 @@ START_TEST(seeks_flush_and_go_on) {
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);
 }
-END_TEST
 
-START_TEST(a_sink_that_wants_one_frame_ends_the_stream) {
+DVNN_TEST(a_sink_that_wants_one_frame_ends_the_stream) {
   run_to_end(std::string(kSource) + "dvconvert ! " + infer() +
              " ! dvdecode ! dvoverlay ! videoconvert ! pngenc snapshot=true ! fakesink");
 }
-END_TEST
 
-START_TEST(frames_pass_a_dvconvert_with_no_dvinfer) {
+DVNN_TEST(frames_pass_a_dvconvert_with_no_dvinfer) {
   run_to_end(std::string(kSource) + "dvconvert ! dvdecode ! dvoverlay ! fakesink");
 }
-END_TEST
 
-START_TEST(bad_network_files_are_named) {
+DVNN_TEST(bad_network_files_are_named) {
   const std::string tail = " ! fakesink";
   expect_error(std::string(kSource) + "dvinfer network=/nowhere/net.dvn" + tail, GST_RESOURCE_ERROR,
                GST_RESOURCE_ERROR_NOT_FOUND, "/nowhere/net.dvn");
@@ -198,15 +189,13 @@ START_TEST(bad_network_files_are_named) {
                GST_RESOURCE_ERROR_OPEN_READ, "checksum");
   unlink(broken.c_str());
 }
-END_TEST
 
-START_TEST(a_missing_device_is_named) {
+DVNN_TEST(a_missing_device_is_named) {
   expect_error(std::string(kSource) + infer("device=/nowhere/libdv.so") + " ! fakesink",
                GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "/nowhere/libdv.so");
 }
-END_TEST
 
-START_TEST(a_network_without_a_decoder_is_explained) {
+DVNN_TEST(a_network_without_a_decoder_is_explained) {
   dvnn::network::Model model = grid_network();
   model.decoder.name.clear();
   const std::string path = network_path() + ".raw";
@@ -215,9 +204,8 @@ START_TEST(a_network_without_a_decoder_is_explained) {
                GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "--decoder");
   unlink(path.c_str());
 }
-END_TEST
 
-START_TEST(objects_are_posted_as_messages) {
+DVNN_TEST(objects_are_posted_as_messages) {
   GstElement* pipeline = launch("videotestsrc num-buffers=3 pattern=red ! dvconvert ! " + infer() +
                                 " ! dvdecode post-messages=true ! fakesink");
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
@@ -232,15 +220,5 @@ START_TEST(objects_are_posted_as_messages) {
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_pipelines, a_library_of_generated_sources_is_a_network,
-               a_network_is_planned_for_another_size, libraries_of_layers_are_named_when_missing,
-               queues_may_stand_between_all_elements, a_tee_may_stand_anywhere,
-               videorate_may_double_and_drop_frames, every_number_in_flight_works,
-               the_state_may_go_up_and_down, seeks_flush_and_go_on,
-               a_sink_that_wants_one_frame_ends_the_stream, frames_pass_a_dvconvert_with_no_dvinfer,
-               bad_network_files_are_named, a_missing_device_is_named,
-               a_network_without_a_decoder_is_explained, objects_are_posted_as_messages)
 
 }  // namespace dvnn::test::pipelines_tests

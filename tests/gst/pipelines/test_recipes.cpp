@@ -7,6 +7,8 @@
 
 namespace dvnn::test::recipes_tests {
 
+DVNN_WATCHED_SUITE(gst_recipes);
+
 namespace {
 
 struct Recipe {
@@ -113,7 +115,7 @@ void for_each_of(GstElement* pipeline, const char* factory, Work work) {
 
 }  // namespace
 
-START_TEST(every_recipe_runs_to_its_end_and_infers) {
+DVNN_TEST(every_recipe_runs_to_its_end_and_infers) {
   const std::vector<Recipe> all = recipes();
   constexpr size_t kAtLeast = 10;
   ck_assert_uint_ge(all.size(), kAtLeast);
@@ -141,9 +143,8 @@ START_TEST(every_recipe_runs_to_its_end_and_infers) {
     demand(&pipeline, pipeline.stop(), recipe.title);
   }
 }
-END_TEST
 
-START_TEST(a_source_that_fails_may_be_restarted_while_the_network_stays) {
+DVNN_TEST(a_source_that_fails_may_be_restarted_while_the_network_stays) {
   Pipeline pipeline("bin.( name=camera " + painted_source(1000000, "is-live=true") +
                     "queue ! identity name=fails error-after=20 ) ! " + "queue ! dvconvert ! " +
                     infer(Looks::kRed, "name=infer when-busy=pass") +
@@ -189,9 +190,5 @@ START_TEST(a_source_that_fails_may_be_restarted_while_the_network_stays) {
   }
   ck_assert_uint_ge(inferred, 40);
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_recipes, every_recipe_runs_to_its_end_and_infers,
-                   a_source_that_fails_may_be_restarted_while_the_network_stays)
 
 }  // namespace dvnn::test::recipes_tests

@@ -12,6 +12,8 @@
 
 namespace dvnn::test::vendor_networks_tests {
 
+DVNN_GST_SUITE(gst_vendor_networks);
+
 using dvnn::ElementType;
 using dvnn::Layout;
 using dvnn::Shape;
@@ -59,7 +61,7 @@ void fill_tensor(GstDvTensor* tensor, const char* name, const Shape& shape,
 
 }  // namespace
 
-START_TEST(the_lane_is_a_mask_and_its_tensor_has_its_true_shape) {
+DVNN_TEST(the_lane_is_a_mask_and_its_tensor_has_its_true_shape) {
   const std::string weights = std::string(DVNN_TEST_DATA) + "/models/LaneDetection_weights.bin";
   if (access(weights.c_str(), R_OK) != 0) {
     std::printf("skipped: no reference data in '%s'\n", DVNN_TEST_DATA);
@@ -109,9 +111,8 @@ START_TEST(the_lane_is_a_mask_and_its_tensor_has_its_true_shape) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(yolov3_tinys_outputs_are_boxes) {
+DVNN_TEST(yolov3_tinys_outputs_are_boxes) {
   constexpr int kColumns = 12, kRows = 8, kOutputs = 255, kNumbers = 85;
   const auto logit = [](float p) { return std::log(p / (1 - p)); };
   std::vector<float> coarse(kOutputs * kRows * kColumns, -10.0f);
@@ -155,9 +156,5 @@ START_TEST(yolov3_tinys_outputs_are_boxes) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
-
-DVNN_GST_SUITE(gst_vendor_networks, the_lane_is_a_mask_and_its_tensor_has_its_true_shape,
-               yolov3_tinys_outputs_are_boxes)
 
 }  // namespace dvnn::test::vendor_networks_tests

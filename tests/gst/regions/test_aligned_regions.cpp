@@ -9,6 +9,8 @@
 
 namespace dvnn::test::aligned_regions_tests {
 
+DVNN_WATCHED_SUITE(gst_region_objects);
+
 namespace {
 
 // A square frame with a red cell and one object, which `prepare` places.
@@ -47,7 +49,7 @@ void expect_the_cell(const std::vector<Found>& found) {
 
 }  // namespace
 
-START_TEST(boxes_come_back_from_aligned_regions) {
+DVNN_TEST(boxes_come_back_from_aligned_regions) {
   expect_the_cell(found_aligned("", [](GstDvObject*) {}));
   // Each corner of the frame as the upper left one of an oriented box.
   const double corners[4][2] = {{0, 0}, {128, 0}, {128, 128}, {0, 128}};
@@ -72,9 +74,8 @@ START_TEST(boxes_come_back_from_aligned_regions) {
         gst_dv_object_add_point(object, 3, 3, 0);
       }));
 }
-END_TEST
 
-START_TEST(an_aligned_region_sees_what_stands_upright_there) {
+DVNN_TEST(an_aligned_region_sees_what_stands_upright_there) {
   // Half of the frame, turned by a quarter: the cell is beyond it, or within.
   const auto half = [](double x) {
     return [x](GstDvObject* object) {
@@ -86,9 +87,5 @@ START_TEST(an_aligned_region_sees_what_stands_upright_there) {
   ck_assert_uint_gt(found_aligned("align=outline", half(64)).size(), 0);
   ck_assert_uint_gt(found_aligned("align=box", half(0)).size(), 0);
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_region_objects, boxes_come_back_from_aligned_regions,
-                   an_aligned_region_sees_what_stands_upright_there)
 
 }  // namespace dvnn::test::aligned_regions_tests

@@ -12,6 +12,8 @@
 
 namespace dvnn::test::late_results_tests {
 
+DVNN_WATCHED_SUITE(gst_late_results);
+
 namespace {
 
 constexpr int kWidth = 128, kHeight = 64;
@@ -122,7 +124,7 @@ Seen show_until_inferred(const Line& line, guint64 inferred, guint64* frame) {
 
 }  // namespace
 
-START_TEST(a_frame_leaves_at_once_and_its_results_join_its_tracks) {
+DVNN_TEST(a_frame_leaves_at_once_and_its_results_join_its_tracks) {
   Line line("max-in-flight=2");
   const std::vector<Found> wanted = wanted_parts(4);
   // The device has begun, and goes on for as long as it likes.
@@ -150,9 +152,8 @@ START_TEST(a_frame_leaves_at_once_and_its_results_join_its_tracks) {
     ++frame;
   }
 }
-END_TEST
 
-START_TEST(a_result_grows_with_its_object_until_it_joins) {
+DVNN_TEST(a_result_grows_with_its_object_until_it_joins) {
   Line line("");
   const std::vector<Found> wanted = wanted_parts(1);
   show(line, frame_at(0, 0, 1));
@@ -172,9 +173,8 @@ START_TEST(a_result_grows_with_its_object_until_it_joins) {
     return;
   }
 }
-END_TEST
 
-START_TEST(late_results_can_be_dropped) {
+DVNN_TEST(late_results_can_be_dropped) {
   Line line("late-results=drop");
   show(line, frame_at(0, 0, 4));
   line.faults.release();
@@ -184,9 +184,8 @@ START_TEST(late_results_can_be_dropped) {
   }
   ck_assert_uint_eq(line.stat("joined"), 0);
 }
-END_TEST
 
-START_TEST(frames_wait_where_they_are_told_to_or_nothing_could_join) {
+DVNN_TEST(frames_wait_where_they_are_told_to_or_nothing_could_join) {
   const std::vector<Found> wanted = wanted_parts(3);
   const auto expect_own = [&](const Seen& seen) {
     ck_assert_int_eq(seen.state, GST_DV_PASS_INFERRED);
@@ -209,18 +208,16 @@ START_TEST(frames_wait_where_they_are_told_to_or_nothing_could_join) {
     expect_own(show(line, frame_at(0, 0, 3, false)));
   }
 }
-END_TEST
 
 // For how long it waits is the queue's, whose test moves the time.
-START_TEST(a_frame_waits_for_no_longer_than_it_may) {
+DVNN_TEST(a_frame_waits_for_no_longer_than_it_may) {
   Line line("late-after-ms=50");
   const Seen seen = show(line, frame_at(0, 0, 1));
   ck_assert_int_eq(seen.state, GST_DV_PASS_SKIPPED);
   line.faults.await_hang();
 }
-END_TEST
 
-START_TEST(objects_for_which_there_are_no_slots_have_their_turn_later) {
+DVNN_TEST(objects_for_which_there_are_no_slots_have_their_turn_later) {
   // Three slots of dvconvert's.
   Line line("max-in-flight=1");
   show(line, frame_at(0, 0, 4));
@@ -238,7 +235,6 @@ START_TEST(objects_for_which_there_are_no_slots_have_their_turn_later) {
     }
   }
 }
-END_TEST
 
 namespace {
 
@@ -268,7 +264,7 @@ GstEvent* time_segment() {
 
 }  // namespace
 
-START_TEST(nothing_joins_after_a_flush_other_caps_or_another_segment) {
+DVNN_TEST(nothing_joins_after_a_flush_other_caps_or_another_segment) {
   expect_nothing_after([](Line* line) {
     gst_harness_push_event(line->h, gst_event_new_flush_start());
     gst_harness_push_event(line->h, gst_event_new_flush_stop(TRUE));
@@ -286,9 +282,8 @@ START_TEST(nothing_joins_after_a_flush_other_caps_or_another_segment) {
     gst_harness_set_src_caps_str(line->h, caps.c_str());
   });
 }
-END_TEST
 
-START_TEST(nothing_joins_after_another_network) {
+DVNN_TEST(nothing_joins_after_another_network) {
   // One region of the first frame stands still, and with it the frame's results.
   Line line("", "exec:1:hang");
   show(line, frame_at(0, 0, 4));
@@ -306,9 +301,8 @@ START_TEST(nothing_joins_after_another_network) {
   ck_assert_uint_eq(line.stat("inferred"), 1);
   ck_assert_uint_eq(line.stat("joined"), 0);
 }
-END_TEST
 
-START_TEST(the_end_of_the_stream_waits_for_nothing_late) {
+DVNN_TEST(the_end_of_the_stream_waits_for_nothing_late) {
   Line line("");
   show(line, frame_at(0, 0, 4));
   line.expect_hanging();
@@ -322,9 +316,8 @@ START_TEST(the_end_of_the_stream_waits_for_nothing_late) {
   }
   ck_assert_int_gt(line.faults.hanging(), 0);
 }
-END_TEST
 
-START_TEST(a_late_run_that_fails_is_told_as_on_error_says) {
+DVNN_TEST(a_late_run_that_fails_is_told_as_on_error_says) {
   {
     Line line("", "exec:*:fail,exec:1:hang");
     show(line, frame_at(0, 0, 1));
@@ -345,18 +338,16 @@ START_TEST(a_late_run_that_fails_is_told_as_on_error_says) {
   gst_message_unref(message);
   show(line, frame_at(40, 0, 1));
 }
-END_TEST
 
-START_TEST(a_late_run_that_never_ends_is_told) {
+DVNN_TEST(a_late_run_that_never_ends_is_told) {
   Line line("watchdog-ms=300 max-in-flight=1");
   show(line, frame_at(0, 0, 3));
   GstMessage* message = line.next_message(GST_MESSAGE_ERROR);
   ck_assert_ptr_nonnull(message);
   gst_message_unref(message);
 }
-END_TEST
 
-START_TEST(frames_behind_a_tracker_are_expected_to_leave_at_once) {
+DVNN_TEST(frames_behind_a_tracker_are_expected_to_leave_at_once) {
   const auto latency = [](const std::string& head, const std::string& properties) {
     FaultPlan faults("exec:*:delay=200");
     GstHarness* h = chain(head + "dvconvert regions=objects ! " +
@@ -371,10 +362,9 @@ START_TEST(frames_behind_a_tracker_are_expected_to_leave_at_once) {
   ck_assert_uint_ge(latency("dvtrack ! ", "when-busy=pass late-results=wait"), 200);
   ck_assert_uint_lt(latency("dvtrack ! queue ! ", "when-busy=pass"), 200);
 }
-END_TEST
 
 // Any element that tracks objects may say so: dvinfer does not look for an element's name.
-START_TEST(any_tracker_may_answer_that_it_is_one) {
+DVNN_TEST(any_tracker_may_answer_that_it_is_one) {
   FaultPlan faults("exec:*:delay=200");
   GstHarness* h = gst_harness_new_parse(
       ("dvconvert regions=objects ! " + infer(Looks::kRed, "when-busy=pass " + FaultPlan::device()))
@@ -392,9 +382,8 @@ START_TEST(any_tracker_may_answer_that_it_is_one) {
   ck_assert_uint_lt(gst_harness_query_latency(h) / GST_MSECOND, 200);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(video_keeps_its_rate_before_a_slow_second_network) {
+DVNN_TEST(video_keeps_its_rate_before_a_slow_second_network) {
   // A run takes a third of a second, and there are several for each frame.
   FaultPlan faults("");
   Pipeline pipeline(painted_source(120, "is-live=true", "src", kWidth, kHeight) + "dvconvert ! " +
@@ -422,17 +411,5 @@ START_TEST(video_keeps_its_rate_before_a_slow_second_network) {
   ck_assert_uint_lt(least, 333 * GST_MSECOND);
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(
-    gst_late_results, a_frame_leaves_at_once_and_its_results_join_its_tracks,
-    a_result_grows_with_its_object_until_it_joins, late_results_can_be_dropped,
-    frames_wait_where_they_are_told_to_or_nothing_could_join,
-    a_frame_waits_for_no_longer_than_it_may,
-    objects_for_which_there_are_no_slots_have_their_turn_later,
-    nothing_joins_after_a_flush_other_caps_or_another_segment, nothing_joins_after_another_network,
-    the_end_of_the_stream_waits_for_nothing_late, a_late_run_that_fails_is_told_as_on_error_says,
-    a_late_run_that_never_ends_is_told, frames_behind_a_tracker_are_expected_to_leave_at_once,
-    any_tracker_may_answer_that_it_is_one, video_keeps_its_rate_before_a_slow_second_network)
 
 }  // namespace dvnn::test::late_results_tests

@@ -10,6 +10,8 @@
 
 namespace dvnn::test::refine_tests {
 
+DVNN_WATCHED_SUITE(gst_refine);
+
 namespace {
 
 constexpr int kWidth = 128, kHeight = 64;
@@ -44,7 +46,7 @@ std::vector<Found> labelled(const std::vector<Found>& all, const char* label) {
 
 }  // namespace
 
-START_TEST(refined_boxes_take_the_objects_places) {
+DVNN_TEST(refined_boxes_take_the_objects_places) {
   GstHarness* parts = chain(both(""), caps());
   GstHarness* refined = chain(both("refine=true merge-threshold=1"), caps());
   size_t all = 0;
@@ -71,10 +73,9 @@ START_TEST(refined_boxes_take_the_objects_places) {
   gst_harness_teardown(parts);
   gst_harness_teardown(refined);
 }
-END_TEST
 
 // Without a look at them, nothing better is known.
-START_TEST(objects_that_were_not_shown_stay) {
+DVNN_TEST(objects_that_were_not_shown_stay) {
   GstHarness* h = chain("dvconvert ! " + infer(Looks::kRed) +
                             " ! dvdecode ! dvconvert regions=objects max-per-frame=1 ! " +
                             infer(Looks::kUpperRed) + " ! dvdecode refine=true",
@@ -94,10 +95,9 @@ START_TEST(objects_that_were_not_shown_stay) {
   gst_harness_teardown(h);
   gst_harness_teardown(first);
 }
-END_TEST
 
 // Results of an earlier frame are of where the object was. They leave with the others.
-START_TEST(late_results_take_no_place_and_stay_on_no_frame) {
+DVNN_TEST(late_results_take_no_place_and_stay_on_no_frame) {
   constexpr guint kSide = 64;
   static const gchar* const labels[] = {"background", "better", nullptr};
   GstDvNetworkInfo* network = gst_dv_network_info_new("second", "detection-output", "{}", labels);
@@ -134,10 +134,5 @@ START_TEST(late_results_take_no_place_and_stay_on_no_frame) {
   gst_dv_network_info_unref(network);
   gst_harness_teardown(h);
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_refine, refined_boxes_take_the_objects_places,
-                   objects_that_were_not_shown_stay,
-                   late_results_take_no_place_and_stay_on_no_frame)
 
 }  // namespace dvnn::test::refine_tests

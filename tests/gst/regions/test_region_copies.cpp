@@ -70,7 +70,15 @@ std::string look(const std::string& properties, const std::string& rest) {
 
 }  // namespace
 
-START_TEST(regions_are_not_copied) {
+static int run_with_noted_memory(const char* name, const std::vector<const TTest*>& tests) {
+  gst_init(nullptr, nullptr);
+  gst_allocator_set_default(GST_ALLOCATOR_CAST(g_object_new(noting_allocator_get_type(), nullptr)));
+  return run_gst_suite(name, tests);
+}
+
+DVNN_SUITE_RUN_BY(run_with_noted_memory, gst_region_copies);
+
+DVNN_TEST(regions_are_not_copied) {
   const std::string list =
       "regions=list region-list=\"[[0,0,0.5,0.5],[0.25,0.25,0.5,0.5],"
       "{\\\"box\\\":[100,100,320,320],\\\"unit\\\":\\\"pixels\\\"}]\"";
@@ -83,9 +91,8 @@ START_TEST(regions_are_not_copied) {
     }
   }
 }
-END_TEST
 
-START_TEST(a_copy_would_be_seen) {
+DVNN_TEST(a_copy_would_be_seen) {
   const std::string rest = " ! dvdecode";
   ck_assert_uint_ge(largest_of("videoconvert ! capsfilter caps=video/x-raw,format=BGRx ! " +
                                look("regions=objects", rest)),
@@ -94,15 +101,5 @@ START_TEST(a_copy_would_be_seen) {
                                look("regions=frame", rest)),
                     kSmallest);
 }
-END_TEST
-
-static int run_with_noted_memory(const char* name, const std::vector<const TTest*>& tests) {
-  gst_init(nullptr, nullptr);
-  gst_allocator_set_default(GST_ALLOCATOR_CAST(g_object_new(noting_allocator_get_type(), nullptr)));
-  return run_gst_suite(name, tests);
-}
-
-DVNN_SUITE_RUN_BY(run_with_noted_memory, gst_region_copies, regions_are_not_copied,
-                  a_copy_would_be_seen)
 
 }  // namespace dvnn::test::region_copies_tests

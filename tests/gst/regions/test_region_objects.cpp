@@ -12,6 +12,8 @@
 
 namespace dvnn::test::region_objects_tests {
 
+DVNN_WATCHED_SUITE(gst_region_objects);
+
 namespace {
 
 constexpr int kWidth = 128, kHeight = 64;
@@ -125,7 +127,7 @@ void expect_looked_at(const std::string& properties, const std::string& wanted) 
 
 }  // namespace
 
-START_TEST(an_objects_parts_are_what_is_found_on_its_box_alone) {
+DVNN_TEST(an_objects_parts_are_what_is_found_on_its_box_alone) {
   size_t parts = 0;
   GstHarness* h = chain(first() + second() + " ! dvdecode", caps());
   for (guint64 number = 0; number < 12; ++number) {
@@ -147,9 +149,8 @@ START_TEST(an_objects_parts_are_what_is_found_on_its_box_alone) {
   ck_assert_uint_gt(parts, 0);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(objects_are_chosen_by_network_class_and_size) {
+DVNN_TEST(objects_are_chosen_by_network_class_and_size) {
   const std::string face = "10,10,20,10 ", car = "40,8,60,32 ", hand = "120,50,6,10 ";
   expect_looked_at("", face + car + hand);
   expect_looked_at("object-network=cars", car);
@@ -158,15 +159,13 @@ START_TEST(objects_are_chosen_by_network_class_and_size) {
   expect_looked_at("min-size=0.171875", face + car);
   expect_looked_at("max-size=0.5", face + hand);
 }
-END_TEST
 
-START_TEST(a_margin_ends_at_the_frame) {
+DVNN_TEST(a_margin_ends_at_the_frame) {
   dvnn_assert_text(looked_at("margin=0.5 object-class=face", frame_with_objects()), "0,5,40,20 ");
   dvnn_assert_text(looked_at("margin=1 object-class=hand", frame_with_objects()), "114,40,14,24 ");
 }
-END_TEST
 
-START_TEST(what_the_first_network_has_not_seen_the_second_does_not_see) {
+DVNN_TEST(what_the_first_network_has_not_seen_the_second_does_not_see) {
   GstHarness* h = chain("dvconvert ! " + infer(Looks::kRed, "interval-frames=2") + " ! dvdecode" +
                             second() + " ! dvdecode",
                         caps());
@@ -191,9 +190,8 @@ START_TEST(what_the_first_network_has_not_seen_the_second_does_not_see) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(regions_of_interest_say_whose_parts_they_are) {
+DVNN_TEST(regions_of_interest_say_whose_parts_they_are) {
   GstHarness* h = chain(first() + second() + " ! dvdecode", caps());
   GstBuffer* out = gst_harness_push_and_pull(h, grid_frame(kWidth, kHeight, 1));
   gpointer state = nullptr;
@@ -213,7 +211,6 @@ START_TEST(regions_of_interest_say_whose_parts_they_are) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
 namespace {
 
@@ -258,7 +255,7 @@ guint count_objects(GstBuffer* frame) {
 
 }  // namespace
 
-START_TEST(what_is_known_of_an_object_becomes_its_own) {
+DVNN_TEST(what_is_known_of_an_object_becomes_its_own) {
   GstHarness* h = chain("dvdecode", caps());
   GstBuffer* frame = frame_with_objects();
   const guint before = count_objects(frame);
@@ -282,9 +279,8 @@ START_TEST(what_is_known_of_an_object_becomes_its_own) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_number_that_an_object_has_already_stays) {
+DVNN_TEST(a_number_that_an_object_has_already_stays) {
   GstHarness* h = chain("dvdecode", caps());
   GstBuffer* frame = frame_with_objects();
   const guint before = count_objects(frame);
@@ -303,7 +299,6 @@ START_TEST(a_number_that_an_object_has_already_stays) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
 namespace {
 
@@ -336,7 +331,7 @@ GstHarness* looker(const std::string& properties) {
 
 }  // namespace
 
-START_TEST(a_track_keeps_its_result_until_it_is_looked_at_again) {
+DVNN_TEST(a_track_keeps_its_result_until_it_is_looked_at_again) {
   GstHarness* h = looker("refresh-ms=100");
   std::vector<Found> parts;
   for (int frame = 0; frame < 8; ++frame) {
@@ -361,9 +356,8 @@ START_TEST(a_track_keeps_its_result_until_it_is_looked_at_again) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_track_that_grows_is_looked_at_and_its_result_with_it) {
+DVNN_TEST(a_track_that_grows_is_looked_at_and_its_result_with_it) {
   GstHarness* h = looker("refresh-ms=100000");
   const double sizes[] = {10, 11, 11.9, 12, 13};
   const guint looks[] = {1, 0, 0, 1, 0};
@@ -385,9 +379,8 @@ START_TEST(a_track_that_grows_is_looked_at_and_its_result_with_it) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(some_of_a_frames_objects_are_looked_at_in_turn) {
+DVNN_TEST(some_of_a_frames_objects_are_looked_at_in_turn) {
   GstHarness* h = looker("max-per-frame=2");
   for (int frame = 0; frame < 6; ++frame) {
     GstBuffer* out =
@@ -409,9 +402,8 @@ START_TEST(some_of_a_frames_objects_are_looked_at_in_turn) {
   }
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(the_rate_of_looks_is_limited) {
+DVNN_TEST(the_rate_of_looks_is_limited) {
   GstHarness* h = looker("max-rate=5");
   guint looks = 0;
   for (guint64 frame = 0; frame < 100; ++frame) {
@@ -424,9 +416,8 @@ START_TEST(the_rate_of_looks_is_limited) {
   ck_assert_uint_le(looks, 25);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_track_that_another_object_takes_over_elsewhere_has_no_old_result) {
+DVNN_TEST(a_track_that_another_object_takes_over_elsewhere_has_no_old_result) {
   GstHarness* h = looker("refresh-ms=100000");
   gst_buffer_unref(gst_harness_push_and_pull(h, tracked_frame(5000, 0, 1)));
   // The stream jumps back: track 1 is somebody else.
@@ -435,9 +426,8 @@ START_TEST(a_track_that_another_object_takes_over_elsewhere_has_no_old_result) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(hundreds_of_objects_are_looked_at_one_after_the_other) {
+DVNN_TEST(hundreds_of_objects_are_looked_at_one_after_the_other) {
   const std::string many = "dvinfer network=" + grid_path(Looks::kRed, 16);
   for (const char* properties : {"max-in-flight=1", "max-in-flight=3"}) {
     const std::string line = painted_source(12, "", "src", kWidth, kHeight) + "dvconvert ! " +
@@ -462,18 +452,5 @@ START_TEST(hundreds_of_objects_are_looked_at_one_after_the_other) {
     ck_assert_uint_gt(most, 60);
   }
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_region_objects, an_objects_parts_are_what_is_found_on_its_box_alone,
-                   objects_are_chosen_by_network_class_and_size, a_margin_ends_at_the_frame,
-                   what_the_first_network_has_not_seen_the_second_does_not_see,
-                   regions_of_interest_say_whose_parts_they_are,
-                   what_is_known_of_an_object_becomes_its_own,
-                   a_number_that_an_object_has_already_stays,
-                   a_track_keeps_its_result_until_it_is_looked_at_again,
-                   a_track_that_grows_is_looked_at_and_its_result_with_it,
-                   some_of_a_frames_objects_are_looked_at_in_turn, the_rate_of_looks_is_limited,
-                   a_track_that_another_object_takes_over_elsewhere_has_no_old_result,
-                   hundreds_of_objects_are_looked_at_one_after_the_other)
 
 }  // namespace dvnn::test::region_objects_tests

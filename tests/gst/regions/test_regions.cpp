@@ -12,6 +12,8 @@
 
 namespace dvnn::test::regions_tests {
 
+DVNN_WATCHED_SUITE(gst_regions);
+
 namespace {
 
 constexpr int kFrames = 20;
@@ -140,7 +142,7 @@ Outputs outputs_of(const std::string& description, const std::string& caps, GstB
 
 }  // namespace
 
-START_TEST(a_regions_outputs_are_those_of_videocrop) {
+DVNN_TEST(a_regions_outputs_are_those_of_videocrop) {
   for (const char* format : {"RGB", "BGRx", "NV12", "I420", "YUY2", "GRAY8"}) {
     // videocrop moves rectangles of frames with shared chroma to even places itself.
     const std::vector<Rect> rects = {{10, 8, 40, 30}, {0, 0, 128, 64}, {96, 34, 32, 30}};
@@ -162,9 +164,8 @@ START_TEST(a_regions_outputs_are_those_of_videocrop) {
     }
   }
 }
-END_TEST
 
-START_TEST(boxes_of_regions_are_those_of_frames_that_are_cut) {
+DVNN_TEST(boxes_of_regions_are_those_of_frames_that_are_cut) {
   const std::vector<Arrival> plain =
       play(source() + "dvconvert ! " + upper() + kSink, Looks::kUpperRed);
   for (const Rect& rect : kThree) {
@@ -177,9 +178,8 @@ START_TEST(boxes_of_regions_are_those_of_frames_that_are_cut) {
   ck_assert_uint_gt(boxes_in(one_by_one(kThree)), 0);
   expect_regions(kThree, all);
 }
-END_TEST
 
-START_TEST(whoever_converts_regions_they_are_the_same) {
+DVNN_TEST(whoever_converts_regions_they_are_the_same) {
   const std::vector<Rect> rects = any_rects(9, 1);
   const std::string convert = source() + "dvconvert " + list_of(rects) + " ! ";
   for (const std::string& between :
@@ -190,9 +190,8 @@ START_TEST(whoever_converts_regions_they_are_the_same) {
     expect_regions(rects, convert + between + upper() + kSink);
   }
 }
-END_TEST
 
-START_TEST(more_regions_than_slots_are_run_as_slots_come_free) {
+DVNN_TEST(more_regions_than_slots_are_run_as_slots_come_free) {
   for (const char* properties : {"max-in-flight=1", "max-in-flight=2", "max-in-flight=4"}) {
     const std::vector<Rect> rects = any_rects(60, 2);
     const std::string line = source() + "dvconvert " + list_of(rects) + " ! queue ! " +
@@ -200,9 +199,8 @@ START_TEST(more_regions_than_slots_are_run_as_slots_come_free) {
     expect_regions(rects, line);
   }
 }
-END_TEST
 
-START_TEST(frames_that_downstream_keeps_do_not_stop_regions) {
+DVNN_TEST(frames_that_downstream_keeps_do_not_stop_regions) {
   // Their outputs are views of slots while slots are plenty, and copies else.
   const std::vector<Rect> rects = any_rects(30, 3);
   const std::string line = source() + "dvconvert " + list_of(rects) + " ! " + upper() +
@@ -211,9 +209,8 @@ START_TEST(frames_that_downstream_keeps_do_not_stop_regions) {
                            kSink;
   expect_regions(rects, line);
 }
-END_TEST
 
-START_TEST(a_frame_of_no_regions_passes_as_seen) {
+DVNN_TEST(a_frame_of_no_regions_passes_as_seen) {
   const Outputs none = outputs_of("dvconvert regions=list region-metas=* ! " + upper(),
                                   video_caps("RGB", 64, 64), noise("RGB", 64, 64));
   ck_assert_uint_eq(none.bytes.size(), 0);
@@ -228,9 +225,8 @@ START_TEST(a_frame_of_no_regions_passes_as_seen) {
   ck_assert_uint_eq(pipeline.count_messages(GST_MESSAGE_WARNING), 0);
   demand(&pipeline, pipeline.stop());
 }
-END_TEST
 
-START_TEST(regions_of_interest_of_others_are_looked_at) {
+DVNN_TEST(regions_of_interest_of_others_are_looked_at) {
   GstBuffer* frame = noise("RGB", 128, 64);
   gst_buffer_add_video_region_of_interest_meta(frame, "plate", 10, 8, 40, 30);
   gst_buffer_add_video_region_of_interest_meta(frame, "face", 64, 0, 32, 32);
@@ -250,9 +246,8 @@ START_TEST(regions_of_interest_of_others_are_looked_at) {
   dvnn_assert_text(all.names[0], "0");
   dvnn_assert_text(all.names[2], "face");
 }
-END_TEST
 
-START_TEST(objects_say_in_which_region_they_were_seen) {
+DVNN_TEST(objects_say_in_which_region_they_were_seen) {
   GstHarness* h = chain(
       "dvconvert regions=list region-list=\"[{\\\"name\\\":\\\"left\\\",\\\"box\\\":[0,0,0.5,1]},"
       "{\\\"name\\\":\\\"right\\\",\\\"box\\\":[0.5,0,0.5,1]}]\" ! dvinfer network=" +
@@ -272,9 +267,8 @@ START_TEST(objects_say_in_which_region_they_were_seen) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(regions_follow_a_frame_that_is_scaled) {
+DVNN_TEST(regions_follow_a_frame_that_is_scaled) {
   const std::string convert = "dvconvert " + list_of({{64, 0, 64, 64}, {0, 32, 64, 32}}) + " ! ";
   GstHarness* h = chain(convert + "videoscale ! video/x-raw,width=64,height=32 ! " + upper(),
                         video_caps("RGB", 128, 64));
@@ -284,10 +278,9 @@ START_TEST(regions_follow_a_frame_that_is_scaled) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
 // What the list's areas show is turned as the stream's tag says.
-START_TEST(regions_of_a_list_are_seen_upright) {
+DVNN_TEST(regions_of_a_list_are_seen_upright) {
   const auto seen = [](const char* direction, const char* tag) {
     return outputs_of("dvconvert video-direction=" + std::string(direction) + " " +
                           list_of(kThree) + " ! " + upper(),
@@ -300,9 +293,8 @@ START_TEST(regions_of_a_list_are_seen_upright) {
   ck_assert(tagged.bytes == turned.bytes);
   ck_assert(untagged.bytes == upright.bytes);
 }
-END_TEST
 
-START_TEST(the_frame_passes_untouched) {
+DVNN_TEST(the_frame_passes_untouched) {
   GstHarness* h = chain("dvconvert " + list_of(any_rects(40, 5)) + " ! " + upper() + " ! dvdecode",
                         video_caps("RGB", 128, 64));
   GstBuffer* frame = noise("RGB", 128, 64);
@@ -312,9 +304,8 @@ START_TEST(the_frame_passes_untouched) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(tiles_come_in_turn) {
+DVNN_TEST(tiles_come_in_turn) {
   GstHarness* h =
       chain("dvconvert regions=tiles tiles=2x2,1x1 overlap=0.2 tiles-per-frame=2 ! " + upper(),
             video_caps("RGB", 128, 64));
@@ -334,9 +325,8 @@ START_TEST(tiles_come_in_turn) {
   ck_assert(lefts == want);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(what_tiles_share_is_found_once) {
+DVNN_TEST(what_tiles_share_is_found_once) {
   // Tiles of a grid see other cells; a thing as large as a cell of the whole frame is seen whole by
   // it, and in parts by tiles, whose parts yield.
   GstHarness* h = chain(
@@ -354,9 +344,8 @@ START_TEST(what_tiles_share_is_found_once) {
   gst_buffer_unref(out);
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(streams_of_tensors_have_one_region) {
+DVNN_TEST(streams_of_tensors_have_one_region) {
   const std::string text = error_of("dvconvert " + list_of(kThree) + tensors("3:8:8:1", "uint8"),
                                     video_caps("RGB", 128, 64), noise("RGB", 128, 64));
   ck_assert_msg(text.find("regions") != std::string::npos, "%s", text.c_str());
@@ -365,9 +354,8 @@ START_TEST(streams_of_tensors_have_one_region) {
       video_caps("RGB", 128, 64), noise("RGB", 128, 64));
   ck_assert_msg(late.find("regions") != std::string::npos, "%s", late.c_str());
 }
-END_TEST
 
-START_TEST(a_list_that_is_wrong_is_refused) {
+DVNN_TEST(a_list_that_is_wrong_is_refused) {
   GstElement* convert = gst_element_factory_make("dvconvert", nullptr);
   for (const char* name : {"region-list", "region-file", "tiles"}) {
     g_object_set(convert, name, "nonsense", nullptr);
@@ -378,9 +366,8 @@ START_TEST(a_list_that_is_wrong_is_refused) {
   }
   gst_object_unref(convert);
 }
-END_TEST
 
-START_TEST(flushes_and_new_caps_find_regions_in_flight) {
+DVNN_TEST(flushes_and_new_caps_find_regions_in_flight) {
   const std::string lists = list_of(any_rects(25, 7));
   for (int round = 0; round < 6; ++round) {
     Pipeline pipeline(painted_source(-1, "", "src", 128, 64) + "dvconvert name=convert " + lists +
@@ -401,19 +388,5 @@ START_TEST(flushes_and_new_caps_find_regions_in_flight) {
     demand(&pipeline, pipeline.stop());
   }
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_regions, a_regions_outputs_are_those_of_videocrop,
-                   boxes_of_regions_are_those_of_frames_that_are_cut,
-                   whoever_converts_regions_they_are_the_same,
-                   more_regions_than_slots_are_run_as_slots_come_free,
-                   frames_that_downstream_keeps_do_not_stop_regions,
-                   a_frame_of_no_regions_passes_as_seen,
-                   regions_of_interest_of_others_are_looked_at,
-                   objects_say_in_which_region_they_were_seen,
-                   regions_follow_a_frame_that_is_scaled, regions_of_a_list_are_seen_upright,
-                   the_frame_passes_untouched, tiles_come_in_turn, what_tiles_share_is_found_once,
-                   streams_of_tensors_have_one_region, a_list_that_is_wrong_is_refused,
-                   flushes_and_new_caps_find_regions_in_flight)
 
 }  // namespace dvnn::test::regions_tests

@@ -8,6 +8,8 @@
 
 namespace dvnn::test::views_tests {
 
+DVNN_WATCHED_SUITE(gst_views);
+
 namespace {
 
 constexpr int kFrames = 30;
@@ -52,7 +54,7 @@ bool differ(const std::vector<Arrival>& a, const std::vector<Arrival>& b) {
 
 }  // namespace
 
-START_TEST(settings_change_what_is_found) {
+DVNN_TEST(settings_change_what_is_found) {
   // Without this the tests below could not fail.
   const std::vector<Arrival> plain = linear("");
   dvnn_assert_text(wrong_boxes(plain), "");
@@ -60,17 +62,15 @@ START_TEST(settings_change_what_is_found) {
     ck_assert_msg(differ(linear(settings), plain), "%s", settings);
   }
 }
-END_TEST
 
-START_TEST(settings_hold_beside_a_branch_that_refuses_allocation) {
+DVNN_TEST(settings_hold_beside_a_branch_that_refuses_allocation) {
   for (const char* settings : kSettings) {
     expect_linear(settings, source() + convert(settings) + "tee name=t t. ! queue ! " + upper() +
                                 kSink + " t. ! queue ! fakesink async=false");
   }
 }
-END_TEST
 
-START_TEST(settings_hold_for_two_networks_behind_a_tee) {
+DVNN_TEST(settings_hold_for_two_networks_behind_a_tee) {
   for (const char* settings : kSettings) {
     Pipeline pipeline(source() + convert(settings) + "tee name=t t. ! queue ! " + upper() +
                           " ! dvdecode ! fakesink name=out0 async=false t. ! queue ! " + upper() +
@@ -85,9 +85,8 @@ START_TEST(settings_hold_for_two_networks_behind_a_tee) {
     expect_same(second, want, pipeline.description());
   }
 }
-END_TEST
 
-START_TEST(settings_hold_for_doubled_frames) {
+DVNN_TEST(settings_hold_for_doubled_frames) {
   for (const char* settings : kSettings) {
     const std::string doubled = "videorate ! video/x-raw,framerate=60/1 ! ";
     const std::vector<Arrival> want =
@@ -97,9 +96,8 @@ START_TEST(settings_hold_for_doubled_frames) {
     expect_same(play(description, Looks::kUpperRed), want, description);
   }
 }
-END_TEST
 
-START_TEST(settings_hold_through_videoconvert) {
+DVNN_TEST(settings_hold_through_videoconvert) {
   for (const char* settings : kSettings) {
     for (const char* format : {"BGRx", "RGB"}) {
       expect_linear(settings, source() + convert(settings) + "videoconvert ! video/x-raw,format=" +
@@ -107,9 +105,8 @@ START_TEST(settings_hold_through_videoconvert) {
     }
   }
 }
-END_TEST
 
-START_TEST(settings_hold_through_videoscale) {
+DVNN_TEST(settings_hold_through_videoscale) {
   // A region is a share of the frame, so a frame of half the size has it in the same place.
   for (const char* settings : kSettings) {
     const std::vector<Arrival> want = linear(settings);
@@ -125,9 +122,8 @@ START_TEST(settings_hold_through_videoscale) {
     expect_same(have, want, description, 0.5);
   }
 }
-END_TEST
 
-START_TEST(settings_hold_through_elements_that_pass_frames) {
+DVNN_TEST(settings_hold_through_elements_that_pass_frames) {
   for (const char* settings : kSettings) {
     expect_linear(settings, source() + convert(settings) +
                                 "queue ! identity drop-allocation=true ! valve ! " + upper() +
@@ -136,9 +132,8 @@ START_TEST(settings_hold_through_elements_that_pass_frames) {
                                 upper() + kSink);
   }
 }
-END_TEST
 
-START_TEST(settings_hold_for_the_first_of_two_networks) {
+DVNN_TEST(settings_hold_for_the_first_of_two_networks) {
   for (const char* settings : kSettings) {
     const std::string description = source() + convert(settings) + upper() +
                                     " ! dvdecode ! dvconvert ! " + infer(Looks::kBlue) + kSink;
@@ -153,15 +148,13 @@ START_TEST(settings_hold_for_the_first_of_two_networks) {
     expect_same(have, linear(settings), description);
   }
 }
-END_TEST
 
-START_TEST(a_later_dvconvert_has_the_last_word) {
+DVNN_TEST(a_later_dvconvert_has_the_last_word) {
   const std::string description =
       source() + "dvconvert roi=\"<0.0,0.0,0.5,0.5>\" ! dvconvert video-direction=180 ! " +
       upper() + kSink;
   expect_linear("video-direction=180", description);
 }
-END_TEST
 
 namespace {
 
@@ -185,7 +178,7 @@ void expect_linear_from(Pipeline* pipeline, const char* settings, size_t frames)
 
 }  // namespace
 
-START_TEST(settings_hold_when_a_branch_is_linked_while_playing) {
+DVNN_TEST(settings_hold_when_a_branch_is_linked_while_playing) {
   constexpr size_t kEnough = 120;
   for (const char* settings : {kSettings[0], kSettings[1]}) {
     Pipeline pipeline(source(kLong) + "identity sleep-time=1000 ! " + convert(settings) +
@@ -207,7 +200,6 @@ START_TEST(settings_hold_when_a_branch_is_linked_while_playing) {
     expect_linear_from(&pipeline, settings, kEnough);
   }
 }
-END_TEST
 
 namespace {
 
@@ -226,7 +218,7 @@ GstPadProbeReturn cycle_probe(GstPad* pad, GstPadProbeInfo*, gpointer done) {
 
 }  // namespace
 
-START_TEST(settings_hold_when_dvinfer_alone_is_restarted) {
+DVNN_TEST(settings_hold_when_dvinfer_alone_is_restarted) {
   constexpr size_t kEnough = 90;
   for (const char* settings : {kSettings[0], kSettings[1]}) {
     Pipeline pipeline(
@@ -246,7 +238,6 @@ START_TEST(settings_hold_when_dvinfer_alone_is_restarted) {
     expect_linear_from(&pipeline, settings, before + kEnough);
   }
 }
-END_TEST
 
 namespace {
 
@@ -286,7 +277,7 @@ void push_stream(GstHarness* h, const char* id) {
 
 }  // namespace
 
-START_TEST(a_new_stream_forgets_the_orientation_tag) {
+DVNN_TEST(a_new_stream_forgets_the_orientation_tag) {
   const std::vector<Found> upright = boxes_turned("identity"), turned = boxes_turned("90r");
   ck_assert(!difference(upright, turned).empty());
   GstHarness* h = gst_harness_new_parse(
@@ -298,9 +289,8 @@ START_TEST(a_new_stream_forgets_the_orientation_tag) {
   dvnn_assert_text(difference(boxes_after(h, GST_SECOND), upright), "");
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(a_files_orientation_holds_where_its_stream_says_nothing) {
+DVNN_TEST(a_files_orientation_holds_where_its_stream_says_nothing) {
   const std::vector<Found> turned = boxes_turned("180"), other = boxes_turned("90r");
   GstHarness* h = gst_harness_new_parse(
       ("dvconvert video-direction=auto ! " + upper() + " ! dvdecode").c_str());
@@ -311,9 +301,8 @@ START_TEST(a_files_orientation_holds_where_its_stream_says_nothing) {
   dvnn_assert_text(difference(boxes_after(h, GST_SECOND), other), "");
   gst_harness_teardown(h);
 }
-END_TEST
 
-START_TEST(concatenated_streams_have_their_own_orientation) {
+DVNN_TEST(concatenated_streams_have_their_own_orientation) {
   const std::string head =
       "concat name=c ! dvconvert video-direction=auto ! " + upper() + kSink + " ";
   const std::string tagged =
@@ -325,18 +314,5 @@ START_TEST(concatenated_streams_have_their_own_orientation) {
   dvnn_assert_text(wrong_boxes(plain), "");
   ck_assert(!wrong_boxes(arrivals).empty());  // the first ten were seen turned
 }
-END_TEST
-
-DVNN_WATCHED_SUITE(gst_views, settings_change_what_is_found,
-                   settings_hold_beside_a_branch_that_refuses_allocation,
-                   settings_hold_for_two_networks_behind_a_tee, settings_hold_for_doubled_frames,
-                   settings_hold_through_videoconvert, settings_hold_through_videoscale,
-                   settings_hold_through_elements_that_pass_frames,
-                   settings_hold_for_the_first_of_two_networks, a_later_dvconvert_has_the_last_word,
-                   settings_hold_when_a_branch_is_linked_while_playing,
-                   settings_hold_when_dvinfer_alone_is_restarted,
-                   a_new_stream_forgets_the_orientation_tag,
-                   a_files_orientation_holds_where_its_stream_says_nothing,
-                   concatenated_streams_have_their_own_orientation)
 
 }  // namespace dvnn::test::views_tests

@@ -4,14 +4,13 @@
 
 namespace dvnn::test::constant_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(a_constant_has_its_values) {
+DVNN_TEST(a_constant_has_its_values) {
   expect(run("Constant", {{"values", {1, 2, 3, 4}}}, {}, {1, 2, 1, 2}), {1, 2, 3, 4});
 }
-END_TEST
-
-DVNN_SUITE(layers, a_constant_has_its_values)
 
 }  // namespace dvnn::test::constant_tests

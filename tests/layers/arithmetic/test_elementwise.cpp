@@ -6,10 +6,12 @@
 
 namespace dvnn::test::elementwise_layer_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(functions_of_one_element_compute) {
+DVNN_TEST(functions_of_one_element_compute) {
   const Tensor in = {plain({1, 1, 1, 3}), {-1.5f, 0, 2.5f}};
   auto apply = [&](const char* name, float a = 0, float b = 0) {
     return run("Elementwise", function_of(name, a, b), {in}, {1, 1, 1, 3});
@@ -20,9 +22,8 @@ START_TEST(functions_of_one_element_compute) {
   expect(apply("exp"), {std::exp(-1.5f), 1, std::exp(2.5f)});
   expect(apply("relu", 0.5f), {-0.75f, 0, 2.5f});
 }
-END_TEST
 
-START_TEST(channels_have_constants_of_their_own) {
+DVNN_TEST(channels_have_constants_of_their_own) {
   const Tensor two = {plain({1, 2, 1, 2}), {1, -1, 2, -2}};
   json layer = {{"inputs", 1},
                 {"constants", {{0.5, 0.25}}},
@@ -32,28 +33,24 @@ START_TEST(channels_have_constants_of_their_own) {
   layer["steps"] = {{{"function", "mul"}, {"of", {0, 1}}}, {{"function", "add"}, {"of", {3, 2}}}};
   expect(run("Elementwise", layer, {two}, {1, 2, 1, 2}), {3, -1, 6, -6});
 }
-END_TEST
 
-START_TEST(operands_of_one_element_repeat) {
+DVNN_TEST(operands_of_one_element_repeat) {
   const Tensor a = {plain({1, 2, 1, 2}), {1, 2, 3, 4}}, channel = {plain({2, 1, 1}), {10, 20}};
   expect(run("Elementwise", operation_of("add"), {a, channel}, {1, 2, 1, 2}), {11, 12, 23, 24});
   expect(run("Elementwise", operation_of("less"), {a, {plain({1}), {3}}}, {1, 2, 1, 2}),
          {1, 1, 0, 0});
 }
-END_TEST
 
-START_TEST(remainders_have_the_sign_that_is_asked_for) {
+DVNN_TEST(remainders_have_the_sign_that_is_asked_for) {
   const Tensor a = {plain({1, 1, 1, 2}), {-5, 5}}, b = {plain({1, 1, 1, 2}), {3, -3}};
   expect(run("Elementwise", operation_of("mod"), {a, b}, {1, 1, 1, 2}), {1, -1});
   expect(run("Elementwise", operation_of("fmod"), {a, b}, {1, 1, 1, 2}), {-2, 2});
 }
-END_TEST
 
-START_TEST(where_chooses_between_two) {
+DVNN_TEST(where_chooses_between_two) {
   const Tensor which = {plain({1, 1, 1, 3}), {1, 0, 1}}, yes = {plain({1, 1, 1, 3}), {1, 2, 3}};
   expect(run("Where", json::object(), {which, yes, {plain({1}), {9}}}, {1, 1, 1, 3}), {1, 9, 3});
 }
-END_TEST
 
 // Returns the index in an operand of shape `from` for element `at` of a result of shape `to`.
 static size_t place_of(size_t at, const Shape& from, const Shape& to) {
@@ -71,7 +68,7 @@ static size_t place_of(size_t at, const Shape& from, const Shape& to) {
 }
 
 // Every choice of axes along which an operand repeats, and results longer than a span.
-START_TEST(operands_repeat_along_any_axes) {
+DVNN_TEST(operands_repeat_along_any_axes) {
   const Shape out = {2, 3, 5, 301};
   for (int axes = 0; axes < 16; ++axes) {
     Shape shape = out;
@@ -96,10 +93,9 @@ START_TEST(operands_repeat_along_any_axes) {
     }
   }
 }
-END_TEST
 
 // Half and whole floats in row-major memory, and a result in the memory of an operand.
-START_TEST(a_result_may_have_the_memory_of_an_operand_that_repeats) {
+DVNN_TEST(a_result_may_have_the_memory_of_an_operand_that_repeats) {
   const TensorDesc row = {ElementType::kFloat16, Layout::kNchw, {1, 4}};
   const TensorDesc all = {ElementType::kFloat16, Layout::kNchw, {3, 4}};
   std::vector<uint8_t> first(static_cast<size_t>(all.bytes())), memory(first.size());
@@ -116,11 +112,5 @@ START_TEST(a_result_may_have_the_memory_of_an_operand_that_repeats) {
   read_nchw({all, memory.data()}, found.data());
   expect(found, {0, 2, 4, 6, 4, 6, 8, 10, 8, 10, 12, 14});
 }
-END_TEST
-
-DVNN_SUITE(layers, functions_of_one_element_compute, channels_have_constants_of_their_own,
-           operands_of_one_element_repeat, operands_repeat_along_any_axes,
-           a_result_may_have_the_memory_of_an_operand_that_repeats,
-           remainders_have_the_sign_that_is_asked_for, where_chooses_between_two)
 
 }  // namespace dvnn::test::elementwise_layer_tests

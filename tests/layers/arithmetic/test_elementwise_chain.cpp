@@ -14,6 +14,8 @@
 
 namespace dvnn::test::elementwise_chain_tests {
 
+DVNN_SUITE(elementwise_chain);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
@@ -113,7 +115,7 @@ double slack(double wanted, ElementType type) {
 
 }  // namespace
 
-START_TEST(chains_compute_what_their_steps_mean) {
+DVNN_TEST(chains_compute_what_their_steps_mean) {
   for (int channels : {1, 3, 8, 12, 16, 20, 33}) {
     for (int side : {1, 7, 40}) {
       const Case c = make_case(channels, side, side + 3);
@@ -137,9 +139,8 @@ START_TEST(chains_compute_what_their_steps_mean) {
     }
   }
 }
-END_TEST
 
-START_TEST(operands_of_other_shapes_are_refused) {
+DVNN_TEST(operands_of_other_shapes_are_refused) {
   const Shape whole = {1, 4, 2, 2};
   const TensorDesc x = {ElementType::kFloat32, Layout::kNchw, whole};
   const TensorDesc odd = {ElementType::kFloat32, Layout::kNchw, {1, 3, 1, 1}};
@@ -150,9 +151,8 @@ START_TEST(operands_of_other_shapes_are_refused) {
   dvnn_assert_text(refused.error().message,
                    "Elementwise: the input 1x3x1x1 does not repeat to 1x4x2x2");
 }
-END_TEST
 
-START_TEST(malformed_chains_are_refused) {
+DVNN_TEST(malformed_chains_are_refused) {
   const struct {
     json params;
     const char* says;
@@ -172,11 +172,10 @@ START_TEST(malformed_chains_are_refused) {
                   parsed.error().message.c_str());
   }
 }
-END_TEST
 
 // Passes that make chains rely on the struct's limits: chains within them run, and files with
 // longer ones are refused.
-START_TEST(chains_may_be_as_long_as_they_say) {
+DVNN_TEST(chains_may_be_as_long_as_they_say) {
   using Limits = ElementwiseAttributes;
   const size_t constants = Limits::kMostValues - Limits::kMostInputs - Limits::kMostSteps;
   const auto chain = [&](size_t more) {
@@ -206,9 +205,8 @@ START_TEST(chains_may_be_as_long_as_they_say) {
   ck_assert_msg(longer.error().message.find("more than 24 values") != std::string::npos, "%s",
                 longer.error().message.c_str());
 }
-END_TEST
 
-START_TEST(channels_are_gathered_as_they_are) {
+DVNN_TEST(channels_are_gathered_as_they_are) {
   for (int first : {5, 8, 24}) {
     for (int second : {1, 16}) {
       for (int taken : {1, 8, 13, 32}) {
@@ -241,9 +239,8 @@ START_TEST(channels_are_gathered_as_they_are) {
     }
   }
 }
-END_TEST
 
-START_TEST(channels_that_do_not_exist_are_refused) {
+DVNN_TEST(channels_that_do_not_exist_are_refused) {
   const Shape in = {1, 4, 2, 2}, out = {1, 1, 2, 2};
   const TensorDesc x = {ElementType::kFloat16, Layout::kWhc8, in};
   const TensorDesc y = {ElementType::kFloat16, Layout::kWhc8, out};
@@ -252,11 +249,5 @@ START_TEST(channels_that_do_not_exist_are_refused) {
     ck_assert(!test::create_layer("ChannelGather", params, {&x, 1}, {&y, 1}).ok());
   }
 }
-END_TEST
-
-DVNN_SUITE(elementwise_chain, chains_compute_what_their_steps_mean,
-           operands_of_other_shapes_are_refused, malformed_chains_are_refused,
-           chains_may_be_as_long_as_they_say, channels_are_gathered_as_they_are,
-           channels_that_do_not_exist_are_refused)
 
 }  // namespace dvnn::test::elementwise_chain_tests

@@ -4,17 +4,16 @@
 
 namespace dvnn::test::lrn_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(squares_of_neighbouring_channels_divide) {
+DVNN_TEST(squares_of_neighbouring_channels_divide) {
   const Tensor in = {plain({1, 3, 1, 1}), {1, 2, 3}};
   // Over bias + alpha / size * the squares of up to three channels.
   expect(run("LRN", {{"size", 3}, {"alpha", 3}, {"beta", 1}, {"bias", 1}}, {in}, {1, 3, 1, 1}),
          {1 / 6.0f, 2 / 15.0f, 3 / 14.0f});
 }
-END_TEST
-
-DVNN_SUITE(layers, squares_of_neighbouring_channels_divide)
 
 }  // namespace dvnn::test::lrn_tests

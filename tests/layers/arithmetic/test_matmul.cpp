@@ -6,16 +6,17 @@
 
 namespace dvnn::test::matmul_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(matrices_of_a_batch_are_multiplied) {
+DVNN_TEST(matrices_of_a_batch_are_multiplied) {
   const Tensor a = {plain({2, 1, 2}), {1, 2, 3, 4}}, b = {plain({1, 2, 2}), {1, 0, 1, 1}};
   expect(run("MatMul", json::object(), {a, b}, {2, 1, 2}), {3, 2, 7, 4});
 }
-END_TEST
 
-START_TEST(matrices_of_any_size_are_sums_in_order) {
+DVNN_TEST(matrices_of_any_size_are_sums_in_order) {
   for (const auto& [m, k, n] : {std::array<int, 3>{70, 33, 1}, {3, 20, 5}, {9, 300, 130}}) {
     const Tensor a = {plain({m, k}), counting(static_cast<size_t>(m * k))};
     Tensor b = {plain({k, n}), counting(static_cast<size_t>(k * n))};
@@ -33,8 +34,5 @@ START_TEST(matrices_of_any_size_are_sums_in_order) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(layers, matrices_of_a_batch_are_multiplied, matrices_of_any_size_are_sums_in_order)
 
 }  // namespace dvnn::test::matmul_tests

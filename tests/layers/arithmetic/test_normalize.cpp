@@ -4,18 +4,17 @@
 
 namespace dvnn::test::normalize_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(normalize_scales_to_unit_length) {
+DVNN_TEST(normalize_scales_to_unit_length) {
   const Tensor t = {plain({1, 2, 1, 2}), {3, 0, 4, 2}};
   expect(
       run("Normalize", {{"across_spatial", false}, {"channel_shared", false}, {"scale", {10, 20}}},
           {t}, {1, 2, 1, 2}),
       {6, 0, 16, 20});
 }
-END_TEST
-
-DVNN_SUITE(layers, normalize_scales_to_unit_length)
 
 }  // namespace dvnn::test::normalize_tests

@@ -7,10 +7,12 @@
 
 namespace dvnn::test::reduce_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(groups_become_one_number) {
+DVNN_TEST(groups_become_one_number) {
   const Tensor in = {plain({1, 2, 1, 2}), {1, 2, 3, -4}};
   auto reduce = [&](const char* operation) {
     return run("Reduce", {{"operation", operation}, {"axes", {1, 3}}}, {in}, {1, 1, 1, 1});
@@ -21,9 +23,8 @@ START_TEST(groups_become_one_number) {
   expect(reduce("prod"), {-24});
   expect(reduce("max"), {3});
 }
-END_TEST
 
-START_TEST(groups_of_any_axes_are_folded_in_order) {
+DVNN_TEST(groups_of_any_axes_are_folded_in_order) {
   const Shape shape = {3, 130, 2, 37};
   Tensor in = {plain(shape), counting(static_cast<size_t>(shape.elements()))};
   for (float& x : in.values) x = std::fmod(x * 37, 61.0f) / 4 - 7;
@@ -71,17 +72,15 @@ START_TEST(groups_of_any_axes_are_folded_in_order) {
     ck_assert(made("ArgReduce", {{"operation", "max"}, {"axis", named[0]}}) == places);
   }
 }
-END_TEST
 
-START_TEST(the_first_of_equals_is_the_place_unless_the_last_is_asked_for) {
+DVNN_TEST(the_first_of_equals_is_the_place_unless_the_last_is_asked_for) {
   const Tensor in = {plain({1, 4}), {2, 7, 7, 1}};
   expect(run("ArgReduce", {{"operation", "max"}, {"axis", 1}}, {in}, {1, 1}), {1});
   expect(run("ArgReduce", {{"operation", "max"}, {"axis", 1}, {"last", true}}, {in}, {1, 1}), {2});
   expect(run("ArgReduce", {{"operation", "min"}, {"axis", 1}}, {in}, {1, 1}), {3});
 }
-END_TEST
 
-START_TEST(standardized_groups_have_mean_0_and_variance_1) {
+DVNN_TEST(standardized_groups_have_mean_0_and_variance_1) {
   const Tensor in = {plain({1, 4}), {1, 3, 1, 3}};
   expect(run("Standardize", {{"axes", {1}}, {"epsilon", 0}}, {in}, {1, 4}), {-1, 1, -1, 1});
   const Tensor squares = {plain({1, 2}), {3, 4}};
@@ -89,9 +88,8 @@ START_TEST(standardized_groups_have_mean_0_and_variance_1) {
   expect(run("Standardize", {{"axes", {1}}, {"epsilon", 0}, {"centre", false}}, {squares}, {1, 2}),
          {3 / length, 4 / length});
 }
-END_TEST
 
-START_TEST(groups_of_any_axes_are_standardized_in_order) {
+DVNN_TEST(groups_of_any_axes_are_standardized_in_order) {
   const Shape shape = {3, 130, 2, 37};
   Tensor in = {plain(shape), counting(static_cast<size_t>(shape.elements()))};
   for (float& x : in.values) x = std::fmod(x * 37, 61.0f) / 7 - 4;
@@ -128,11 +126,5 @@ START_TEST(groups_of_any_axes_are_standardized_in_order) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(layers, groups_of_any_axes_are_standardized_in_order, groups_become_one_number,
-           groups_of_any_axes_are_folded_in_order,
-           the_first_of_equals_is_the_place_unless_the_last_is_asked_for,
-           standardized_groups_have_mean_0_and_variance_1)
 
 }  // namespace dvnn::test::reduce_tests

@@ -6,10 +6,12 @@
 
 namespace dvnn::test::softmax_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(softmax_sums_to_one_and_cannot_overflow) {
+DVNN_TEST(softmax_sums_to_one_and_cannot_overflow) {
   const Tensor t = {plain({1, 2, 2}), {1000, 1000, -5, -4}};
   const auto out = run("Softmax", {{"axis", 2}}, {t}, {1, 2, 2});
   ck_assert_float_eq_tol(out[0], 0.5f, 1e-6f);
@@ -18,8 +20,5 @@ START_TEST(softmax_sums_to_one_and_cannot_overflow) {
   const auto by_channel = run("Softmax", {{"axis", 1}}, {columns}, {1, 2, 1, 2});
   ck_assert_float_eq_tol(by_channel[1] + by_channel[3], 1.0f, 1e-6f);
 }
-END_TEST
-
-DVNN_SUITE(layers, softmax_sums_to_one_and_cannot_overflow)
 
 }  // namespace dvnn::test::softmax_tests

@@ -4,10 +4,12 @@
 
 namespace dvnn::test::detection_output_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(rows_of_boxes_come_best_first) {
+DVNN_TEST(rows_of_boxes_come_best_first) {
   // Two priors, a background and one class; deltas of 0 leave boxes equal to their priors.
   const Tensor loc = {plain({1, 8}), std::vector<float>(8)};
   const Tensor conf = {plain({1, 4}), {0.4f, 0.6f, 0.1f, 0.9f}};
@@ -19,9 +21,8 @@ START_TEST(rows_of_boxes_come_best_first) {
           {loc, conf, priors}, {1, 1, 3, 7}),
       {0, 1, 0.9f, 0.5f, 0.5f, 1, 1, 0, 1, 0.6f, 0, 0, 0.25f, 0.5f, -1, 0, 0, 0, 0, 0, 0});
 }
-END_TEST
 
-START_TEST(boxes_that_overlap_by_more_than_the_threshold_go) {
+DVNN_TEST(boxes_that_overlap_by_more_than_the_threshold_go) {
   // The smaller box is `share` of the larger one, which is also their overlap.
   auto kept = [](float share, json params) {
     const Tensor loc = {plain({1, 8}), std::vector<float>(8)};
@@ -40,8 +41,5 @@ START_TEST(boxes_that_overlap_by_more_than_the_threshold_go) {
   ck_assert_int_eq(kept(0.25f, json::object()), 2);
   ck_assert_int_eq(kept(0.375f, json::object()), 1);
 }
-END_TEST
-
-DVNN_SUITE(layers, rows_of_boxes_come_best_first, boxes_that_overlap_by_more_than_the_threshold_go)
 
 }  // namespace dvnn::test::detection_output_tests

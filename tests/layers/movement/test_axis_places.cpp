@@ -8,6 +8,8 @@
 
 namespace dvnn::test::axis_places_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
@@ -104,7 +106,7 @@ void check_borders(const Shape& shape, const std::vector<int>& before,
 
 }  // namespace
 
-START_TEST(borders_of_any_layout_are_made_of_what_is_inside) {
+DVNN_TEST(borders_of_any_layout_are_made_of_what_is_inside) {
   check_borders({1, 19, 7, 9}, {0, 0, 2, 3}, {0, 0, 1, 2});
   check_borders({2, 11, 5, 3}, {1, 3, 4, -1}, {0, 6, 0, 7});
   check_borders({1, 8, 1, 5}, {0, 8, 2, 11}, {0, 1, 1, 0});
@@ -114,9 +116,8 @@ START_TEST(borders_of_any_layout_are_made_of_what_is_inside) {
   // Nothing of the input is left.
   check_borders({1, 3, 4}, {0, 0, 5}, {0, 0, -4});
 }
-END_TEST
 
-START_TEST(arrays_of_any_layout_are_repeated) {
+DVNN_TEST(arrays_of_any_layout_are_repeated) {
   const auto check_tiles = [](const Shape& shape, const std::vector<int>& repeats) {
     Shape out = shape;
     for (int i = 0; i < shape.rank; ++i) out[i] *= repeats[static_cast<size_t>(i)];
@@ -128,9 +129,5 @@ START_TEST(arrays_of_any_layout_are_repeated) {
   check_tiles({2, 3}, {4, 3});
   check_tiles({2, 2, 2, 2}, {6, 6, 6, 6});
 }
-END_TEST
-
-DVNN_SUITE(layers, borders_of_any_layout_are_made_of_what_is_inside,
-           arrays_of_any_layout_are_repeated)
 
 }  // namespace dvnn::test::axis_places_tests

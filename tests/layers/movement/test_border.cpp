@@ -4,10 +4,12 @@
 
 namespace dvnn::test::border_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(borders_are_made_of_what_is_inside) {
+DVNN_TEST(borders_are_made_of_what_is_inside) {
   const Tensor in = {plain({1, 3}), {1, 2, 3}};
   auto grow = [&](const char* mode) {
     return run("Border", {{"before", {0, 2}}, {"after", {0, 1}}, {"mode", mode}, {"value", 9}},
@@ -19,9 +21,8 @@ START_TEST(borders_are_made_of_what_is_inside) {
   expect(grow("wrap"), {2, 3, 1, 2, 3, 1});
   expect(run("Border", {{"before", {0, -1}}, {"after", {0, 0}}}, {in}, {1, 2}), {2, 3});
 }
-END_TEST
 
-START_TEST(every_axis_has_a_border) {
+DVNN_TEST(every_axis_has_a_border) {
   // The first axis, too, and an axis between others, from whose far end it takes.
   const Tensor in = {plain({2, 2, 2}), {1, 2, 3, 4, 5, 6, 7, 8}};
   auto grow = [&](const char* mode) {
@@ -33,8 +34,5 @@ START_TEST(every_axis_has_a_border) {
   expect(grow("reflect"), {5, 6, 7, 8, 5, 6, 1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6});
   expect(grow("wrap"), {5, 6, 7, 8, 5, 6, 1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6});
 }
-END_TEST
-
-DVNN_SUITE(layers, borders_are_made_of_what_is_inside, every_axis_has_a_border)
 
 }  // namespace dvnn::test::border_tests

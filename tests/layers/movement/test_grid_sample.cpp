@@ -6,10 +6,12 @@
 
 namespace dvnn::test::grid_sample_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(places_of_a_grid_are_sampled) {
+DVNN_TEST(places_of_a_grid_are_sampled) {
   const Tensor in = {plain({1, 1, 2, 2}), {1, 2, 3, 4}};
   const Tensor grid = {plain({1, 1, 3, 2}), {-1, -1, 0, 0, 1, 1}};
   expect(run("GridSample", {{"align_corners", true}}, {in, grid}, {1, 1, 1, 3}), {1, 2.5f, 4});
@@ -17,10 +19,9 @@ START_TEST(places_of_a_grid_are_sampled) {
              {in, {plain({1, 1, 1, 2}), {9, -9}}}, {1, 1, 1, 1}),
          {2});
 }
-END_TEST
 
 // More places than are done at a time, of several pictures and channels: each at its own place.
-START_TEST(a_grid_of_own_places_gives_the_picture) {
+DVNN_TEST(a_grid_of_own_places_gives_the_picture) {
   const Shape shape = {2, 3, 9, 21};
   Tensor in = {plain(shape), {}}, grid = {plain({2, 9, 21, 2}), {}};
   for (int64_t i = 0; i < shape.elements(); ++i) {
@@ -34,7 +35,6 @@ START_TEST(a_grid_of_own_places_gives_the_picture) {
       run("GridSample", {{"mode", "nearest"}, {"align_corners", true}}, {in, grid}, shape);
   for (size_t i = 0; i < found.size(); ++i) ck_assert(found[i] == in.values[i]);
 }
-END_TEST
 
 // By the formula: the weight of an element falls with its distance along each axis.
 double sampled(const std::vector<float>& volume, const int (&sides)[3], const float* place) {
@@ -56,7 +56,7 @@ double sampled(const std::vector<float>& volume, const int (&sides)[3], const fl
   return sum;
 }
 
-START_TEST(volumes_are_sampled_along_three_axes) {
+DVNN_TEST(volumes_are_sampled_along_three_axes) {
   constexpr int kSides[] = {3, 4, 5};
   constexpr int kPlaces = 24;
   Tensor in = {plain({1, 2, 3, 4, 5}), {}}, grid = {plain({1, 2, 3, 4, 3}), {}};
@@ -76,9 +76,5 @@ START_TEST(volumes_are_sampled_along_three_axes) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(layers, volumes_are_sampled_along_three_axes, places_of_a_grid_are_sampled,
-           a_grid_of_own_places_gives_the_picture)
 
 }  // namespace dvnn::test::grid_sample_tests

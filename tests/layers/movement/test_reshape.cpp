@@ -4,19 +4,20 @@
 
 namespace dvnn::test::reshape_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(elements_keep_their_order_in_another_shape) {
+DVNN_TEST(elements_keep_their_order_in_another_shape) {
   const Tensor in = {plain({1, 2, 1, 3}), counting(6)};
   expect(run("Reshape", {{"dims", {0, -1}}}, {in}, {1, 6}), {0, 1, 2, 3, 4, 5});
   expect(run("Flatten", {{"dims", {3, 2}}}, {in}, {3, 2}), {0, 1, 2, 3, 4, 5});
 }
-END_TEST
 
 // run() also does it between two of the device's layouts, neither of which has the elements in
 // order.
-START_TEST(elements_keep_their_order_between_layouts) {
+DVNN_TEST(elements_keep_their_order_between_layouts) {
   const Tensor in = {plain({1, 12, 3, 2}), counting(72)};
   for (const Shape shape : {Shape{1, 3, 4, 6}, Shape{1, 9, 8, 1}, Shape{1, 72, 1, 1}}) {
     const std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
@@ -24,9 +25,5 @@ START_TEST(elements_keep_their_order_between_layouts) {
     for (size_t i = 0; i < found.size(); ++i) ck_assert(found[i] == in.values[i]);
   }
 }
-END_TEST
-
-DVNN_SUITE(layers, elements_keep_their_order_between_layouts,
-           elements_keep_their_order_in_another_shape)
 
 }  // namespace dvnn::test::reshape_tests

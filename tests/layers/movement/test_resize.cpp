@@ -4,10 +4,12 @@
 
 namespace dvnn::test::resize_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(arrays_are_resampled_along_their_axes) {
+DVNN_TEST(arrays_are_resampled_along_their_axes) {
   const Tensor in = {plain({1, 1, 1, 2}), {1, 5}};
   auto twice = [&](json params) {
     params["scales"] = {1, 1, 1, 2};
@@ -19,9 +21,8 @@ START_TEST(arrays_are_resampled_along_their_axes) {
   expect(twice({{"mode", "nearest"}, {"coordinates", "asymmetric"}, {"rounding", "floor"}}),
          {1, 1, 5, 5});
 }
-END_TEST
 
-START_TEST(crops_are_resampled_by_their_corners) {
+DVNN_TEST(crops_are_resampled_by_their_corners) {
   const Tensor in = {plain({1, 1, 1, 5}), {0, 10, 20, 30, 40}};
   auto crop = [&](double from, double to, int count) {
     const json params = {{"mode", "linear"},
@@ -37,7 +38,6 @@ START_TEST(crops_are_resampled_by_their_corners) {
   expect(crop(0.25, 1, 1), {25});
   expect(crop(-0.25, 0.75, 3), {7, 10, 30});
 }
-END_TEST
 
 // The sums of arrays of any rank, of a picture with an axis more.
 static std::vector<float> as_array(json params, const std::vector<float>& values, const Shape& from,
@@ -70,7 +70,7 @@ static bool gives(const json& params, const TensorDesc& in, const std::vector<fl
   return found == expected;
 }
 
-START_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
+DVNN_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
   const Shape from = {2, 19, 13, 300};
   const int sizes[][2] = {{26, 600}, {13, 77}, {40, 300}, {5, 299}};
   std::vector<float> values(static_cast<size_t>(from.elements()));
@@ -91,10 +91,9 @@ START_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
     }
   }
 }
-END_TEST
 
 // Lines of pictures are computed in parts that fit the cache: here not one pixel does.
-START_TEST(pictures_of_very_many_channels_are_resampled_like_arrays) {
+DVNN_TEST(pictures_of_very_many_channels_are_resampled_like_arrays) {
   const Shape from = {1, 2049, 3, 2}, to = {1, 2049, 5, 3};
   std::vector<float> values(static_cast<size_t>(from.elements()));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2001) / 8;
@@ -104,10 +103,5 @@ START_TEST(pictures_of_very_many_channels_are_resampled_like_arrays) {
   const TensorDesc out = {ElementType::kFloat32, Layout::kNhwc, to};
   ck_assert(gives(params, in, values, out, wanted));
 }
-END_TEST
-
-DVNN_SUITE(layers, arrays_are_resampled_along_their_axes, crops_are_resampled_by_their_corners,
-           pictures_in_any_layout_are_resampled_like_arrays,
-           pictures_of_very_many_channels_are_resampled_like_arrays)
 
 }  // namespace dvnn::test::resize_tests

@@ -9,6 +9,8 @@
 
 namespace dvnn::test::attention_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
@@ -80,7 +82,7 @@ std::vector<double> wanted(const Case& c, const std::vector<Tensor>& in, double 
 
 }  // namespace
 
-START_TEST(each_query_sees_what_the_formula_says) {
+DVNN_TEST(each_query_sees_what_the_formula_says) {
   const Case cases[] = {
       {1, 1, 4, 4, 3, 5, {0, 0, 0}, {0, 0, 0}},
       {1, 2, 8, 8, 9, 9, {0, 16, 32}, {8, 8, 8}},                  // q, k, v in one
@@ -113,11 +115,10 @@ START_TEST(each_query_sees_what_the_formula_says) {
     }
   }
 }
-END_TEST
 
 // In the device's chunks, the result is that of planes of the same numbers, rounded once; also if
 // it replaces an input.
-START_TEST(chunks_and_planes_give_the_same_bits) {
+DVNN_TEST(chunks_and_planes_give_the_same_bits) {
   const Case cases[] = {
       {1, 2, 8, 16, 150, 130, {0, 16, 32}, {8, 8, 16}, {1, 2, 150, 130}},
       {4, 3, 16, 8, 49, 49, {0, 48, 96}, {16, 16, 8}, {4, 1, 49, 49}},
@@ -167,9 +168,8 @@ START_TEST(chunks_and_planes_give_the_same_bits) {
     }
   }
 }
-END_TEST
 
-START_TEST(heads_that_are_not_there_are_refused) {
+DVNN_TEST(heads_that_are_not_there_are_refused) {
   const json params = {{"sequences", 2},  {"heads", 2},         {"size", 4},
                        {"value_size", 4}, {"first", {0, 0, 0}}, {"step", {4, 4, 4}}};
   const auto dims = [&](const std::vector<Shape>& shapes) {
@@ -188,9 +188,5 @@ START_TEST(heads_that_are_not_there_are_refused) {
   ck_assert(!parse_layer("Attention", {{"heads", 0}}).ok());
   ck_assert(!parse_layer("Attention", {{"first", {0, 0}}, {"step", {0, 0, 0}}}).ok());
 }
-END_TEST
-
-DVNN_SUITE(layers, each_query_sees_what_the_formula_says, chunks_and_planes_give_the_same_bits,
-           heads_that_are_not_there_are_refused)
 
 }  // namespace dvnn::test::attention_tests

@@ -8,10 +8,12 @@
 
 namespace dvnn::test::recurrent_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(an_rnn_carries_its_state) {
+DVNN_TEST(an_rnn_carries_its_state) {
   // One unit: state = identity(input + state / 2).
   const Tensor steps = {plain({3, 1, 1}), {1, 2, 4}}, weight = {plain({1, 1}), {1}};
   const Tensor state_weight = {plain({1, 1}), {0.5f}}, bias = {plain({2}), {0, 0}};
@@ -22,7 +24,6 @@ START_TEST(an_rnn_carries_its_state) {
   params["reverse"] = true;
   expect(run("Recurrent", params, inputs, {3, 1, 1}), {3, 4, 4});
 }
-END_TEST
 
 static std::vector<float> seeded(size_t count, unsigned seed) {
   std::mt19937 random(seed);
@@ -120,7 +121,7 @@ static void compare(bool lstm, bool reset_after, bool reverse, size_t cells = 19
   }
 }
 
-START_TEST(cells_follow_the_formulas) {
+DVNN_TEST(cells_follow_the_formulas) {
   compare(true, false, false);
   compare(true, false, true);
   compare(false, false, false);
@@ -128,10 +129,9 @@ START_TEST(cells_follow_the_formulas) {
   compare(true, false, false, 75);  // more rows than a panel of weights
   compare(false, false, true, 75);
 }
-END_TEST
 
 // A layer may keep transposed weights for the next run only if they are constants.
-START_TEST(weights_may_change_from_run_to_run) {
+DVNN_TEST(weights_may_change_from_run_to_run) {
   constexpr int kCells = 5, kRows = 4 * kCells;
   std::vector<std::vector<float>> memory = {
       seeded(6, 1),      seeded(kRows * 6, 2), seeded(kRows * kCells, 3), seeded(2 * kRows, 4),
@@ -162,9 +162,5 @@ START_TEST(weights_may_change_from_run_to_run) {
   const std::vector<float> after = made;
   ck_assert(bound().run().ok() && made == after);
 }
-END_TEST
-
-DVNN_SUITE(layers, an_rnn_carries_its_state, cells_follow_the_formulas,
-           weights_may_change_from_run_to_run)
 
 }  // namespace dvnn::test::recurrent_tests

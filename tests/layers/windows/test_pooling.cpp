@@ -8,10 +8,12 @@
 
 namespace dvnn::test::pooling_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(pooling_clips_windows_as_caffe_does) {
+DVNN_TEST(pooling_clips_windows_as_caffe_does) {
   const Tensor t = {plain({1, 1, 3, 3}), counting(9)};
   const json window = {{"kernel_w", 2}, {"kernel_h", 2}, {"stride_w", 2}, {"stride_h", 2}};
   json max = window, average = window;
@@ -20,7 +22,6 @@ START_TEST(pooling_clips_windows_as_caffe_does) {
   expect(run("Pooling", max, {t}, {1, 1, 2, 2}), {4, 5, 7, 8});
   expect(run("Pooling", average, {t}, {1, 1, 2, 2}), {2, 3.5f, 6.5f, 8});
 }
-END_TEST
 
 // A pooling by its definition, sums along rows first: of the elements of plane `p` of row-major
 // floats.
@@ -39,7 +40,7 @@ static float pooled(const std::vector<float>& in, Shape shape, int p, int y, int
 }
 
 // The device's chunks are pooled as they are, large pictures in bands; the last chunk is narrow.
-START_TEST(chunks_are_pooled_where_they_lie) {
+DVNN_TEST(chunks_are_pooled_where_they_lie) {
   for (const Shape& shape : {Shape{1, 8, 5, 11}, Shape{2, 19, 71, 53}}) {
     const Shape out = {shape.n(), shape.c(), (shape.h() + 2 - 5) / 4 + 1,
                        (shape.w() + 4 - 10) / 2 + 1};
@@ -80,8 +81,5 @@ START_TEST(chunks_are_pooled_where_they_lie) {
     }
   }
 }
-END_TEST
-
-DVNN_SUITE(layers, pooling_clips_windows_as_caffe_does, chunks_are_pooled_where_they_lie)
 
 }  // namespace dvnn::test::pooling_tests

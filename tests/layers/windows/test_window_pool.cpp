@@ -6,10 +6,12 @@
 
 namespace dvnn::test::window_pool_tests {
 
+DVNN_SUITE(layers);
+
 using namespace dvnn::layers;
 using json = dvnn::Json;
 
-START_TEST(windows_pool_over_any_axes) {
+DVNN_TEST(windows_pool_over_any_axes) {
   const Tensor in = {plain({1, 1, 4}), {1, 5, 2, 4}};
   const json window = {
       {"kernel", {2}}, {"stride", {2}}, {"dilation", {1}}, {"before", {0}}, {"after", {0}}};
@@ -23,8 +25,5 @@ START_TEST(windows_pool_over_any_axes) {
   expect(pool("average"), {3, 3});
   expect(pool("lp"), {std::sqrt(26.0f), std::sqrt(20.0f)});
 }
-END_TEST
-
-DVNN_SUITE(layers, windows_pool_over_any_axes)
 
 }  // namespace dvnn::test::window_pool_tests

@@ -15,6 +15,8 @@
 
 namespace dvnn::test::device_faults_tests {
 
+DVNN_GST_SUITE(device_faults);
+
 namespace {
 
 constexpr GstClockTime kPatience = 20 * GST_SECOND;
@@ -184,37 +186,33 @@ int step_of(int usual) {
 
 }  // namespace
 
-START_TEST(every_call_may_fail) {
+DVNN_TEST(every_call_may_fail) {
   for (const char* backend : {"cpu", "device"}) {
     ck_assert_int_gt(fault_each(backend, "fail", "", step_of(1), true), 50 / step_of(1));
   }
 }
-END_TEST
 
-START_TEST(every_call_may_hang) {
+DVNN_TEST(every_call_may_hang) {
   const int step = std::min(step_of(29), 29);  // waits, but costs little
   for (const char* backend : {"cpu", "device"}) {
     ck_assert_int_gt(fault_each(backend, "hang", "watchdog-ms=150", step, true), 1);
   }
 }
-END_TEST
 
-START_TEST(every_call_may_take_long) {
+DVNN_TEST(every_call_may_take_long) {
   const int step = step_of(29);
   for (const char* backend : {"cpu", "device"}) {
     ck_assert_int_eq(fault_each(backend, "delay=30", "watchdog-ms=10000", step, true), 0);
   }
 }
-END_TEST
 
 // The boxes may then be anybody's; the process, its memory and its next run are not.
-START_TEST(every_call_may_change_bytes) {
+DVNN_TEST(every_call_may_change_bytes) {
   const int step = step_of(17);
   for (const char* backend : {"cpu", "device"}) fault_each(backend, "corrupt", "", step, false);
 }
-END_TEST
 
-START_TEST(an_error_text_of_the_device_may_be_anything) {
+DVNN_TEST(an_error_text_of_the_device_may_be_anything) {
   for (const char* plan : {"error:*:fail,alloc:1:fail", "error:*:corrupt,alloc:1:fail"}) {
     FaultPlan faults(plan);
     Line line("cpu", "");
@@ -223,9 +221,5 @@ START_TEST(an_error_text_of_the_device_may_be_anything) {
     ck_assert_uint_eq(outcome.errors.size(), 1);
   }
 }
-END_TEST
-
-DVNN_GST_SUITE(device_faults, every_call_may_fail, every_call_may_hang, every_call_may_take_long,
-               every_call_may_change_bytes, an_error_text_of_the_device_may_be_anything)
 
 }  // namespace dvnn::test::device_faults_tests

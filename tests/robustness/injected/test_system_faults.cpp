@@ -186,7 +186,14 @@ bool settles(const char* folder, int most) {
 
 }  // namespace
 
-START_TEST(every_system_call_may_fail) {
+static int run_in_one_arena(const char* name, const std::vector<const TTest*>& tests) {
+  mallopt(M_ARENA_MAX, 1);  // mallinfo2() reports one arena only
+  return run_gst_suite(name, tests);
+}
+
+DVNN_SUITE_RUN_BY(run_in_one_arena, system_faults);
+
+DVNN_TEST(every_system_call_may_fail) {
   for (int i = 0; i < 10; ++i) expect_whole("a run without faults");
   int kinds = 0, all = 0;
   const bool every = std::getenv("DVNN_EVERY_CALL") != nullptr;
@@ -231,11 +238,10 @@ START_TEST(every_system_call_may_fail) {
   constexpr double kNoise = 1000;  // GLib's pools and the tracer's notes of leaks
   ck_assert_double_lt(each - usual, kNoise);
 }
-END_TEST
 
 // Elements upstream may have started already, and push: an element that is slow to reach PAUSED
 // loses the buffer. So everything slow belongs to the way to READY.
-START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
+DVNN_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
   const Folder folder;
   const std::string zones = folder.path() + "/zones", labels = folder.path() + "/labels";
   g_file_set_contents(zones.c_str(), R"({"areas":[{"name":"a","points":[[0,0],[1,0],[1,1]]}]})", -1,
@@ -279,14 +285,5 @@ START_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
     gst_object_unref(element);
   }
 }
-END_TEST
-
-static int run_in_one_arena(const char* name, const std::vector<const TTest*>& tests) {
-  mallopt(M_ARENA_MAX, 1);  // mallinfo2() reports one arena only
-  return run_gst_suite(name, tests);
-}
-
-DVNN_SUITE_RUN_BY(run_in_one_arena, system_faults, every_system_call_may_fail,
-                  from_ready_to_paused_no_element_asks_the_device_or_the_system)
 
 }  // namespace dvnn::test::system_faults_tests

@@ -13,6 +13,8 @@
 
 namespace dvnn::test::elements_without_memory_tests {
 
+DVNN_GST_SUITE(elements_without_memory);
+
 namespace {
 
 // Plays the pipeline from NULL to its end with one allocation failing. Returns whether it got
@@ -61,25 +63,22 @@ std::string drawn() {
 
 }  // namespace
 
-START_TEST(every_allocation_of_a_pipeline_may_fail) {
+DVNN_TEST(every_allocation_of_a_pipeline_may_fail) {
   fail_each(kSource + std::string("dvconvert ! ") + infer_grid() + drawn());
 }
-END_TEST
 
-START_TEST(every_allocation_of_a_lone_dvinfer_may_fail) {
+DVNN_TEST(every_allocation_of_a_lone_dvinfer_may_fail) {
   fail_each(kSource + infer_grid("max-in-flight=1 on-error=pass") + drawn());
 }
-END_TEST
 
-START_TEST(every_allocation_of_streams_of_tensors_may_fail) {
+DVNN_TEST(every_allocation_of_streams_of_tensors_may_fail) {
   fail_each(kSource + std::string("dvconvert ! capsfilter caps=other/tensors ! ") + infer_grid() +
             " ! capsfilter caps=other/tensors ! fakesink");
   fail_each(kSource + std::string("dvconvert layout=dlhdl conv-threads=9 roi=<0.0,0.0,0.5,0.5> ! "
                                   "capsfilter caps=other/tensors ! fakesink"));
 }
-END_TEST
 
-START_TEST(an_error_says_what_was_too_large) {
+DVNN_TEST(an_error_says_what_was_too_large) {
   {
     // An average over thousands of pixels has thousands of weights.
     constexpr size_t kLittle = 64 * 1024;
@@ -101,10 +100,9 @@ START_TEST(an_error_says_what_was_too_large) {
   limit_allocations(SIZE_MAX);
   dvnn_assert_text(error, "the objects cannot be drawn: there is not enough memory for it");
 }
-END_TEST
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-START_TEST(a_tensor_that_is_too_large_for_the_process_is_an_error) {
+DVNN_TEST(a_tensor_that_is_too_large_for_the_process_is_an_error) {
   // GStreamer's own allocator would end the process.
   HostileChain chain(
       "dvconvert ! capsfilter "
@@ -123,14 +121,6 @@ START_TEST(a_tensor_that_is_too_large_for_the_process_is_an_error) {
   setrlimit(RLIMIT_AS, &before);
   dvnn_assert_text(error, "no memory for a tensor of 972000000 bytes");
 }
-END_TEST
-#endif
-
-DVNN_GST_SUITE(elements_without_memory, every_allocation_of_a_pipeline_may_fail,
-               every_allocation_of_a_lone_dvinfer_may_fail,
-               every_allocation_of_streams_of_tensors_may_fail, an_error_says_what_was_too_large)
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-DVNN_GST_SUITE(elements_without_memory, a_tensor_that_is_too_large_for_the_process_is_an_error)
 #endif
 
 }  // namespace dvnn::test::elements_without_memory_tests

@@ -54,16 +54,22 @@ class LoadingChain : public HostileChain {
 
 }  // namespace
 
-START_TEST(going_to_null_ends_a_load_while_playing) {
+static int run_with_slow_network(const char* name, const std::vector<const TTest*>& tests) {
+  slow_network();
+  return run_gst_suite(name, tests);
+}
+
+DVNN_SUITE_RUN_BY(run_with_slow_network, given_up_loads);
+
+DVNN_TEST(going_to_null_ends_a_load_while_playing) {
   LoadingChain chain;
   GstElement* infer = chain.infer();
   const double spent = processor_seconds_of([&] { gst_element_set_state(infer, GST_STATE_NULL); });
   ck_assert_msg(spent < kAtOnce, "NULL took %.2f s", spent);
   dvnn_assert_text(chain.take_error(), "");
 }
-END_TEST
 
-START_TEST(another_network_ends_the_load_of_the_one_before) {
+DVNN_TEST(another_network_ends_the_load_of_the_one_before) {
   LoadingChain chain;
   GstElement* infer = chain.infer();
   // Back to the network in use: nothing needs to be loaded.
@@ -71,9 +77,8 @@ START_TEST(another_network_ends_the_load_of_the_one_before) {
   const double spent = processor_seconds_of(wait_for_rest);
   ck_assert_msg(spent < kAtOnce, "something was under way for %.2f s", spent);
 }
-END_TEST
 
-START_TEST(null_ends_the_load_that_a_change_of_state_waits_for) {
+DVNN_TEST(null_ends_the_load_that_a_change_of_state_waits_for) {
   GstElement* infer = gst_element_factory_make("dvinfer", nullptr);
   g_object_set(infer, "device", "soft", "input-size", "16x16", "network",
                slow_network().path.c_str(), nullptr);
@@ -85,15 +90,5 @@ START_TEST(null_ends_the_load_that_a_change_of_state_waits_for) {
   gst_object_unref(infer);
   ck_assert_msg(spent < kAtOnce, "NULL took %.2f s", spent);
 }
-END_TEST
-
-static int run_with_slow_network(const char* name, const std::vector<const TTest*>& tests) {
-  slow_network();
-  return run_gst_suite(name, tests);
-}
-
-DVNN_SUITE_RUN_BY(run_with_slow_network, given_up_loads, going_to_null_ends_a_load_while_playing,
-                  another_network_ends_the_load_of_the_one_before,
-                  null_ends_the_load_that_a_change_of_state_waits_for)
 
 }  // namespace dvnn::test::given_up_loads_tests

@@ -6,6 +6,8 @@
 
 namespace dvnn::test::hostile_buffers_tests {
 
+DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_buffers);
+
 namespace {
 
 // Returns every element in a line of its own, in which it is the one that reads the pixels.
@@ -32,7 +34,7 @@ GstVideoMeta* add_video_meta(GstBuffer* frame, const GstVideoInfo& info) {
 
 // --- pixels ------------------------------------------------------------------------------------
 
-START_TEST(video_metas_that_lie_are_refused) {
+DVNN_TEST(video_metas_that_lie_are_refused) {
   using Lie = void (*)(GstVideoMeta*);
   const struct {
     const char* format;
@@ -71,9 +73,8 @@ START_TEST(video_metas_that_lie_are_refused) {
     }
   }
 }
-END_TEST
 
-START_TEST(planes_may_overlap_and_be_short_of_nothing) {
+DVNN_TEST(planes_may_overlap_and_be_short_of_nothing) {
   const GstVideoInfo info = video_info("NV12", kSize, kSize);
   for (const std::string& elements : readers_of_pixels()) {
     HostileChain chain(elements, video_caps("NV12", kSize, kSize));
@@ -83,10 +84,9 @@ START_TEST(planes_may_overlap_and_be_short_of_nothing) {
     dvnn_assert_text(chain.push(frame), "");
   }
 }
-END_TEST
 
 // dvpublish needs pixels only for pictures: it lets the frame pass, and warns.
-START_TEST(pictures_are_made_of_no_frame_that_lies) {
+DVNN_TEST(pictures_are_made_of_no_frame_that_lies) {
   const struct {
     const char *format, *words;
     void (*lie)(GstVideoMeta*);
@@ -116,9 +116,8 @@ START_TEST(pictures_are_made_of_no_frame_that_lies) {
     }
   }
 }
-END_TEST
 
-START_TEST(crops_beyond_the_frame_are_refused) {
+DVNN_TEST(crops_beyond_the_frame_are_refused) {
   const struct {
     guint x, y, width, height;
     bool good;
@@ -143,9 +142,8 @@ START_TEST(crops_beyond_the_frame_are_refused) {
     }
   }
 }
-END_TEST
 
-START_TEST(frames_of_any_shape_are_read_within_their_memory) {
+DVNN_TEST(frames_of_any_shape_are_read_within_their_memory) {
   const std::pair<int, int> sizes[] = {{1, 1}, {2, 1}, {1, 2}, {3, 3}, {32767, 1}, {1, 32767}};
   for (const char* format : {"RGB", "BGRx", "GRAY8", "I420", "NV12", "UYVY", "NV16", "P010_10LE",
                              "I420_10LE", "RGB16"}) {
@@ -160,9 +158,8 @@ START_TEST(frames_of_any_shape_are_read_within_their_memory) {
     }
   }
 }
-END_TEST
 
-START_TEST(frames_that_are_shorter_than_their_caps_are_refused) {
+DVNN_TEST(frames_that_are_shorter_than_their_caps_are_refused) {
   for (const char* format : {"RGB", "I420"}) {
     for (const std::string& elements : readers_of_pixels()) {
       HostileChain chain(elements, video_caps(format, 32767, 16384));
@@ -172,11 +169,10 @@ START_TEST(frames_that_are_shorter_than_their_caps_are_refused) {
     }
   }
 }
-END_TEST
 
 // Three times this width is 5 in 32 bits. Without a GstVideoMeta GStreamer itself sees that memory
 // is missing.
-START_TEST(rows_longer_than_32_bits_count_are_refused) {
+DVNN_TEST(rows_longer_than_32_bits_count_are_refused) {
   for (const std::string& elements : readers_of_pixels()) {
     HostileChain chain(elements, video_caps("RGB", 805307993, 1));
     GstVideoInfo info = video_info("RGB", kSize, kSize);
@@ -187,11 +183,10 @@ START_TEST(rows_longer_than_32_bits_count_are_refused) {
     ck_assert_msg(chain.push(frame) != "", "%s", elements.c_str());
   }
 }
-END_TEST
 
 // --- caps --------------------------------------------------------------------------------------
 
-START_TEST(absurd_rates_and_pixels_do_no_harm) {
+DVNN_TEST(absurd_rates_and_pixels_do_no_harm) {
   for (const char* more :
        {"framerate=2147483647/1", "framerate=1/2147483647", "framerate=0/1",
         "framerate=25/1,pixel-aspect-ratio=1/2147483647",
@@ -208,11 +203,10 @@ START_TEST(absurd_rates_and_pixels_do_no_harm) {
     }
   }
 }
-END_TEST
 
 // --- times -------------------------------------------------------------------------------------
 
-START_TEST(times_may_be_anything) {
+DVNN_TEST(times_may_be_anything) {
   const GstClockTime times[] = {GST_CLOCK_TIME_NONE, 0,          1, G_MAXUINT64 - 1,
                                 G_MAXINT64,          GST_SECOND, 0, GST_CLOCK_TIME_NONE};
   for (const char* how :
@@ -240,9 +234,8 @@ START_TEST(times_may_be_anything) {
     }
   }
 }
-END_TEST
 
-START_TEST(qos_may_say_anything) {
+DVNN_TEST(qos_may_say_anything) {
   HostileChain chain("dvconvert ! " + infer_grid(), video_caps("RGB", kSize, kSize));
   for (GstClockTimeDiff late : {G_MININT64, G_MAXINT64, gint64{0}}) {
     for (GstClockTime time : {GstClockTime{0}, G_MAXUINT64 - 1}) {
@@ -253,9 +246,8 @@ START_TEST(qos_may_say_anything) {
     }
   }
 }
-END_TEST
 
-START_TEST(queries_and_events_may_come_at_any_time) {
+DVNN_TEST(queries_and_events_may_come_at_any_time) {
   GstElement* infer = gst_element_factory_make("dvinfer", nullptr);
   g_object_set(infer, "device", "soft", "network", network_path().c_str(), nullptr);
   GstPad* sink = gst_element_get_static_pad(infer, "sink");
@@ -279,15 +271,5 @@ START_TEST(queries_and_events_may_come_at_any_time) {
   gst_object_unref(src);
   gst_object_unref(infer);
 }
-END_TEST
-
-DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_buffers, video_metas_that_lie_are_refused,
-                  planes_may_overlap_and_be_short_of_nothing,
-                  pictures_are_made_of_no_frame_that_lies, crops_beyond_the_frame_are_refused,
-                  frames_of_any_shape_are_read_within_their_memory,
-                  frames_that_are_shorter_than_their_caps_are_refused,
-                  rows_longer_than_32_bits_count_are_refused, absurd_rates_and_pixels_do_no_harm,
-                  times_may_be_anything, qos_may_say_anything,
-                  queries_and_events_may_come_at_any_time)
 
 }  // namespace dvnn::test::hostile_buffers_tests

@@ -24,6 +24,8 @@
 
 namespace dvnn::test::hostile_hdf5_tests {
 
+DVNN_SUITE(hostile_hdf5);
+
 using import::Hdf5File;
 
 namespace {
@@ -79,7 +81,7 @@ bool has_seccomp() {
 
 }  // namespace
 
-START_TEST(a_plain_file_is_read) {
+DVNN_TEST(a_plain_file_is_read) {
   const TemporaryFile file;
   write_file(file.path, 8, true, [](hid_t) {});
   const auto opened = Hdf5File::open(file.path);
@@ -87,18 +89,16 @@ START_TEST(a_plain_file_is_read) {
   const auto array = opened.value()->array("/x");
   ck_assert(array.ok() && array.value().values == std::vector<float>(8, 1.5f));
 }
-END_TEST
 
-START_TEST(data_of_other_files_are_refused) {
+DVNN_TEST(data_of_other_files_are_refused) {
   const TemporaryFile file, secret;
   std::ofstream(secret.path) << "0123456789abcdef0123456789abcdef";
   write_file(file.path, 8, false,
              [&](hid_t list) { H5Pset_external(list, secret.path.c_str(), 0, 32); });
   expect_refusal(file.path, "another file");
 }
-END_TEST
 
-START_TEST(views_of_other_data_sets_are_refused) {
+DVNN_TEST(views_of_other_data_sets_are_refused) {
   const TemporaryFile file, other;
   write_file(other.path, 8, true, [](hid_t) {});
   const hsize_t count = 8;
@@ -108,9 +108,8 @@ START_TEST(views_of_other_data_sets_are_refused) {
   H5Sclose(space);
   expect_refusal(file.path, "view of other data sets");
 }
-END_TEST
 
-START_TEST(filtered_data_are_refused) {
+DVNN_TEST(filtered_data_are_refused) {
   const TemporaryFile file;
   write_file(file.path, 4096, true, [](hid_t list) {
     const hsize_t chunk = 1024;
@@ -119,18 +118,16 @@ START_TEST(filtered_data_are_refused) {
   });
   expect_refusal(file.path, "compressed");
 }
-END_TEST
 
-START_TEST(data_that_were_never_written_are_refused) {
+DVNN_TEST(data_that_were_never_written_are_refused) {
   const TemporaryFile file;  // of a kilobyte, for 256 MB of zeros
   write_file(file.path, hsize_t{1} << 26, false, [](hid_t) {});
   expect_refusal(file.path, "more data than the file holds");
 }
-END_TEST
 
 // Fuzzing leaves damaged bytes to this test: libhdf5 crashes on some, and a process of its own has
 // to be started for each.
-START_TEST(damaged_files_are_read_or_refused) {
+DVNN_TEST(damaged_files_are_read_or_refused) {
   constexpr int kRounds = 200;
   const TemporaryFile file;
   write_file(file.path, 8, true, [](hid_t) {});
@@ -151,9 +148,8 @@ START_TEST(damaged_files_are_read_or_refused) {
   }
   ck_assert_int_gt(refused, kRounds / 20);
 }
-END_TEST
 
-START_TEST(messages_of_a_reader_that_was_taken_over_are_refused) {
+DVNN_TEST(messages_of_a_reader_that_was_taken_over_are_refused) {
   import::Hdf5Contents contents, told;
   contents.arrays["/x"] = {{2, 3}, std::vector<float>(6, 1.5f)};
   contents.attributes["/@a"] = {"one", "two"};
@@ -172,9 +168,8 @@ START_TEST(messages_of_a_reader_that_was_taken_over_are_refused) {
   import::Hdf5Contents both;
   ck_assert(!import::read_message(twice, &both));
 }
-END_TEST
 
-START_TEST(nobody_gets_out_of_the_sandbox) {
+DVNN_TEST(nobody_gets_out_of_the_sandbox) {
   const TemporaryFile file;
   const std::string path = file.path;
   const pid_t parent = getpid();
@@ -214,9 +209,8 @@ START_TEST(nobody_gets_out_of_the_sandbox) {
   }
   ck_assert_int_eq(access(path.c_str(), F_OK), 0);
 }
-END_TEST
 
-START_TEST(a_reader_keeps_no_descriptor_of_its_parent) {
+DVNN_TEST(a_reader_keeps_no_descriptor_of_its_parent) {
   const TemporaryFile file;
   const int secret = open(file.path.c_str(), O_RDONLY);
   ck_assert_int_gt(secret, 3);
@@ -224,9 +218,8 @@ START_TEST(a_reader_keeps_no_descriptor_of_its_parent) {
   ck_assert_int_eq(in_sandbox([&] { return read(secret, &byte, 1) >= 0; }), EBADF);
   close(secret);
 }
-END_TEST
 
-START_TEST(memory_and_time_of_a_reader_are_bounded) {
+DVNN_TEST(memory_and_time_of_a_reader_are_bounded) {
   // qemu's emulation of a kernel, which has no seccomp, does not limit memory either; a process
   // that it ends for its time takes the one that waits for it along.
   if (!has_seccomp()) return;
@@ -247,12 +240,5 @@ START_TEST(memory_and_time_of_a_reader_are_bounded) {
       limits);
   ck_assert_int_gt(ended, 200);  // by a signal
 }
-END_TEST
-
-DVNN_SUITE(hostile_hdf5, a_plain_file_is_read, data_of_other_files_are_refused,
-           views_of_other_data_sets_are_refused, filtered_data_are_refused,
-           data_that_were_never_written_are_refused, damaged_files_are_read_or_refused,
-           messages_of_a_reader_that_was_taken_over_are_refused, nobody_gets_out_of_the_sandbox,
-           a_reader_keeps_no_descriptor_of_its_parent, memory_and_time_of_a_reader_are_bounded)
 
 }  // namespace dvnn::test::hostile_hdf5_tests

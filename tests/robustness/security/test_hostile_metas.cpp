@@ -11,7 +11,9 @@
 
 namespace dvnn::test::hostile_metas_tests {
 
-START_TEST(regions_of_interest_may_say_anything) {
+DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_buffers);
+
+DVNN_TEST(regions_of_interest_may_say_anything) {
   const GQuark types[] = {0, G_MAXUINT, g_quark_from_string("face"),
                           g_quark_from_string(std::string(8 << 20, 'x').c_str()),
                           g_quark_from_string("\xff\xfe\x1b[2J")};
@@ -36,9 +38,8 @@ START_TEST(regions_of_interest_may_say_anything) {
     dvnn_assert_text(chain.push(frame), "");
   }
 }
-END_TEST
 
-START_TEST(objects_may_say_anything) {
+DVNN_TEST(objects_may_say_anything) {
   HostileChain chain(whole_line() + " ! " + kPublish, video_caps("RGB", kSize, kSize));
   GstBuffer* frame = exact_frame(video_info("RGB", kSize, kSize));
   GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
@@ -63,9 +64,8 @@ START_TEST(objects_may_say_anything) {
   g_clear_pointer(&gst_dv_objects_meta_get_pass(meta, 0)->network, g_free);
   dvnn_assert_text(chain.push(frame), "");
 }
-END_TEST
 
-START_TEST(many_objects_cost_what_they_are) {
+DVNN_TEST(many_objects_cost_what_they_are) {
   constexpr int kMany = 200000;
   constexpr double kSeconds = 10 * kSlower;  // minutes before
   const GstVideoInfo from = video_info("RGB", kSize, kSize), to = video_info("RGB", 32, 32);
@@ -103,7 +103,6 @@ START_TEST(many_objects_cost_what_they_are) {
   });
   ck_assert_msg(spent < kSeconds, "%.1f s for %d objects", spent, kMany);
 }
-END_TEST
 
 namespace {
 
@@ -131,7 +130,7 @@ void write_number(Enum* to, guint number) {
 
 }  // namespace
 
-START_TEST(tensor_metas_that_lie_are_refused) {
+DVNN_TEST(tensor_metas_that_lie_are_refused) {
   using Lie = void (*)(GstDvTensorMeta*);
   const Lie lies[] = {[](GstDvTensorMeta* m) { write_number(&m->tensors[0].layout, 5); },
                       [](GstDvTensorMeta* m) { write_number(&m->tensors[0].layout, G_MAXUINT); },
@@ -155,9 +154,8 @@ START_TEST(tensor_metas_that_lie_are_refused) {
   }
   gst_dv_network_info_unref(network);
 }
-END_TEST
 
-START_TEST(places_of_outputs_may_say_anything) {
+DVNN_TEST(places_of_outputs_may_say_anything) {
   GstDvNetworkInfo* network = network_of("rows", {"a", "b"});
   const double values[] = {0, -1, 1e308, 1e-308, NAN, INFINITY};
   for (double scale : values) {
@@ -176,9 +174,8 @@ START_TEST(places_of_outputs_may_say_anything) {
   }
   gst_dv_network_info_unref(network);
 }
-END_TEST
 
-START_TEST(names_and_labels_are_texts_in_messages) {
+DVNN_TEST(names_and_labels_are_texts_in_messages) {
   HostileChain chain("dvdecode post-messages=true", video_caps("RGB", kSize, kSize));
   const std::string megabytes(8 << 20, 'x');
   GstDvNetworkInfo* network =
@@ -200,9 +197,8 @@ START_TEST(names_and_labels_are_texts_in_messages) {
   gst_structure_free(message);
   gst_dv_network_info_unref(network);
 }
-END_TEST
 
-START_TEST(labels_do_not_fill_the_memory_for_ever) {
+DVNN_TEST(labels_do_not_fill_the_memory_for_ever) {
   HostileChain chain("dvdecode", video_caps("RGB", kSize, kSize));
   auto type_of = [&](const std::vector<std::string>& labels, int class_id) -> std::string {
     GstDvNetworkInfo* network = network_of("rows", labels);
@@ -229,11 +225,5 @@ START_TEST(labels_do_not_fill_the_memory_for_ever) {
   dvnn_assert_text(type_of({"one more"}, 0), "object");
   dvnn_assert_text(type_of({"cat"}, 0), "cat");
 }
-END_TEST
-
-DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_buffers, regions_of_interest_may_say_anything,
-                  objects_may_say_anything, many_objects_cost_what_they_are,
-                  tensor_metas_that_lie_are_refused, places_of_outputs_may_say_anything,
-                  names_and_labels_are_texts_in_messages, labels_do_not_fill_the_memory_for_ever)
 
 }  // namespace dvnn::test::hostile_metas_tests

@@ -11,6 +11,8 @@
 
 namespace dvnn::test::hostile_names_tests {
 
+DVNN_SUITE(hostile_names);
+
 using emit::emit_cpp;
 using network::Model;
 
@@ -36,7 +38,7 @@ Model with_custom_layer(const Json& params) {
 
 }  // namespace
 
-START_TEST(names_with_line_ends_are_not_emitted) {
+DVNN_TEST(names_with_line_ends_are_not_emitted) {
   for (size_t place = 0; place < 4; ++place) {
     Model model = test::grid_network();
     const std::string evil = "a\n#error INJECTED\nint pwn(){return 1;}";
@@ -47,9 +49,8 @@ START_TEST(names_with_line_ends_are_not_emitted) {
     ck_assert(!emit_cpp(model).ok());
   }
 }
-END_TEST
 
-START_TEST(marks_that_continue_lines_or_end_texts_are_escaped) {
+DVNN_TEST(marks_that_continue_lines_or_end_texts_are_escaped) {
   Model model = test::grid_network();
   model.steps[0].layers = {"back\\", "trigraph ?\?/", "end */ /*"};
   model.steps[0].name = "quote\" ; #error \xc3\xa9 ?\?/";
@@ -63,9 +64,8 @@ START_TEST(marks_that_continue_lines_or_end_texts_are_escaped) {
   ck_assert(!has_line(text, "#error"));
   for (char c : text) ck_assert(c == '\n' || (c >= ' ' && c <= '~'));
 }
-END_TEST
 
-START_TEST(parameters_that_hold_text_are_not_emitted) {
+DVNN_TEST(parameters_that_hold_text_are_not_emitted) {
   ck_assert(emit_cpp(with_custom_layer({{"n", 1}, {"list", {1, 2}}})).ok());
   for (const Json& value :
        {Json("text"), Json({1, "}; int pwn(); int x[] = {"}), Json({1, {2}}), Json({{"a", 1}})}) {
@@ -74,9 +74,8 @@ START_TEST(parameters_that_hold_text_are_not_emitted) {
   // Different names, one identifier.
   ck_assert(!emit_cpp(with_custom_layer({{"a b", 1}, {"a;b", 2}})).ok());
 }
-END_TEST
 
-START_TEST(text_of_files_is_made_printable) {
+DVNN_TEST(text_of_files_is_made_printable) {
   dvnn_assert_text(printable("a\tb\x1b[2J\x7f"), "a?b?[2J?");
   dvnn_assert_text(printable("\xc2\x9b"
                              "2J\xc3\xa9"),
@@ -93,10 +92,5 @@ START_TEST(text_of_files_is_made_printable) {
                               8),
                    "abcd...");
 }
-END_TEST
-
-DVNN_SUITE(hostile_names, names_with_line_ends_are_not_emitted,
-           marks_that_continue_lines_or_end_texts_are_escaped,
-           parameters_that_hold_text_are_not_emitted, text_of_files_is_made_printable)
 
 }  // namespace dvnn::test::hostile_names_tests

@@ -20,6 +20,8 @@
 
 namespace dvnn::test::hostile_networks_tests {
 
+DVNN_SUITE(hostile_networks);
+
 using network::Model;
 using network::Network;
 using network::NetworkSource;
@@ -81,7 +83,7 @@ json cpu_step(const char* type, const json& params, int input, int output) {
 
 }  // namespace
 
-START_TEST(a_node_does_what_its_operation_says_and_no_more) {
+DVNN_TEST(a_node_does_what_its_operation_says_and_no_more) {
   const json pools = {{"m", 3}, {"pool", window("max", 2)}};
   const struct {
     const char* op;
@@ -107,9 +109,8 @@ START_TEST(a_node_does_what_its_operation_says_and_no_more) {
                    "field 'run'");
   }
 }
-END_TEST
 
-START_TEST(kernels_that_the_packer_has_no_room_for_are_refused) {
+DVNN_TEST(kernels_that_the_packer_has_no_room_for_are_refused) {
   for (int kernel : {8, 100, 255}) {
     auto description = network_of_nodes(1, [&](size_t) -> json {
       return {{"op", "conv"}, {"run", {{"m", 3}, {"conv", convolution(kernel)}}}};
@@ -118,9 +119,8 @@ START_TEST(kernels_that_the_packer_has_no_room_for_are_refused) {
     expect_refusal(planned(description, std::string(65536, '\x11')), "kernel");
   }
 }
-END_TEST
 
-START_TEST(nodes_have_as_many_inputs_as_their_operation) {
+DVNN_TEST(nodes_have_as_many_inputs_as_their_operation) {
   auto description = network_of_nodes(1, [](size_t) -> json {
     return {{"op", "activation"}, {"run", kRelu}};
   });
@@ -130,9 +130,8 @@ START_TEST(nodes_have_as_many_inputs_as_their_operation) {
     expect_refusal(planned(description), "inputs");
   }
 }
-END_TEST
 
-START_TEST(deep_nesting_is_refused_wherever_it_stands) {
+DVNN_TEST(deep_nesting_is_refused_wherever_it_stands) {
   constexpr size_t kDeep = 200000;
   const std::string deep = std::string(kDeep, '[') + std::string(kDeep, ']');
   const std::string mark = "\"MARK\"";
@@ -157,9 +156,8 @@ START_TEST(deep_nesting_is_refused_wherever_it_stands) {
   description["labels"] = {deep};
   expect_refusal(valid(description), "label 0");
 }
-END_TEST
 
-START_TEST(a_network_costs_no_more_than_its_budgets) {
+DVNN_TEST(a_network_costs_no_more_than_its_budgets) {
   // I/O
   json description = idle_network();
   description["io_bytes"] = uint64_t{1} << 30;
@@ -213,9 +211,8 @@ START_TEST(a_network_costs_no_more_than_its_budgets) {
   const Status bounded = valid(description);
   ck_assert_msg(bounded.ok(), "%s", bounded.ok() ? "" : bounded.error().message.c_str());
 }
-END_TEST
 
-START_TEST(multiply_adds_of_the_device_are_bounded) {
+DVNN_TEST(multiply_adds_of_the_device_are_bounded) {
   Model model = grid_network();
   // One command many times: 65,536 commands are allowed, but not their total cost.
   const network::Step step = model.steps[0];
@@ -228,18 +225,16 @@ START_TEST(multiply_adds_of_the_device_are_bounded) {
   expect_refusal(network::validate(model), "DVNN_MAX_DEVICE_MACS");
   unsetenv("DVNN_MAX_DEVICE_MACS");
 }
-END_TEST
 
-START_TEST(a_graph_has_no_more_nodes_than_its_budget) {
+DVNN_TEST(a_graph_has_no_more_nodes_than_its_budget) {
   auto relu = [](size_t) -> json { return {{"op", "activation"}, {"run", kRelu}}; };
   setenv("DVNN_MAX_GRAPH_NODES", "3", 1);
   ck_assert(planned(network_of_nodes(3, relu)).ok());
   expect_refusal(planned(network_of_nodes(4, relu)), "DVNN_MAX_GRAPH_NODES");
   unsetenv("DVNN_MAX_GRAPH_NODES");
 }
-END_TEST
 
-START_TEST(partial_overlaps_are_refused) {
+DVNN_TEST(partial_overlaps_are_refused) {
   json description = idle_network();
   description["io_bytes"] = 4096;
   description["tensors"].push_back(tensor("x", "float32", {1, 64}, 1536));
@@ -254,9 +249,8 @@ START_TEST(partial_overlaps_are_refused) {
   model.tensors[1].offset = 16;
   expect_refusal(network::validate(model), "overlaps input");
 }
-END_TEST
 
-START_TEST(names_are_printable_and_short) {
+DVNN_TEST(names_are_printable_and_short) {
   for (const std::string& name : {std::string("a\nb"), std::string("\x1b[2J"),
                                   std::string("\xc2\x9b"
                                               "2J"),
@@ -274,9 +268,8 @@ START_TEST(names_are_printable_and_short) {
     }
   }
 }
-END_TEST
 
-START_TEST(planning_takes_a_time_that_follows_the_graph) {
+DVNN_TEST(planning_takes_a_time_that_follows_the_graph) {
   constexpr size_t kMany = 60000;
   constexpr double kSeconds = 100;  // under sanitizers and beside other tests; hours before
   const json relu = {{"op", "activation"}, {"run", kRelu}};
@@ -303,7 +296,6 @@ START_TEST(planning_takes_a_time_that_follows_the_graph) {
   });
   ck_assert_msg(spent < kSeconds, "%.1f s for split poolings", spent);
 }
-END_TEST
 
 namespace {
 
@@ -332,7 +324,7 @@ Result<Model> throw_text(const Model&, int, int, const Cancellation*) {
 
 }  // namespace
 
-START_TEST(a_network_that_loads_slowly_holds_nobody_up) {
+DVNN_TEST(a_network_that_loads_slowly_holds_nobody_up) {
   const NetworkFile slow(idle_network()), quick(idle_network());
   std::string problem = "not loaded";
   std::thread loader([&] {
@@ -359,7 +351,6 @@ START_TEST(a_network_that_loads_slowly_holds_nobody_up) {
   ck_assert_msg(network.ok(), "%s", network.ok() ? "" : network.error().message.c_str());
   ck_assert_msg(problem.empty(), "%s", problem.c_str());
 }
-END_TEST
 
 namespace {
 
@@ -376,7 +367,7 @@ Result<std::shared_ptr<Network>> load_at_gate(const std::string& path,
 
 }  // namespace
 
-START_TEST(who_waits_for_a_load_may_lose_patience_and_the_other_may_not) {
+DVNN_TEST(who_waits_for_a_load_may_lose_patience_and_the_other_may_not) {
   gate_entered = gate_open = false;
   const NetworkFile file(idle_network());
   std::string problem = "not loaded";
@@ -405,9 +396,8 @@ START_TEST(who_waits_for_a_load_may_lose_patience_and_the_other_may_not) {
   ck_assert(!second.ok() && second.error().code == ErrorCode::kCancelled);
   ck_assert_msg(problem.empty(), "%s", problem.c_str());
 }
-END_TEST
 
-START_TEST(a_load_that_was_cancelled_leaves_the_network_to_others) {
+DVNN_TEST(a_load_that_was_cancelled_leaves_the_network_to_others) {
   gate_entered = gate_open = true;
   const NetworkFile file(idle_network());
   Cancellation cancelled;
@@ -416,9 +406,8 @@ START_TEST(a_load_that_was_cancelled_leaves_the_network_to_others) {
   ck_assert(!first.ok() && first.error().code == ErrorCode::kCancelled);
   ck_assert(load_at_gate(file.path, nullptr).ok());
 }
-END_TEST
 
-START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
+DVNN_TEST(planning_ends_soon_wherever_it_is_cancelled) {
   constexpr size_t kMany = 60000;
   const json relu = {{"op", "activation"}, {"run", kRelu}};
   const json softmax = {{"op", "cpu"}, {"type", "Softmax"}, {"params", {{"axis", 1}}}};
@@ -446,9 +435,8 @@ START_TEST(planning_ends_soon_wherever_it_is_cancelled) {
                   kPlaces);
   }
 }
-END_TEST
 
-START_TEST(one_source_is_loaded_once_as_long_as_it_is_used) {
+DVNN_TEST(one_source_is_loaded_once_as_long_as_it_is_used) {
   const NetworkFile file(idle_network());
   NetworkSource source;
   source.path = file.path;
@@ -456,9 +444,8 @@ START_TEST(one_source_is_loaded_once_as_long_as_it_is_used) {
   ck_assert(first.ok() && second.ok());
   ck_assert_ptr_eq(first.value().get(), second.value().get());
 }
-END_TEST
 
-START_TEST(exceptions_become_errors) {
+DVNN_TEST(exceptions_become_errors) {
   const NetworkFile file(idle_network());
   NetworkSource source;
   source.path = file.path;
@@ -470,18 +457,5 @@ START_TEST(exceptions_become_errors) {
   source.replan = throw_text;
   expect_refusal(Network::load(source, "soft"), "as a library does");
 }
-END_TEST
-
-DVNN_SUITE(hostile_networks, a_node_does_what_its_operation_says_and_no_more,
-           kernels_that_the_packer_has_no_room_for_are_refused,
-           nodes_have_as_many_inputs_as_their_operation, deep_nesting_is_refused_wherever_it_stands,
-           a_network_costs_no_more_than_its_budgets, multiply_adds_of_the_device_are_bounded,
-           a_graph_has_no_more_nodes_than_its_budget, partial_overlaps_are_refused,
-           names_are_printable_and_short, planning_takes_a_time_that_follows_the_graph,
-           a_network_that_loads_slowly_holds_nobody_up,
-           who_waits_for_a_load_may_lose_patience_and_the_other_may_not,
-           a_load_that_was_cancelled_leaves_the_network_to_others,
-           planning_ends_soon_wherever_it_is_cancelled,
-           one_source_is_loaded_once_as_long_as_it_is_used, exceptions_become_errors)
 
 }  // namespace dvnn::test::hostile_networks_tests

@@ -6,7 +6,9 @@
 
 namespace dvnn::test::hostile_streams_tests {
 
-START_TEST(caps_of_tensors_are_held_against_their_buffers) {
+DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_streams);
+
+DVNN_TEST(caps_of_tensors_are_held_against_their_buffers) {
   const std::string rest = ",format=(string)static,framerate=(fraction)25/1";
   const std::string megabyte(1 << 20, '1');
   for (const std::string& fields :
@@ -30,7 +32,6 @@ START_TEST(caps_of_tensors_are_held_against_their_buffers) {
     }
   }
 }
-END_TEST
 
 namespace {
 
@@ -46,7 +47,7 @@ constexpr size_t kDataBytes = 16 * 16 * 3 * 4;  // of the input in float32
 
 }  // namespace
 
-START_TEST(headers_of_flexible_streams_are_held_against_their_buffers) {
+DVNN_TEST(headers_of_flexible_streams_are_held_against_their_buffers) {
   const Bytes data(kDataBytes, 0);
   const std::vector<uint32_t> good = flexible_header(kTypeFloat32, {3, 16, 16, 1});
   const struct {
@@ -90,9 +91,8 @@ START_TEST(headers_of_flexible_streams_are_held_against_their_buffers) {
   }
   dvnn_assert_text(told_of({flexible(kTypeFloat32, {3, 16, 16, 1}, data)}), "");
 }
-END_TEST
 
-START_TEST(flexible_tensors_of_any_length_do_no_harm) {
+DVNN_TEST(flexible_tensors_of_any_length_do_no_harm) {
   const Bytes whole = flexible(kTypeFloat32, {3, 16, 16, 1}, Bytes(kDataBytes, 0));
   for (size_t size : {size_t{1}, size_t{4}, size_t{84}, size_t{127}, size_t{128}, size_t{129},
                       whole.size() - 1, whole.size() + 1, whole.size() + 128}) {
@@ -109,9 +109,8 @@ START_TEST(flexible_tensors_of_any_length_do_no_harm) {
   for (int i = 0; i < 1000; ++i) append(&too_many, many.front());
   ck_assert(told_of({too_many}).find("more than 16") != std::string::npos);
 }
-END_TEST
 
-START_TEST(headers_of_more_than_16_tensors_are_held_against_their_buffers) {
+DVNN_TEST(headers_of_more_than_16_tensors_are_held_against_their_buffers) {
   std::string types = "float32", dimensions = "3:16:16:1";
   for (int i = 1; i < 18; ++i) types += ",uint8", dimensions += ",1";
   const std::string caps =
@@ -136,12 +135,5 @@ START_TEST(headers_of_more_than_16_tensors_are_held_against_their_buffers) {
     ck_assert_msg(!told(0, last[0], size).empty(), "%zu bytes pass", size);
   }
 }
-END_TEST
-
-DVNN_SUITE_RUN_BY(run_with_fatal_criticals, hostile_streams,
-                  caps_of_tensors_are_held_against_their_buffers,
-                  headers_of_flexible_streams_are_held_against_their_buffers,
-                  flexible_tensors_of_any_length_do_no_harm,
-                  headers_of_more_than_16_tensors_are_held_against_their_buffers)
 
 }  // namespace dvnn::test::hostile_streams_tests

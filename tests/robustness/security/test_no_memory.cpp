@@ -14,6 +14,8 @@
 
 namespace dvnn::test::no_memory_tests {
 
+DVNN_SUITE(no_memory);
+
 namespace {
 
 template <typename Function>
@@ -67,7 +69,7 @@ class CSoftmax : public CDMP_Network {
 
 }  // namespace
 
-START_TEST(a_device_without_memory_says_so) {
+DVNN_TEST(a_device_without_memory_says_so) {
   DVNN_FUNCTION(dmp_dv_context_create);
   DVNN_FUNCTION(dmp_dv_context_release);
   DVNN_FUNCTION(dmp_dv_get_last_error_message);
@@ -81,9 +83,8 @@ START_TEST(a_device_without_memory_says_so) {
   ck_assert_int_ge(failures, 1);
   ck_assert_msg(message.find("Not enough memory for a context") == 0, "%s", message.c_str());
 }
-END_TEST
 
-START_TEST(every_function_of_the_device_ends_its_exceptions) {
+DVNN_TEST(every_function_of_the_device_ends_its_exceptions) {
   DVNN_FUNCTION(dmp_dv_context_create);
   DVNN_FUNCTION(dmp_dv_context_release);
   DVNN_FUNCTION(dmp_dv_mem_alloc);
@@ -140,9 +141,8 @@ START_TEST(every_function_of_the_device_ends_its_exceptions) {
     return true;
   });
 }
-END_TEST
 
-START_TEST(methods_of_generated_networks_do_not_throw) {
+DVNN_TEST(methods_of_generated_networks_do_not_throw) {
   setenv("DVNN_DEVICE", "soft", 1);
   // A network of CPU layers has no weights, so the file is empty. A path this short needs no
   // allocation as a std::string.
@@ -178,10 +178,5 @@ START_TEST(methods_of_generated_networks_do_not_throw) {
   limit_allocations(SIZE_MAX);
   ck_assert(!done);
 }
-END_TEST
-
-DVNN_SUITE(no_memory, a_device_without_memory_says_so,
-           every_function_of_the_device_ends_its_exceptions,
-           methods_of_generated_networks_do_not_throw)
 
 }  // namespace dvnn::test::no_memory_tests

@@ -136,7 +136,7 @@ def check_that_wrong_plans_and_torn_segments_are_named(folder):
     good = json.loads(read(folder, "plan.json"))
     plan, segments = os.path.join(folder, "plan.json"), good["segments"]
     for wrong, message in ((5, "'version' must be 1"), (dict(good, elements=[1]), "'elements' must be a text"),
-                           (dict(good, elements="\ud800"), "surrogates not allowed"),
+                           (dict(good, elements="\ud800"), "half of a pair of surrogates"),
                            (dict(good, segments={}), "'segments' must be a list of 1 to 100000"),
                            (dict(good, segments=segments * 60000), "'segments' must be a list of 1 to 100000"),
                            (dict(good, segments=[5]), "segment 0 has no 'video'"),

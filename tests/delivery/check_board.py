@@ -50,7 +50,7 @@ def build(args, package):
     board = configparser.ConfigParser()
     board.read(files[-1])
     options = ['-D%s=%s' % (name, value.strip("'")) for name, value in board['project options'].items()]
-    run('meson', 'configure', args.build, '-Dinstruction_sets=native', *options)
+    run('meson', 'setup', '--reconfigure', args.build, args.source, '-Dinstruction_sets=native', *options)
     run('ninja', '-C', args.build)
     run('meson', 'install', '-C', args.build, '--no-rebuild', '--destdir', package)
 

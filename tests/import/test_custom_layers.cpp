@@ -111,7 +111,7 @@ DVNN_TEST(declarations_that_make_no_sense_are_refused) {
   refused("[]", "JSON object");
   refused("{", "is not JSON: line 1, column 1");
   refused(R"({"A": {"affine": [1, 2]}, "A": {"affine": [1, 3]}})",
-          "line 1, column 30: 'A' stands twice");
+          "line 1, column 29: 'A' stands twice");
   refused(R"({"A": 1})", "'A'");
   refused(R"({"A": {"params": {}}})", "output");
   refused(R"({"A": {"output": []}})", "output");

@@ -200,7 +200,7 @@ DVNN_TEST(mistakes_are_named) {
   const struct {
     const char *json, *message;
   } cases[] = {
-      {"[]", "zones must be an object with 'areas' and 'lines'"},
+      {"[]", "zones must be an object with 'areas', 'lines' and 'masks'"},
       {R"({"zones":[]})", "zones: there is no field 'zones', but areas, lines"},
       {R"({"areas":[{"points":[[0,0],[1,0],[1,1]]}]})", "areas[0]"},
       {R"({"areas":[{"name":"a","points":[[0,0],[1,0]]}]})", "array of 3 to 256 pairs"},
@@ -216,11 +216,16 @@ DVNN_TEST(mistakes_are_named) {
       // Of two lists, one would not count.
       {"{\"areas\":[],\n\"areas\":[{\"name\":\"a\",\"points\":[[0,0],[1,0],[1,1]]}]}",
        "zones, line 2, column 7: 'areas' stands twice"},
+      {R"({"masks":[{"name":"tree","points":[[0,0],[1,0]]}]})", "field 'points' of zones: masks[0]"},
+      {R"({"masks":[{"name":"tree","points":[[0,0],[1,1],[1,0],[0,1]]}]})",
+       "its edges meet or cross"},
+      {R"({"masks":[{"name":"tree","points":[[0,0],[1,0],[1,1]],"dwell":1}]})",
+       "masks[0]: there is no field 'dwell', but name, points, unit"},
       // Messages are lines, whatever is quoted.
       {R"({"areas":[{"name":"a","anchor":"he\nad","points":[[0,0],[1,0],[1,1]]}]})", "is 'he"},
       {R"({"lines":[{"name":"a\n","points":[[0,0],[1,0]]},{"name":"a\n","points":[[0,0],[1,0]]}]})",
        "like another one"},
-      {R"({"zo\nnes":[]})", "but areas, lines"},
+      {R"({"zo\nnes":[]})", "but areas, lines, masks"},
       {R"({"lines":[{"name":"a","points":[[0,0],[1,0]],"labells":["car"]}]})",
        "lines[0]: there is no field 'labells', but name, points, unit, labels, anchor, band"},
       {R"({"areas":[{"name":"a","points":[[0,0],[1,0],[1,1]],"dwel\nl":1}]})",

@@ -234,7 +234,7 @@ DVNN_TEST(what_walks_is_seen_and_quiet_streets_rest) {
                       {"light that is switched on", {2, 0, 0, 0, 12, 1.25}, 0.02, 0.02},
                       {"8 frames per second", {3, 0.3, 0.01, 0.05, -1, 1, 8}, 0.05, 0.1}};
   for (const Row& row : rows) {
-    const Seen seen = watch_scenes(row.conditions, std::max(1, dvnn_rounds(3)), {});
+    const Seen seen = watch_scenes(row.conditions, std::max(1, dvnn_rounds(2)), {});
     std::printf("%s: %d of %d looks missed, %d of %d quiet frames looked at\n", row.name,
                 seen.missed, seen.moving, seen.looked_quiet, seen.quiet);
     ck_assert_msg(seen.missed <= row.most_missed * seen.moving + 2, "%s", row.name);

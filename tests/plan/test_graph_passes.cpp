@@ -106,6 +106,19 @@ DVNN_TEST(groups_become_depthwise_sliced_or_dense) {
   ck_assert_int_eq(count(lowered, Op::kConcat), 1);
 }
 
+// A dense form of thousands of groups would be nothing but zeros, and more than memory has.
+DVNN_TEST(groups_whose_dense_form_is_large_are_the_cpus) {
+  Maker m(3, 2);
+  const int wide = m.conv(m.graph.input, 1500, 1);
+  const Graph graph = m.done({m.conv(wide, 3000, 3, 1, 1500), m.conv(wide, 300, 3, 1, 300)});
+  const Graph lowered = after("groups", graph, lower_groups);
+  ck_assert_int_eq(count(lowered, Op::kCpu), 1);
+  ck_assert_int_eq(count(lowered, Op::kConvolution), 2);
+  for (const Node& node : lowered.nodes) {
+    if (node.op == Op::kCpu) ck_assert(node.why.find("77 MiB") != std::string::npos);
+  }
+}
+
 DVNN_TEST(convolutions_beyond_the_device_are_the_cpus) {
   Maker m;
   ConvSpec spec;

@@ -216,7 +216,8 @@ DVNN_TEST(mistakes_are_named) {
       // Of two lists, one would not count.
       {"{\"areas\":[],\n\"areas\":[{\"name\":\"a\",\"points\":[[0,0],[1,0],[1,1]]}]}",
        "zones, line 2, column 7: 'areas' stands twice"},
-      {R"({"masks":[{"name":"tree","points":[[0,0],[1,0]]}]})", "field 'points' of zones: masks[0]"},
+      {R"({"masks":[{"name":"tree","points":[[0,0],[1,0]]}]})",
+       "field 'points' of zones: masks[0]"},
       {R"({"masks":[{"name":"tree","points":[[0,0],[1,1],[1,0],[0,1]]}]})",
        "its edges meet or cross"},
       {R"({"masks":[{"name":"tree","points":[[0,0],[1,0],[1,1]],"dwell":1}]})",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/format.h"
 #include "base/nth.h"
 #include "device/limits.h"
 #include "plan/passes/passes.h"
@@ -144,12 +145,20 @@ void fold_input_affine(Graph* graph, InputSpec* picture) {
 
 namespace {
 
+// Most numbers of a dense kernel that a grouped one becomes: 32 MiB on the device. Its size grows
+// with the square of the channels.
+constexpr size_t kMostDense = size_t{1} << 24;
+
+size_t dense_size(const Node& node, size_t channels) {
+  return node.run.outputs() * channels * node.run.kernel.area();
+}
+
 // Turns a grouped convolution into a dense one, with zeros between the groups.
 void make_dense(Node* node, size_t channels) {
   const size_t m = node->run.outputs(), groups = static_cast<size_t>(node->groups);
   const size_t area = node->run.kernel.area();
   const size_t c_in = channels / groups, m_in = m / groups;
-  std::vector<float> dense(m * channels * area, 0.0f);
+  std::vector<float> dense(dense_size(*node, channels), 0.0f);
   for (size_t k = 0; k < m; ++k) {
     const auto from = node->weights.begin() + static_cast<std::ptrdiff_t>(k * c_in * area);
     std::copy(from, from + static_cast<std::ptrdiff_t>(c_in * area),
@@ -215,8 +224,12 @@ void lower_groups(Graph* graph) {
     } else if (channels / node.groups % 8 == 0 && node.run.m / node.groups % 8 == 0 &&
                node.inputs[0] != graph->input) {
       slice_groups(&rewriter, i);
+    } else if (dense_size(node, static_cast<size_t>(channels)) > kMostDense) {
+      node.why = format("its %d groups would be %zu MiB of weights, nearly all of them zeros",
+                        node.groups, dense_size(node, static_cast<size_t>(channels)) >> 19);
+      to_cpu_convolution(&node);
     } else {
-      make_dense(&node, graph->shape_of(node.inputs[0]).channels());
+      make_dense(&node, static_cast<size_t>(channels));
     }
   }
   rewriter.finish();

@@ -89,12 +89,6 @@ std::string misfit_of(const Node& node, const Shape& in, const Shape& out, const
   return device::misfit(pixel_by_pixel, {out.w(), out.h(), out.c()}, limits);
 }
 
-void to_cpu_convolution(Node* node) {
-  node->op = Op::kCpu;
-  node->set_layer(
-      layers::ConvolutionAttributes{convolution_params(*node), node->weights, node->bias});
-}
-
 class DeviceFitter {
  public:
   DeviceFitter(Graph* graph, const PlanOptions& options)
@@ -296,6 +290,12 @@ class DeviceFitter {
 };
 
 }  // namespace
+
+void to_cpu_convolution(Node* node) {
+  node->op = Op::kCpu;
+  node->set_layer(
+      layers::ConvolutionAttributes{convolution_params(*node), node->weights, node->bias});
+}
 
 layers::ConvolutionParams convolution_params(const Node& node) {
   const device::ConvRun& run = node.run;

@@ -47,11 +47,13 @@ layers::ElementwiseAttributes activation_layer(const Node& node);
 
 /// Lowers grouped convolutions: one group per channel becomes the device's depthwise kind; groups
 /// of whole chunks of 8 channels become a convolution each; others one dense convolution, with
-/// zeros between the groups.
+/// zeros between the groups, or the CPU's if that would be large.
 void lower_groups(Graph* graph);
 
 /// Returns how a convolution is computed in FP32.
 layers::ConvolutionParams convolution_params(const Node& node);
+/// Makes a convolution the CPU's.
+void to_cpu_convolution(Node* node);
 
 /// Splits kernels of up to twice the device's length along one axis: the sum of two convolutions by
 /// some taps each. `options.as_vendor`: leaves them to fit_device().

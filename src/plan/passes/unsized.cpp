@@ -19,8 +19,8 @@ constexpr Pass kPasses[] = {
     {"fold_pads", "zeros around an image become pads of the convolution that reads it",
      run_pass<fold_pads>},
     {"lower_groups",
-     "grouped convolutions become depthwise ones, one per group, or dense ones with zeros between "
-     "the groups",
+     "grouped convolutions become depthwise ones, one per group, dense ones with zeros between the "
+     "groups, or the CPU's if these would be large",
      run_pass<lower_groups>},
     {"split_at_concat",
      "activations and affine layers after a concatenation move into each of its parts",

@@ -31,9 +31,7 @@ bool has_bytes(const GstVideoInfo& info) {
 
 Status FrameLuma::make_converter() {
   const int width = GST_VIDEO_INFO_WIDTH(&info_), height = GST_VIDEO_INFO_HEIGHT(&info_);
-  const int step = std::max(
-      {1, (width + motion::LumaPyramid::kMostWidth - 1) / motion::LumaPyramid::kMostWidth,
-       (height + motion::LumaPyramid::kMostHeight - 1) / motion::LumaPyramid::kMostHeight});
+  const int step = motion::LumaPyramid::step_of(width, height);
   width_ = std::max(1, width / step);
   height_ = std::max(1, height / step);
   TensorTarget target;

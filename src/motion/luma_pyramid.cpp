@@ -27,9 +27,13 @@ void LumaPyramid::swap(LumaPyramid* other) {
   std::swap(step_, other->step_);
 }
 
+int LumaPyramid::step_of(int width, int height) {
+  return std::max(
+      {1, (width + kMostWidth - 1) / kMostWidth, (height + kMostHeight - 1) / kMostHeight});
+}
+
 bool LumaPyramid::build(const Luma& frame) {
-  step_ = std::max({1, (frame.width + kMostWidth - 1) / kMostWidth,
-                    (frame.height + kMostHeight - 1) / kMostHeight});
+  step_ = step_of(frame.width, frame.height);
   Level& finest = levels_[0];
   // Multiples of 4, so that all levels halve evenly.
   finest.width = frame.width / step_ / 4 * 4;

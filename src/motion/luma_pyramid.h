@@ -30,6 +30,8 @@ class LumaPyramid {
     }
   };
 
+  /// Returns the size of a pixel of the finest level in pixels of a frame of this size.
+  static int step_of(int width, int height);
   /// Builds the levels. Returns false if the frame is too small. Keeps its memory.
   bool build(const Luma& frame);
   const Level& level(int i) const { return levels_[i]; }

@@ -217,6 +217,7 @@ void lower_groups(Graph* graph) {
     Node& node = rewriter.node(i);
     if (node.op != Op::kConvolution || node.groups == 1) continue;
     const int channels = graph->shape_of(node.inputs[0]).c();
+    const size_t dense = dense_size(node, static_cast<size_t>(channels));
     if (node.groups == channels && node.run.m == channels) {
       node.run.conv = node.run.conv == device::ConvKind::kDeconv
                           ? device::ConvKind::kDepthwiseDeconv
@@ -224,9 +225,9 @@ void lower_groups(Graph* graph) {
     } else if (channels / node.groups % 8 == 0 && node.run.m / node.groups % 8 == 0 &&
                node.inputs[0] != graph->input) {
       slice_groups(&rewriter, i);
-    } else if (dense_size(node, static_cast<size_t>(channels)) > kMostDense) {
+    } else if (dense > kMostDense) {
       node.why = format("its %d groups would be %zu MiB of weights, nearly all of them zeros",
-                        node.groups, dense_size(node, static_cast<size_t>(channels)) >> 19);
+                        node.groups, dense >> 19);
       to_cpu_convolution(&node);
     } else {
       make_dense(&node, static_cast<size_t>(channels));

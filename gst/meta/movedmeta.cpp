@@ -76,9 +76,8 @@ MovedAreas moved_areas(GstBuffer* frame) {
 }
 
 bool is_at_rest(const MovedAreas& areas, const image::Corners& box) {
-  return areas && std::none_of(areas->begin(), areas->end(), [&](const image::Corners& area) {
-           return box.x0 < area.x1 && area.x0 < box.x1 && box.y0 < area.y1 && area.y0 < box.y1;
-         });
+  return areas && std::none_of(areas->begin(), areas->end(),
+                               [&](const image::Corners& area) { return image::meet(box, area); });
 }
 
 }  // namespace dvnn::gst

@@ -54,6 +54,11 @@ inline bool is_place(const Corners& box) {
          std::isfinite(box.y1) && has_area(box);
 }
 
+/// Whether two boxes have an area in common.
+inline bool meet(const Corners& a, const Corners& b) {
+  return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+}
+
 struct Size {
   double width = 0, height = 0;
 };

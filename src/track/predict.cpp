@@ -78,9 +78,8 @@ void Tracker::rest_outside(Span<const image::Corners> areas) {
 bool Tracker::rests(const Track& track) const {
   const image::Corners& box = track.observed;
   return resting_ && track.state != State::kLost &&
-         std::none_of(moving_.begin(), moving_.end(), [&](const image::Corners& area) {
-           return box.x0 < area.x1 && area.x0 < box.x1 && box.y0 < area.y1 && area.y0 < box.y1;
-         });
+         std::none_of(moving_.begin(), moving_.end(),
+                      [&](const image::Corners& area) { return meet(box, area); });
 }
 
 // Stops the tracks that rest, as if they were seen where they are at `time`.

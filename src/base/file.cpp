@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/format.h"
@@ -35,6 +37,18 @@ Error not_regular(const std::string& path) {
 Error larger_than(const std::string& path, uint64_t most_bytes) {
   return {ErrorCode::kLimit, format("'%s' has more than %llu bytes", path.c_str(),
                                     static_cast<unsigned long long>(most_bytes))};
+}
+
+// Creates a file of a name that is not taken, beside `path`.
+File create_beside(const std::string& path, std::string* name) {
+  static std::atomic<unsigned> counter{0};
+  constexpr int kMostTries = 100;  // names that a process of the same number has left
+  for (int i = 0; i < kMostTries; ++i) {
+    *name = format("%s.%d-%u", path.c_str(), static_cast<int>(getpid()), counter++);
+    File file(open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | kCareful, kFileMode));
+    if (file || errno != EEXIST) return file;
+  }
+  return File();
 }
 
 bool is_regular(const File& file) {
@@ -120,6 +134,27 @@ Status write_file(const std::string& path, const std::string& bytes) {
   const Status status = write_all(file.fd(), bytes.data(), bytes.size());
   if (!status.ok()) return status.error().within("'" + path + "'");
   if (!file.close()) return io_error("cannot be written").within("'" + path + "'");
+  return {};
+}
+
+Status replace_file(const std::string& path, const std::vector<std::string_view>& parts) {
+  DVNN_TRY(check_regular(path));
+  std::string name;
+  File file = create_beside(path, &name);
+  if (!file) return failed(path);
+  const auto write_parts = [&]() -> Status {
+    for (const std::string_view part : parts) {
+      DVNN_TRY(write_all(file.fd(), part.data(), part.size()));
+    }
+    if (fsync(file.fd()) != 0 || !file.close() || rename(name.c_str(), path.c_str()) != 0) {
+      return io_error("cannot be written");
+    }
+    return {};
+  };
+  if (Status s = write_parts(); !s.ok()) {
+    unlink(name.c_str());
+    return s.error().within("'" + path + "'");
+  }
   return {};
 }
 

@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -58,8 +60,16 @@ Status write_all(int fd, const void* from, size_t size);
 Result<File> create_file(const std::string& path);
 /// Creates or replaces a regular file with the given contents. The error names the path.
 Status write_file(const std::string& path, const std::string& bytes);
+/// Bytes as text that is not copied.
+inline std::string_view bytes_as_text(const std::vector<uint8_t>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+/// Creates or replaces a regular file with the given parts, one behind the other. Readers see the
+/// old contents or all of the new ones, even if the machine fails meanwhile. The error names the
+/// path.
+Status replace_file(const std::string& path, const std::vector<std::string_view>& parts);
 /// Returns an error if the path is something other than a regular file. For callers that can only
-/// pass a name on, to dlopen() or rename().
+/// pass a name on, to dlopen().
 Status check_regular(const std::string& path);
 
 /// Returns an error unless files can be created in the folder. That may change at any time, so this

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/dvn_file.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "base/file.h"
@@ -44,10 +40,6 @@ uint32_t crc(const void* data, size_t size) {
 
 uint64_t align_up(uint64_t value) {
   return (value + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-Error io_error(const char* what) {
-  return {ErrorCode::kIo, format("%s: %s", what, std::strerror(errno))};
 }
 
 Status check_header(const Header& header, uint64_t file_bytes) {
@@ -155,29 +147,10 @@ Status write_dvn(const Model& model, const std::string& path) {
   header.header_crc = crc(&header, offsetof(Header, header_crc));
   const std::string padding(header.weights_offset - header.json_offset - text.size(), '\0');
 
-  DVNN_TRY(check_regular(path));
-  std::string temporary = path + ".XXXXXX";
-  File file(mkstemp(&temporary[0]));
-  if (!file) return io_error("cannot create a file").within("'" + path + "'");
-  const auto write_parts = [&]() -> Status {
-    DVNN_TRY(write_all(file.fd(), &header, sizeof header));
-    DVNN_TRY(write_all(file.fd(), text.data(), text.size()));
-    DVNN_TRY(write_all(file.fd(), padding.data(), padding.size()));
-    DVNN_TRY(write_all(file.fd(), model.weights.data(), model.weights.size()));
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(file.fd(), 0666 & ~mask) != 0 || fsync(file.fd()) != 0 || !file.close() ||
-        rename(temporary.c_str(), path.c_str()) != 0) {
-      return io_error("cannot be written");
-    }
-    return {};
-  };
-  Status status = write_parts();
-  if (!status.ok()) {
-    unlink(temporary.c_str());
-    return status.error().within("'" + path + "'");
-  }
-  return {};
+  return replace_file(path, {{reinterpret_cast<const char*>(&header), sizeof header},
+                             text,
+                             padding,
+                             bytes_as_text(model.weights)});
 }
 
 }  // namespace dvnn::network

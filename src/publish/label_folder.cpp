@@ -123,12 +123,8 @@ Result<bool> LabelFolder::add(LabelledPicture picture, const std::string& name) 
     return false;
   }
   // A picture without labels would count as one that shows nothing, so it comes last, and whole.
-  const std::string image = path_ + "/images/" + name + ".jpg", part = image + ".part";
   DVNN_TRY(write_file(path_ + "/labels/" + name + ".txt", lines));
-  DVNN_TRY(write_file(part, picture.picture.jpeg));
-  std::error_code failed;
-  fs::rename(part, image, failed);
-  if (failed) return Error{ErrorCode::kIo, "'" + image + "': " + failed.message()};
+  DVNN_TRY(replace_file(path_ + "/images/" + name + ".jpg", {picture.picture.jpeg}));
   ++pictures_;
   bytes_ += bytes;
   return true;

@@ -169,17 +169,6 @@ Result<std::vector<float>> parse_triple(const std::string& option, const std::st
   return values;
 }
 
-Status write_text(const std::string& path, const std::string& bytes) {
-  DVNN_TRY(check_regular(path));
-  GError* error = nullptr;
-  if (g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), &error)) {
-    return {};
-  }
-  const Error failure{ErrorCode::kIo, error->message};
-  g_error_free(error);
-  return failure;
-}
-
 Result<std::string> json_argument(const std::string& argument) {
   constexpr size_t kMaxJsonArgument = 1 << 20;
   if (!argument.empty() && argument[0] == '{') return argument;

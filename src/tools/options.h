@@ -92,9 +92,6 @@ int wrong_usage(const Command& command, const std::string& message);
 /// Parses "1,2.5,3": three floats, or one that is repeated three times.
 Result<std::vector<float>> parse_triple(const std::string& option, const std::string& text);
 
-/// Writes a file, which appears complete or not at all.
-Status write_text(const std::string& path, const std::string& bytes);
-
 /// Returns the contents of a JSON file, or the argument itself if it begins with '{'.
 Result<std::string> json_argument(const std::string& argument);
 

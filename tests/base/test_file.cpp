@@ -2,11 +2,14 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "base/environment.h"
 #include "base/library.h"
@@ -60,6 +63,37 @@ DVNN_TEST(pipes_devices_and_folders_are_refused_at_once) {
   const auto missing = open_file(folder.file("none"), 1);
   ck_assert(!missing.ok() && missing.error().code == ErrorCode::kNotFound);
   ck_assert(check_regular(folder.file("none")).ok());
+}
+
+DVNN_TEST(a_file_is_replaced_whole_or_not_at_all) {
+  const Folder folder;
+  const std::string path = folder.file("net.dvn"), pipe = folder.file("pipe");
+  ck_assert(replace_file(path, {"old", "", " text"}).ok());
+  ck_assert(read_file(path, 100).value() == "old text");
+  ck_assert_int_eq(mkfifo(pipe.c_str(), 0600), 0);
+  expect_refused(replace_file(pipe, {"x"}).error(), pipe, " is not a regular file");
+  expect_refused(replace_file(folder.file("none/a"), {"x"}).error(), folder.file("none/a"),
+                 ": No such file or directory");
+
+  // As on a full disk, the second part does not fit.
+  struct rlimit before {};
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit small = before;
+  small.rlim_cur = 6;
+  auto* handler = std::signal(SIGXFSZ, SIG_IGN);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status full = replace_file(path, {"long", " text"});
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  ck_assert(!full.ok());
+  expect_refused(full.error(), path, ": cannot be written: File too large");
+  ck_assert(read_file(path, 100).value() == "old text");
+  std::filesystem::remove(pipe);
+  const auto files = std::filesystem::directory_iterator(folder.file(""));
+  ck_assert_int_eq(std::distance(begin(files), end(files)), 1);
+
+  ck_assert(replace_file(path, {"new"}).ok());
+  ck_assert(read_file(path, 100).value() == "new");
 }
 
 DVNN_TEST(a_folder_for_files_is_one_that_may_be_written_to) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "tools/options.h"
 
@@ -169,7 +170,7 @@ std::string svg_of_plot(const BarPlot& plot) {
 }
 
 Status write_plot(const std::string& path, const BarPlot& plot) {
-  return path.empty() ? Status() : write_text(path, svg_of_plot(plot));
+  return path.empty() ? Status() : replace_file(path, {svg_of_plot(plot)});
 }
 
 }  // namespace dvnn::tools

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "convert/convert.h"
@@ -273,7 +274,7 @@ Status tell(const Arguments& arguments, const Conversion& asked, const network::
   }
   if (asked.outputs.report.empty()) return {};
   const Json json = report_to_json(model, report, accuracy);
-  return write_text(asked.outputs.report, json_text(json, 1) + "\n");
+  return replace_file(asked.outputs.report, {json_text(json, 1) + "\n"});
 }
 
 int convert_model(const Arguments& arguments) {

@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "emit/emit_cpp.h"
 #include "layers/attributes.h"
@@ -22,10 +23,10 @@ Status write_cpp(const network::Model& model, const std::string& folder) {
     return Error{ErrorCode::kIo, "'" + folder + "' cannot be made"};
   }
   const std::string path = folder + "/" + sources.name;
-  DVNN_TRY(write_text(path + "_gen.h", sources.header));
-  DVNN_TRY(write_text(path + "_gen.cpp", sources.source));
-  DVNN_TRY(write_text(path + "_dvinfer.cpp", sources.glue));
-  return write_text(path + "_weights.bin", std::string(model.weights.begin(), model.weights.end()));
+  DVNN_TRY(replace_file(path + "_gen.h", {sources.header}));
+  DVNN_TRY(replace_file(path + "_gen.cpp", {sources.source}));
+  DVNN_TRY(replace_file(path + "_dvinfer.cpp", {sources.glue}));
+  return replace_file(path + "_weights.bin", {bytes_as_text(model.weights)});
 }
 
 }  // namespace
@@ -50,15 +51,15 @@ Status check_written(const std::string& path, const network::Model& model) {
 Status write_outputs(const ConvertOutputs& outputs, const network::Model& model) {
   DVNN_TRY(network::write_dvn(model, outputs.network));
   if (!outputs.cpp_folder.empty()) DVNN_TRY(write_cpp(model, outputs.cpp_folder));
-  if (!outputs.dot.empty()) DVNN_TRY(write_text(outputs.dot, dot_of(model)));
+  if (!outputs.dot.empty()) DVNN_TRY(replace_file(outputs.dot, {dot_of(model)}));
   if (!outputs.json.empty()) {
     const Json json = network::model_to_json(model);
     const std::string text = json_text(json, 1);
-    DVNN_TRY(write_text(outputs.json, text + "\n"));
+    DVNN_TRY(replace_file(outputs.json, {text + "\n"}));
   }
   if (!outputs.svg.empty()) {
     DVNN_ASSIGN(const std::string svg, svg_of(model));
-    DVNN_TRY(write_text(outputs.svg, svg));
+    DVNN_TRY(replace_file(outputs.svg, {svg}));
   }
   return {};
 }

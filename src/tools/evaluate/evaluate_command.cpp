@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
@@ -170,7 +171,7 @@ Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) 
   DVNN_ASSIGN(std::vector<Subject> subjects, open_subjects(arguments, options, &data));
   DVNN_TRY(run_subjects(static_cast<float>(options.threshold), &data, &subjects));
   if (!options.save.empty()) {
-    DVNN_TRY(write_text(options.save, coco_results_text(subjects[0].found, data)));
+    DVNN_TRY(replace_file(options.save, {coco_results_text(subjects[0].found, data)}));
   }
   std::vector<Measured> measured;
   for (const Subject& subject : subjects)
@@ -183,7 +184,7 @@ Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) 
   }
   if (!options.html.empty()) {
     DVNN_ASSIGN(const std::string page, evaluate_page(data, subjects, measured, report));
-    DVNN_TRY(write_text(options.html, page));
+    DVNN_TRY(replace_file(options.html, {page}));
   }
   for (size_t i = 0; i < subjects.size() && options.keep; ++i) {
     DVNN_TRY(keep_thresholds(subjects[i], *measured[i].detector));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "decode/class_thresholds.h"
@@ -193,7 +194,7 @@ Status write_page(const std::string& path, const Inspected& inspected, PageFacts
     DVNN_ASSIGN(facts.step_ms, measure_steps(inspected.network));
     facts.measured_on = base_name(inspected.network->device().library_path());
   }
-  DVNN_TRY(write_text(path, page_of(inspected.model, facts)));
+  DVNN_TRY(replace_file(path, {page_of(inspected.model, facts)}));
   std::printf("%s: open it in a browser\n", printable(path).c_str());
   return {};
 }

@@ -4,6 +4,7 @@
 // is the update of a view when the frame is scaled, cropped or turned.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -54,6 +55,10 @@ inline bool is_place(const Corners& box) {
          std::isfinite(box.y1) && has_area(box);
 }
 
+/// The area of a box; 0 if its edges are not in order.
+inline double area_of(const Corners& box) {
+  return std::max(0.0, box.x1 - box.x0) * std::max(0.0, box.y1 - box.y0);
+}
 /// Whether two boxes have an area in common.
 inline bool meet(const Corners& a, const Corners& b) {
   return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;

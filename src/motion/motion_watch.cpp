@@ -29,10 +29,6 @@ constexpr size_t kMostAreas = 16;
 // Two areas become one if the box around both is at most this much larger than they are.
 constexpr double kWaste = 1.3;
 
-double area_of(const image::Corners& box) {
-  return std::max(0.0, box.x1 - box.x0) * std::max(0.0, box.y1 - box.y0);
-}
-
 image::Corners around(const image::Corners& a, const image::Corners& b) {
   return {std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)};
 }

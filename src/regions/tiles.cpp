@@ -35,16 +35,12 @@ bool is_cut(const image::Corners& box, const image::Corners& tile, const image::
          ends_at(tile.y1, std::min(box.y1, tile.y1), height, frame.height);
 }
 
-double area(const image::Corners& box) {
-  return std::max(0.0, box.x1 - box.x0) * std::max(0.0, box.y1 - box.y0);
-}
-
 // Returns the intersection of two boxes as a share of the smaller one.
 double shared_part(const image::Corners& a, const image::Corners& b) {
   const image::Corners both = {std::max(a.x0, b.x0), std::max(a.y0, b.y0), std::min(a.x1, b.x1),
                                std::min(a.y1, b.y1)};
-  const double smaller = std::min(area(a), area(b));
-  return smaller > 0 ? area(both) / smaller : 0;
+  const double smaller = std::min(area_of(a), area_of(b));
+  return smaller > 0 ? area_of(both) / smaller : 0;
 }
 
 struct TileBox {
@@ -127,7 +123,7 @@ static void keep_best(std::vector<TileBox> boxes, double threshold, objects::Obj
   std::stable_sort(boxes.begin(), boxes.end(), [&](const TileBox& a, const TileBox& b) {
     const objects::Object &x = (*objects)[a.index], &y = (*objects)[b.index];
     if (a.cut != b.cut) return b.cut;
-    return a.cut ? area(x.box) > area(y.box) : x.confidence > y.confidence;
+    return a.cut ? area_of(x.box) > area_of(y.box) : x.confidence > y.confidence;
   });
   std::vector<bool> unwanted(objects->size(), false);
   std::vector<TileBox> kept;

@@ -6,10 +6,6 @@
 
 namespace dvnn::track {
 
-inline double area_of(const image::Corners& box) {
-  return (box.x1 - box.x0) * (box.y1 - box.y0);
-}
-
 /// Whether the frame's size is known. If not, nothing is cut and nothing leaves.
 bool is_known(const image::Size& frame);
 /// Returns the visible part of a box, which has no extent if nothing is visible.

@@ -5,6 +5,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "image/view.h"
 #include "meta/objectdetails.h"
+#include "objects/object.h"
 
 namespace dvnn::gst {
 
@@ -27,6 +28,8 @@ struct Details {
   GBytes* cells;      // of the mask, or null
   GArray* embedding;  // of gfloat, or null
   GArray* numbers;    // of DetailNumber, or null
+  gboolean has_ground;
+  objects::Movement ground;
 };
 
 inline const Details* details_of(const GstDvObject* object) {

@@ -45,6 +45,8 @@ Details* copy_details(const Details& from) {
   copy->cells = from.cells ? g_bytes_ref(from.cells) : nullptr;
   copy->embedding = copy_array(from.embedding, sizeof(gfloat));
   copy->numbers = copy_numbers(from.numbers);
+  copy->has_ground = from.has_ground;
+  copy->ground = from.ground;
   return copy;
 }
 

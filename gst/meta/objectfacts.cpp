@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Details of an object without a place in the frame: text, an embedding, numbers.
+#include <cmath>
+
 #include "meta/detailsrecord.h"
 
 using namespace dvnn::gst;
@@ -144,4 +146,58 @@ void gst_dv_object_add_number(GstDvObject* object, const gchar* name, gdouble va
   Details* details = own_details(object);
   if (!details->numbers) details->numbers = new_numbers();
   g_array_append_val(details->numbers, number);
+}
+
+/**
+ * gst_dv_object_get_ground:
+ * @object: an object
+ * @x: (out) (optional): where it stands on the ground, metres
+ * @y: (out) (optional): the same along the other axis
+ * @deviation: (out) (optional): standard deviation of @x and of @y, metres
+ * @speed: (out) (optional): its speed, metres per second
+ * @speed_deviation: (out) (optional): standard deviation of @speed
+ * @heading: (out) (optional): where it goes, degrees clockwise from the y axis, 0 to 360; it means
+ * little while @speed is less than twice its deviation
+ *
+ * Axes are those of the ground that dvzones has been given.
+ *
+ * Returns: %FALSE if it is not known where on the ground the object is
+ */
+gboolean gst_dv_object_get_ground(const GstDvObject* object, gdouble* x, gdouble* y,
+                                  gdouble* deviation, gdouble* speed, gdouble* speed_deviation,
+                                  gdouble* heading) {
+  g_return_val_if_fail(object != nullptr, FALSE);
+  const Details* details = details_of(object);
+  const bool there = details && details->has_ground;
+  const auto ground = there ? details->ground : dvnn::objects::Movement();
+  if (x) *x = ground.x;
+  if (y) *y = ground.y;
+  if (deviation) *deviation = ground.deviation;
+  if (speed) *speed = ground.speed;
+  if (speed_deviation) *speed_deviation = ground.speed_deviation;
+  if (heading) *heading = ground.heading;
+  return there ? TRUE : FALSE;
+}
+
+/**
+ * gst_dv_object_set_ground:
+ * @object: an object
+ * @x: where it stands on the ground, metres
+ * @y: the same along the other axis
+ * @deviation: standard deviation of @x and of @y, metres
+ * @speed: its speed, metres per second
+ * @speed_deviation: standard deviation of @speed
+ * @heading: where it goes, degrees clockwise from the y axis
+ *
+ * Sets how the object moves on the ground. Numbers that are not finite are refused.
+ */
+void gst_dv_object_set_ground(GstDvObject* object, gdouble x, gdouble y, gdouble deviation,
+                              gdouble speed, gdouble speed_deviation, gdouble heading) {
+  g_return_if_fail(object != nullptr);
+  g_return_if_fail(std::isfinite(x) && std::isfinite(y) && std::isfinite(deviation) &&
+                   std::isfinite(speed) && std::isfinite(speed_deviation) &&
+                   std::isfinite(heading));
+  Details* details = own_details(object);
+  details->has_ground = TRUE;
+  details->ground = {x, y, deviation, speed, speed_deviation, heading};
 }

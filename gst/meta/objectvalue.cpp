@@ -127,6 +127,14 @@ void read_numbers(const GstDvObject& object, std::vector<objects::Number>* numbe
   }
 }
 
+void read_ground(const GstDvObject& object, std::optional<objects::Movement>* ground) {
+  objects::Movement known;
+  if (gst_dv_object_get_ground(&object, &known.x, &known.y, &known.deviation, &known.speed,
+                               &known.speed_deviation, &known.heading)) {
+    *ground = known;
+  }
+}
+
 void read_network(const GstDvObject& object, const GstDvObjectsMeta* meta, std::string* network) {
   const bool known = object.network >= 0 &&
                      static_cast<guint>(object.network) < gst_dv_objects_meta_get_n_passes(meta);
@@ -141,7 +149,7 @@ GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta) 
   // Names all members, so that the compiler asks for a new one.
   const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
                region, region_name, network, outline, points, skeleton, mask, text, text_format,
-               embedding, numbers] = found;
+               embedding, numbers, ground] = found;
   GstDvObject* object =
       gst_dv_objects_meta_add_object(meta, public_kind(kind), class_id, label.c_str(), confidence);
   gst_dv_object_set_box(object, box.x0, box.y0, box.x1, box.y1);
@@ -152,6 +160,7 @@ GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta) 
   write_mask(mask, object);
   write_texts(text, text_format, object);
   write_values(embedding, numbers, object);
+  if (ground) write_ground(*ground, object);
   return object;
 }
 
@@ -178,7 +187,7 @@ void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsign
   // Names all members, so that the compiler asks for a new one.
   auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted, region,
          region_name, network, outline, points, skeleton, mask, text, text_format, embedding,
-         numbers] = *value;
+         numbers, ground] = *value;
   id = object.id;
   parent = object.parent;
   kind = kind_of(object);
@@ -199,6 +208,12 @@ void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsign
   }
   if (details & objects::kEmbeddings) read_embedding(object, &embedding);
   if (details & objects::kNumbers) read_numbers(object, &numbers);
+  read_ground(object, &ground);
+}
+
+void write_ground(const objects::Movement& ground, GstDvObject* object) {
+  gst_dv_object_set_ground(object, ground.x, ground.y, ground.deviation, ground.speed,
+                           ground.speed_deviation, ground.heading);
 }
 
 }  // namespace dvnn::gst

@@ -16,6 +16,9 @@ GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta);
 /// false, and changes nothing, if the object already has one of them.
 bool write_attributes(const objects::Object& found, GstDvObject* object);
 
+/// Tells an object how it moves on the ground.
+void write_ground(const objects::Movement& ground, GstDvObject* object);
+
 /// Reads an object of `meta`, with the name of its network and those details that `details`
 /// (objects::Detail) asks for. The cells of a mask are shared with the frame. Frames hold no region
 /// indices or raw scores. Throws std::bad_alloc.

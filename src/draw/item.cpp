@@ -46,6 +46,9 @@ std::string caption_of(const objects::Object& object, const CaptionSettings& set
     const objects::Number& number = object.numbers[i];
     add_word(short_text(number.name, kMostNameBytes) + format(" %.4g", number.value), &line);
   }
+  if (object.ground && object.ground->knows_speed()) {
+    add_word(format("%.1f m/s", object.ground->speed), &line);
+  }
   return line;
 }
 

@@ -3,8 +3,10 @@
 // it (gst/meta/objectvalue.h), and messages, documents, the overlay and the tools use it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +49,20 @@ struct Number {
   double value = 0;
 };
 
+/// How a tracked object moves on the ground. Axes are those of the ground's description.
+struct Movement {
+  double x = 0, y = 0;         // metres
+  double deviation = 0;        // standard deviation of x and of y, metres
+  double speed = 0;            // metres per second
+  double speed_deviation = 0;  // its standard deviation
+  // Degrees, clockwise from the y axis to the x axis, [0, 360). It means little while the speed is
+  // less than twice its deviation.
+  double heading = 0;
+
+  /// Whether the speed is known well enough to be told: within 0.3 m/s or a quarter of it.
+  bool knows_speed() const { return speed_deviation < std::max(0.3, 0.25 * speed); }
+};
+
 // A new member must be added to three functions, which name all members and do not compile
 // otherwise: read_object() and write_object() of gst/meta/objectvalue.cpp, and the JSON of an
 // object in publish/document.cpp.
@@ -77,6 +93,7 @@ struct Object {
   std::string text_format;       // of a code: "QR-Code"
   std::vector<float> embedding;  // normalised as the decoder documents
   std::vector<Number> numbers;
+  std::optional<Movement> ground;  // how it moves on the ground, which dvzones knows
 
   /// Resets all members, but keeps their memory.
   void reset();

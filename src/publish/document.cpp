@@ -106,11 +106,31 @@ void put_embedding(const std::vector<float>& embedding, LineWriter* out) {
   out->end_list();
 }
 
+// Finer than any camera sees.
+double millimetres(double metres) {
+  return std::round(finite(metres) * 1000) / 1000;
+}
+
+void put(const objects::Movement& ground, LineWriter* out) {
+  out->begin_object();
+  out->name("x").number(millimetres(ground.x));
+  out->name("y").number(millimetres(ground.y));
+  out->name("deviation").number(millimetres(ground.deviation));
+  if (ground.knows_speed()) {
+    out->name("speed").number(millimetres(ground.speed));
+    out->name("speed_deviation").number(millimetres(ground.speed_deviation));
+    if (ground.speed > 2 * ground.speed_deviation) {
+      out->name("heading").number(millimetres(ground.heading));
+    }
+  }
+  out->end_object();
+}
+
 void put(const FrameObject& told, LineWriter* out) {
   // All members, so that a new one is not forgotten here.
   const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
                region, region_name, network, outline, points, skeleton, mask, text, text_format,
-               embedding, numbers] = told.object;
+               embedding, numbers, ground] = told.object;
   out->begin_object();
   out->name("id").natural(id);
   if (parent > 0) out->name("parent").natural(parent);
@@ -131,6 +151,7 @@ void put(const FrameObject& told, LineWriter* out) {
   put_text("text_format", text_format, out);
   if (!embedding.empty()) put_embedding(embedding, out);
   if (!numbers.empty()) put(numbers, &out->name("numbers"));
+  if (ground) put(*ground, &out->name("ground"));
   if (told.picture) put(*told.picture, &out->name("picture"));
   out->end_object();
 }
@@ -176,6 +197,7 @@ void put(const EventFacts& event, LineWriter* out) {
   put_text("direction", event.direction, out);
   put_natural("duration", event.duration, out);
   put_natural("inside", event.inside, out);
+  if (event.speed) out->name("speed").number(millimetres(*event.speed));
   out->end_object();
 }
 

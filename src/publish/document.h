@@ -67,6 +67,7 @@ struct EventFacts {
   std::string kind, area, line, label, direction;
   uint64_t track_id = 0;
   std::optional<uint64_t> duration, inside;
+  std::optional<double> speed;  // metres per second
 };
 
 struct BestView {

@@ -98,11 +98,12 @@ Result<Area> read_area(const Json& json, const std::string& what) {
   area.idle_distance = read_length(&in, "idle-distance", area.pixels ? 10 : 0.02);
   area.crowd = static_cast<int>(in.integer("crowd", 0, 1000000, 0));
   area.crowd_time = read_time(&in, "crowd-time");
+  area.speed_limit = read_length(&in, "speed-limit", 0);
   DVNN_TRY(in.status());
   // A field whose name is misspelt would count everything.
   DVNN_TRY(check_members(json, what,
                          {"name", "points", "unit", "labels", "anchor", "band", "share", "dwell",
-                          "idle", "idle-distance", "crowd", "crowd-time"}));
+                          "idle", "idle-distance", "crowd", "crowd-time", "speed-limit"}));
   DVNN_TRY(check_simple(area, what));
   return area;
 }
@@ -156,12 +157,22 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
   if (text.empty()) return config;
   DVNN_ASSIGN(Json json, parse_written_json(text, what));
   if (!json.is_object()) {
-    return invalid_argument(what + " must be an object with 'areas', 'lines' and 'masks'");
+    return invalid_argument(what +
+                            " must be an object with 'areas', 'lines', 'masks' and 'ground'");
   }
-  DVNN_TRY(check_members(json, what, {"areas", "lines", "masks"}));
+  DVNN_TRY(check_members(json, what, {"areas", "lines", "masks", "ground"}));
   DVNN_TRY(read_list(json, "areas", what, read_area, &config.areas));
   DVNN_TRY(read_list(json, "lines", what, read_line, &config.lines));
   DVNN_TRY(read_list(json, "masks", what, read_mask, &config.masks));
+  if (json.contains("ground")) {
+    DVNN_ASSIGN(config.ground, read_ground(json.at("ground"), what + ": ground"));
+  }
+  for (size_t i = 0; i < config.areas.size(); ++i) {
+    if (config.areas[i].speed_limit > 0 && !config.ground) {
+      return invalid_argument(
+          what + format(": areas[%zu] has a 'speed-limit', which needs a 'ground'", i));
+    }
+  }
   return config;
 }
 

@@ -2,12 +2,14 @@
 // Configuration of areas and lines, as users write it in JSON. docs/zones.md has the fields.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "zones/geometry.h"
+#include "zones/ground.h"
 
 namespace dvnn::zones {
 
@@ -37,6 +39,7 @@ struct Area : Shape {
   double idle_distance = 0.02;  // largest move that still is idle, in the units of `band`
   int crowd = 0;                // objects for kCrowd; 0: no event
   Time crowd_time = 0;
+  double speed_limit = 0;  // for kSpeeding, metres per second; 0: no event
 };
 
 struct Line : Shape {};
@@ -48,6 +51,7 @@ struct Config {
   std::vector<Area> areas;
   std::vector<Line> lines;
   std::vector<Mask> masks;
+  std::optional<Ground> ground;  // nothing: no metres are known
 };
 
 /// Reads the configuration from JSON. `what` names the text in errors.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Sighting {
   uint64_t track = 0;
   const char* label = "";
   image::Corners box;
+  std::optional<objects::Movement> ground = {};  // nothing: not known
 };
 
 enum class EventKind : uint8_t {
@@ -29,6 +31,7 @@ enum class EventKind : uint8_t {
   kCross,     // crossed a line
   kCrowd,     // an area has held its `crowd` for its `crowd_time`
   kCrowdEnd,  // and no longer does
+  kSpeeding,  // was faster than an area's `speed_limit` there, once a stay
 };
 
 struct Event {
@@ -37,9 +40,10 @@ struct Event {
   uint64_t track = 0;  // 0 for events of an area as a whole
   std::string label;   // of the track
   Time time = 0;
-  Time duration = 0;    // of the stay, rest or crowd so far
-  bool forward = true;  // of a crossing: from the line's left to its right, seen along it
-  size_t inside = 0;    // tracks in the area at that time
+  Time duration = 0;            // of the stay, rest or crowd so far
+  bool forward = true;          // of a crossing: from the line's left to its right, seen along it
+  size_t inside = 0;            // tracks in the area at that time
+  std::optional<double> speed;  // of the track, metres per second, if it is known
 };
 
 /// Counts of a label's tracks, or of all tracks.
@@ -84,7 +88,7 @@ class Zones {
   // A track at an area.
   struct Stay {
     Passage passage;
-    bool inside = false, dwelt = false, idled = false, moved_in = false;
+    bool inside = false, dwelt = false, idled = false, moved_in = false, sped = false;
     Time since = 0;
     Time still_since = 0;
     Point still_at;
@@ -99,6 +103,7 @@ class Zones {
     Place place;  // where it was last seen
     std::vector<Stay> stays;
     std::vector<Passage> passages;
+    std::optional<objects::Movement> ground;  // as last known
   };
   // Whether an area is crowded, whether that was reported, and since when.
   struct Crowd {

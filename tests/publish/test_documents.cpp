@@ -130,6 +130,7 @@ DVNN_TEST(lines_are_as_json_itself_writes_them) {
       if (chance(3)) object.outline = {point()};
       if (chance(3)) object.embedding = {0.1f, static_cast<float>(number())};
       if (chance(3)) object.numbers = {{text(), number()}, {"b", 1}, {"a", 2}, {"b", 3}};
+      if (chance(3)) object.ground = {number(), 1.2345, 0.1, number(), 0.01, 359.5};
       if (chance(4)) set_mask(&object.mask);
       if (chance(4)) told.picture = publish::Picture{true, 3, 4, 5, {}, {}, 80, "", "JPEG"};
       frame.objects.push_back(told);

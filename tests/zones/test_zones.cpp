@@ -35,8 +35,8 @@ struct Scene {
     return told();
   }
   std::string told() const {
-    static const char* const names[] = {"enter", "leave", "dwell",    "idle",
-                                        "cross", "crowd", "crowd-end"};
+    static const char* const names[] = {"enter", "leave", "dwell",     "idle",
+                                        "cross", "crowd", "crowd-end", "speeding"};
     std::string line;
     for (const Event& e : zones.events()) {
       char text[120];
@@ -65,7 +65,39 @@ std::string square(const std::string& more = "") {
 const char* const kLine =
     R"({"lines":[{"name":"line","unit":"pixels","points":[[100,90],[100,10]])";
 
+// How a track moves on the ground, if its speed is known to `deviation`.
+objects::Movement moving(double speed, double deviation) {
+  return {0, 0, 0.1, speed, deviation, 0};
+}
+
 }  // namespace
+
+DVNN_TEST(only_what_is_surely_too_fast_is_told_and_once_a_stay) {
+  const std::string ground =
+      R"(,"ground":{"points":[[0,0],[1,0],[1,1],[0,1]],"rectangle":[20,10]}})";
+  const std::string fast = square(R"(,"speed-limit":5)");
+  Scene scene(fast.substr(0, fast.size() - 1) + ground);
+  const auto see = [&](Time ms, double x, std::optional<objects::Movement> movement) {
+    Sighting sighting = foot(1, x, 60);
+    sighting.ground = movement;
+    return scene.see(ms, {sighting});
+  };
+  dvnn_assert_text(see(0, 20, moving(9, 0.1)), "");  // not there
+  dvnn_assert_text(see(100, 60, moving(4.9, 0.1)), "enter 1@50");
+  dvnn_assert_text(see(200, 60, {}), "");
+  dvnn_assert_text(see(300, 60, moving(5.5, 0.3)), "");  // perhaps
+  dvnn_assert_text(see(400, 60, moving(9, 2.4)), "");    // not known
+  dvnn_assert_text(see(500, 60, moving(5.5, 0.2)), "speeding 1@500");
+  ck_assert(scene.zones.events()[0].speed == 5.5);
+  dvnn_assert_text(see(600, 60, moving(7, 0.1)), "");
+  dvnn_assert_text(see(700, 100, moving(7, 0.1)), "leave 1@650 after 600");
+  ck_assert(scene.zones.events()[0].speed == 7);
+  dvnn_assert_text(see(800, 60, moving(7, 0.1)), "enter 1@750, speeding 1@800");
+  const auto without = parse_config(fast, "zones");
+  ck_assert(!without.ok());
+  dvnn_assert_text(without.error().message,
+                   "zones: areas[0] has a 'speed-limit', which needs a 'ground'");
+}
 
 DVNN_TEST(stays_have_the_times_of_their_ways) {
   Scene scene(square());
@@ -200,7 +232,7 @@ DVNN_TEST(mistakes_are_named) {
   const struct {
     const char *json, *message;
   } cases[] = {
-      {"[]", "zones must be an object with 'areas', 'lines' and 'masks'"},
+      {"[]", "zones must be an object with 'areas', 'lines', 'masks' and 'ground'"},
       {R"({"zones":[]})", "zones: there is no field 'zones', but areas, lines"},
       {R"({"areas":[{"points":[[0,0],[1,0],[1,1]]}]})", "areas[0]"},
       {R"({"areas":[{"name":"a","points":[[0,0],[1,0]]}]})", "array of 3 to 256 pairs"},

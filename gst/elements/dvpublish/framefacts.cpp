@@ -121,6 +121,9 @@ publish::EventFacts event_facts(const GstStructure* fields) {
   }
   guint inside = 0;
   if (gst_structure_get_uint(fields, "inside", &inside)) facts.inside = inside;
+  if (gst_structure_has_field_typed(fields, "speed", G_TYPE_DOUBLE)) {
+    facts.speed = double_field(fields, "speed");
+  }
   return facts;
 }
 

@@ -17,11 +17,17 @@
  * ## Messages
  *
  * An element message `dvnn-zone-event` is posted for each event: `event` (string: `enter`, `leave`,
- * `dwell`, `idle`, `cross`, `crowd`, `crowd-end`), `area` or `line` (string, its name),
+ * `dwell`, `idle`, `cross`, `crowd`, `crowd-end`, `speeding`), `area` or `line` (string, its name),
  * `timestamp`, `stream-time` and `running-time` (guint64) of the event, `track-id` (guint64) and
  * `label` (string) of the object; for lines `direction` (string: `forward` is from the line's left
  * to its right, seen along it), for areas `duration` (guint64, of the stay so far, in nanoseconds)
- * and `inside` (uint, the number of objects then in the area).
+ * and `inside` (uint, the number of objects then in the area). If a ground is described, `speed`
+ * (double) is that of the object in metres per second, once it is known.
+ *
+ * ## Ground
+ *
+ * The member `ground` of the zones says how the picture lies on the ground. Then tracked objects are
+ * told where they stand and how fast they go, in metres: gst_dv_object_get_ground(), docs/ground.md.
  *
  * ## Counts
  *
@@ -51,9 +57,11 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "log.h"
 #include "meta/movedmeta.h"
+#include "meta/objectvalue.h"
 #include "motion/affine.h"
 #include "refs.h"
 #include "times.h"
+#include "zones/ground_motion.h"
 
 DVNN_LOG_CATEGORY(zones_category, "dvzones", "Areas and lines")
 #undef GST_CAT_DEFAULT
@@ -61,6 +69,11 @@ DVNN_LOG_CATEGORY(zones_category, "dvzones", "Areas and lines")
 
 namespace dvnn::gst {
 namespace {
+
+// Whether the frame's edge may hide where an object stands.
+bool hides_foot(const image::Corners& box, const image::Size& frame) {
+  return box.x0 <= 1 || box.x1 >= frame.width - 1 || box.y1 >= frame.height - 1;
+}
 
 class ZonesElement final : public ElementWithSettings<ZoneSettings> {
  public:
@@ -79,7 +92,7 @@ class ZonesElement final : public ElementWithSettings<ZoneSettings> {
   void end();
   void configure(const image::Size& size);
   bool is_seen(const GstDvObjectsMeta* meta, const MovedAreas& moved) const;
-  void collect(const GstDvObjectsMeta* meta, const MovedAreas& moved);
+  void collect(const GstDvObjectsMeta* meta, const MovedAreas& moved, GstClockTime time);
   void attach(GstBuffer* frame, GValue* events);
   void follow_camera(GstBuffer* frame);
 
@@ -89,6 +102,7 @@ class ZonesElement final : public ElementWithSettings<ZoneSettings> {
   image::Size size_, size_now_;
   GstClockTime last_ = GST_CLOCK_TIME_NONE;
   zones::Zones zones_;
+  zones::GroundMotion ground_;
   ZoneShapes shapes_;  // attached to frames; null once they have changed
   std::vector<zones::Sighting> sightings_;
   CameraSteps steps_;
@@ -117,6 +131,7 @@ void ZonesElement::tell(GValue* list) {
 // Ends all stays and forgets tracks, because the stream jumps or ends.
 void ZonesElement::end() {
   zones_.end();
+  ground_.reset();
   last_ = GST_CLOCK_TIME_NONE;
   camera_ = {};
   shapes_.reset();
@@ -136,6 +151,10 @@ void ZonesElement::configure(const image::Size& size) {
   // Events that end stays need the names of the old shapes, so this comes first.
   end();
   zones_.configure(chosen ? *chosen : none, size);
+  ground_.configure(chosen ? chosen->ground : std::nullopt, size);
+  if (chosen && chosen->ground) {
+    GST_INFO_OBJECT(transform(), "ground: %s", zones::fit_of(*chosen->ground).c_str());
+  }
   shapes_.reset();
   zones_now_ = chosen;
   size_now_ = size;
@@ -153,16 +172,23 @@ bool ZonesElement::is_seen(const GstDvObjectsMeta* meta, const MovedAreas& moved
   return passes == 0;
 }
 
-// Collects the tracks that are seen. Where nothing moves, they are where they were.
-void ZonesElement::collect(const GstDvObjectsMeta* meta, const MovedAreas& moved) {
+// Tells tracks how they move on the ground, and collects those that are seen. Where nothing moves,
+// they are where they were.
+void ZonesElement::collect(const GstDvObjectsMeta* meta, const MovedAreas& moved,
+                           GstClockTime time) {
   sightings_.clear();
   const motion::Affine to_zones = camera_.inverse();
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
-    const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
     if (object->track_id == 0 || !gst_dv_object_has_box(object)) continue;
     const image::Corners box = {object->x0, object->y0, object->x1, object->y1};
-    if (object->predicted && !current().count_predicted && !is_at_rest(moved, box)) continue;
-    sightings_.push_back({object->track_id, object->label, to_zones.apply(box)});
+    const bool guessed = object->predicted && !is_at_rest(moved, box);
+    const image::Corners there = to_zones.apply(box);
+    const auto movement = ground_.see(static_cast<zones::Time>(time), object->track_id, there,
+                                      guessed || hides_foot(box, size_now_));
+    if (movement) write_ground(*movement, object);
+    if (guessed && !current().count_predicted) continue;
+    sightings_.push_back({object->track_id, object->label, there, movement});
   }
 }
 
@@ -191,15 +217,20 @@ void ZonesElement::follow_camera(GstBuffer* frame) {
 GstFlowReturn ZonesElement::frame(GstBuffer* frame) {
   configure(frame_size(frame, size_));
   follow_camera(frame);
-  if (zones_.areas().empty() && zones_.lines().empty()) return GST_FLOW_OK;
+  if (!zones_now_) return GST_FLOW_OK;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const GstClockTime time = GST_BUFFER_PTS(frame);
   Value events(GST_TYPE_LIST);
   const MovedAreas moved = moved_areas(frame);
-  if (meta && GST_CLOCK_TIME_IS_VALID(time) && time <= G_MAXINT64 / 2 && is_seen(meta, moved)) {
+  const bool timed = meta && GST_CLOCK_TIME_IS_VALID(time) && time <= G_MAXINT64 / 2;
+  if (timed) {
     if (GST_CLOCK_TIME_IS_VALID(last_) && time < last_) end();
     last_ = time;
-    collect(meta, moved);
+    collect(meta, moved, time);
+    ground_.forget_before(static_cast<zones::Time>(time) -
+                          current().leave_after_ms * zones::kMillisecond);
+  }
+  if (timed && is_seen(meta, moved)) {
     zones_.update(static_cast<zones::Time>(time), sightings_);
     GST_LOG_OBJECT(transform(), "frame at %" GST_TIME_FORMAT ": %zu tracks, %zu events",
                    GST_TIME_ARGS(time), sightings_.size(), zones_.events().size());
@@ -227,6 +258,7 @@ void ZonesElement::event(GstEvent* event) {
 // Resets the counts: they begin anew with the next start.
 void ZonesElement::stop() {
   zones_ = {};
+  ground_ = {};
   steps_.reset();
   camera_ = {};
   shapes_.reset();

@@ -10,8 +10,8 @@ namespace dvnn::gst {
 namespace {
 
 // In the order of EventKind.
-constexpr const char* kEventNames[] = {"enter", "leave", "dwell",    "idle",
-                                       "cross", "crowd", "crowd-end"};
+constexpr const char* kEventNames[] = {"enter", "leave", "dwell",     "idle",
+                                       "cross", "crowd", "crowd-end", "speeding"};
 
 GstStructure* numbers_of(const char* what, const std::string& name,
                          const zones::AreaCounts& counts) {
@@ -70,6 +70,7 @@ GstStructure* event_structure(const zones::Event& event, const zones::Zones& zon
     gst_structure_set(fields, "duration", G_TYPE_UINT64, static_cast<guint64>(event.duration),
                       "inside", G_TYPE_UINT, static_cast<guint>(event.inside), nullptr);
   }
+  if (event.speed) gst_structure_set(fields, "speed", G_TYPE_DOUBLE, *event.speed, nullptr);
   return fields;
 }
 

@@ -160,6 +160,11 @@ guint gst_dv_object_get_n_numbers(const GstDvObject* object);
 const gchar* gst_dv_object_get_number(const GstDvObject* object, guint index, gdouble* value);
 gboolean gst_dv_object_find_number(const GstDvObject* object, const gchar* name, gdouble* value);
 void gst_dv_object_add_number(GstDvObject* object, const gchar* name, gdouble value);
+gboolean gst_dv_object_get_ground(const GstDvObject* object, gdouble* x, gdouble* y,
+                                  gdouble* deviation, gdouble* speed, gdouble* speed_deviation,
+                                  gdouble* heading);
+void gst_dv_object_set_ground(GstDvObject* object, gdouble x, gdouble y, gdouble deviation,
+                              gdouble speed, gdouble speed_deviation, gdouble heading);
 void gst_dv_object_forget_places(GstDvObject* object);
 
 GType gst_dv_objects_meta_api_get_type(void);

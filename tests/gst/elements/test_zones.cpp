@@ -142,6 +142,38 @@ DVNN_TEST(frames_carry_events_and_counts) {
   gst_buffer_unref(frame);
 }
 
+// A pixel is a tenth of a metre, and the track goes one metre in a frame.
+DVNN_TEST(tracks_are_told_how_they_move_on_the_ground) {
+  ZonesHarness h(
+      R"({"ground":{"unit":"pixels","points":[[0,0],[200,0],[200,100],[0,100]],"rectangle":[20,10]},)"
+      R"("areas":[{"name":"road","points":[[0,0],[1,0],[1,1],[0,1]],"speed-limit":8}]})");
+  double speed = 0, x = 0, y = 0, deviation = 0, heading = 0;
+  int speeding = 0;
+  for (int i = 0; i < 15; ++i) {
+    GstBuffer* frame = h.push(i, 20 + 10 * i, i == 14);
+    const GstDvObject* object =
+        gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(frame), 0);
+    ck_assert(gst_dv_object_get_ground(object, &x, &y, nullptr, &speed, &deviation, &heading));
+    gst_buffer_unref(frame);
+    ck_assert_double_eq_tol(x, 2 + i, 0.3);
+    ck_assert_double_eq_tol(y, 6, 0.1);
+    for (std::string event = h.event(); !event.empty(); event = h.event()) {
+      speeding += event.find("speeding road 7") == 0 ? 1 : 0;
+    }
+  }
+  ck_assert_double_eq_tol(speed, 10, 0.5);
+  ck_assert(deviation > 0 && deviation < 1);
+  ck_assert_double_eq_tol(heading, 90, 3);
+  ck_assert_int_eq(speeding, 1);
+  // Whom the frame's edge cuts stands nobody knows where.
+  GstBuffer* frame = h.push(15, 197);
+  const GstDvObject* object =
+      gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(frame), 0);
+  ck_assert(gst_dv_object_get_ground(object, &x, nullptr, nullptr, nullptr, nullptr, nullptr));
+  gst_buffer_unref(frame);
+  ck_assert_double_eq_tol(x, 17, 0.5);
+}
+
 DVNN_TEST(predicted_objects_count_only_if_asked) {
   for (bool predicted : {false, true}) {
     ZonesHarness h;

@@ -43,6 +43,7 @@ GstBuffer* frame_with_everything() {
   const gfloat embedding[] = {0.25f, -1};
   gst_dv_object_set_embedding(object, embedding, 2);
   gst_dv_object_add_number(object, "age", 34.5);
+  gst_dv_object_set_ground(object, 3, -4, 0.5, 1.5, 0.25, 90);
   return frame;
 }
 
@@ -98,6 +99,11 @@ void check_the_rest(const GstDvObject* object) {
   ck_assert_double_eq(value, 34.5);
   ck_assert(gst_dv_object_find_number(object, "age", &value));
   ck_assert(!gst_dv_object_find_number(object, "size", &value));
+  gdouble ground[6];
+  ck_assert(gst_dv_object_get_ground(object, &ground[0], &ground[1], &ground[2], &ground[3],
+                                     &ground[4], &ground[5]));
+  const gdouble wanted[] = {3, -4, 0.5, 1.5, 0.25, 90};
+  for (int i = 0; i < 6; ++i) ck_assert_double_eq(ground[i], wanted[i]);
 }
 
 void check_everything(const GstDvObject* object) {

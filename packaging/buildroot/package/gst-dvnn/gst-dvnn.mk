@@ -16,6 +16,7 @@ GST_DVNN_LICENSE_FILES = LICENSE
 GST_DVNN_INSTALL_STAGING = YES
 GST_DVNN_DEPENDENCIES = \
 	host-pkgconf \
+	eigen \
 	gst1-plugins-base \
 	gstreamer1 \
 	highway \

@@ -9,7 +9,7 @@ LICENSE = "Apache-2.0"
 LIC_FILES_CHKSUM = "file://LICENSE;md5=3b83ef96387f14655fc854ddc3c6bd57"
 
 # GLib is needed by all parts. No library is fetched while building: the class meson forbids it.
-DEPENDS = "glib-2.0 highway nlohmann-json zlib"
+DEPENDS = "glib-2.0 highway libeigen nlohmann-json zlib"
 
 # What is committed in the repository around this layer; nothing comes from a network. If the layer
 # is elsewhere, name the repository by DVNN_REPOSITORY, and a commit by SRCREV.

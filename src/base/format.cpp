@@ -68,6 +68,19 @@ bool is_utf8(const std::string& text) {
   return true;
 }
 
+std::vector<std::string> characters_of(const std::string& text) {
+  std::vector<std::string> characters;
+  for (const char c : text) {
+    const bool continues = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+    if (continues && !characters.empty()) {
+      characters.back() += c;
+    } else {
+      characters.emplace_back(1, c);
+    }
+  }
+  return characters;
+}
+
 std::string printable(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace dvnn {
 
@@ -12,6 +13,9 @@ std::string format(const char* fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /// Whether a string is valid UTF-8.
 bool is_utf8(const std::string& text);
+
+/// Splits UTF-8 into characters; a byte that continues one belongs to the one before.
+std::vector<std::string> characters_of(const std::string& text);
 
 /// Converts untrusted text to one line of valid UTF-8 that is safe on a terminal. Control
 /// characters (including those from U+0080 on), marks that change the direction of writing, and

@@ -41,6 +41,17 @@ bool has_box(const Object& object) {
   return image::is_place(object.box);
 }
 
+bool keep_agreed(Object* object) {
+  if (object->agreement.looks == 0 || object->agreement.reached) return true;
+  if (object->kind == Kind::kClassification) return false;
+  object->text.clear();
+  object->text_format.clear();
+  object->text_confidences.clear();
+  object->embedding.clear();
+  object->numbers.clear();
+  return object->kind != Kind::kAttributes || !object->points.empty();
+}
+
 void Object::reset() {
   Object next;
   hand_down(&label, &next.label);
@@ -52,6 +63,7 @@ void Object::reset() {
   hand_down(&mask.cells, &next.mask.cells);
   hand_down(&text, &next.text);
   hand_down(&text_format, &next.text_format);
+  hand_down(&text_confidences, &next.text_confidences);
   hand_down(&embedding, &next.embedding);
   hand_down(&numbers, &next.numbers);
   *this = std::move(next);

@@ -63,6 +63,13 @@ struct Movement {
   bool knows_speed() const { return speed_deviation < std::max(0.3, 0.25 * speed); }
 };
 
+/// How far several looks at an object agree (src/agree).
+struct Agreement {
+  uint32_t looks = 0;     // 0: looks are not compared
+  float probability = 0;  // that the reading is right, 0..1
+  bool reached = false;   // whether the looks agree
+};
+
 // A new member must be added to three functions, which name all members and do not compile
 // otherwise: read_object() and write_object() of gst/meta/objectvalue.cpp, and the JSON of an
 // object in publish/document.cpp.
@@ -91,9 +98,13 @@ struct Object {
   Mask mask;
   std::string text;              // the text that was read, UTF-8
   std::string text_format;       // of a code: "QR-Code"
+  // Confidence of each character of `text`, from decoders that know it; else empty. Frames hold
+  // none.
+  std::vector<float> text_confidences;
   std::vector<float> embedding;  // normalised as the decoder documents
   std::vector<Number> numbers;
   std::optional<Movement> ground;  // how it moves on the ground, which dvzones knows
+  Agreement agreement;  // of its class, or of its text, embedding and numbers
 
   /// Resets all members, but keeps their memory.
   void reset();
@@ -105,6 +116,11 @@ const char* kind_name(Kind kind);
 
 /// Whether the object's place is known: its box is finite and has an area.
 bool has_box(const Object& object);
+
+/// Removes from an object what its looks do not agree on yet: text, embedding and numbers. Returns
+/// false if nothing of it remains: it is a class, or only had those. Objects whose looks are not
+/// compared stay as they are.
+bool keep_agreed(Object* object);
 
 /// Details that only some objects have, as flags, so that a caller reads only those that it needs.
 enum Detail : unsigned {

@@ -19,6 +19,22 @@ void Budget::reset() {
   undo_.clear();
   allowance_ = -1;
   spent_ = 0;
+  any_settled_ = false;
+}
+
+void Budget::settle(uint64_t track, bool settled) {
+  if (track == 0) return;
+  const auto known = looks_.find(track);
+  if (known != looks_.end()) {
+    known->second.settled = settled;
+  } else if (settled) {
+    // Its size is that in the next frame: without limits, looks are not noted before.
+    Look look;
+    look.seen = last_;
+    look.settled = true;
+    looks_[track] = look;
+  }
+  any_settled_ = any_settled_ || settled;
 }
 
 // Adds the looks that max_rate allows since the last frame: at most those of a second, or one.
@@ -40,7 +56,7 @@ void Budget::note(const Candidate& candidate, Time now) {
   undo_.push_back(
       {candidate.track, known != looks_.end(), known != looks_.end() ? known->second : Look()});
   looks_[candidate.track] = {now, ++turns_, candidate.box.x1 - candidate.box.x0,
-                             candidate.box.y1 - candidate.box.y0, now};
+                             candidate.box.y1 - candidate.box.y0, now, false};
 }
 
 std::vector<size_t> Budget::choose(const BudgetRules& rules, Time now,
@@ -59,9 +75,15 @@ std::vector<size_t> Budget::choose(const BudgetRules& rules, Time now,
     }
     Look& look = known->second;
     look.seen = now;
-    const bool grown = candidate.box.x1 - candidate.box.x0 >= kGrown * look.width ||
-                       candidate.box.y1 - candidate.box.y0 >= kGrown * look.height;
-    if (!grown && now - look.at < rules.refresh) continue;
+    const double width = candidate.box.x1 - candidate.box.x0,
+                 height = candidate.box.y1 - candidate.box.y0;
+    if (look.settled && look.turn == 0 && look.width == 0) {
+      look.width = width;
+      look.height = height;
+    }
+    const double factor = look.settled ? kGrownAgain : kGrown;
+    const bool grown = width >= factor * look.width || height >= factor * look.height;
+    if (!grown && (look.settled || now - look.at < rules.refresh)) continue;
     ranked.push_back({i, grown ? kChanged : kDue, look.turn});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {

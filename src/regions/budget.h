@@ -14,6 +14,10 @@ namespace dvnn::regions {
 
 using Time = int64_t;  // nanoseconds
 
+/// A box that has become wider or higher by this factor is worth another look, although no more
+/// looks were needed at its old size.
+constexpr double kGrownAgain = 1.5;
+
 struct BudgetRules {
   size_t max_per_frame = 0;  // looks per frame; 0: no limit
   double max_rate = 0;  // looks per second on average, with bursts of a second's worth; 0: no limit
@@ -35,6 +39,11 @@ class Budget {
   /// were never looked at, then those whose box has grown by a fifth since, then those whose last
   /// look is oldest. If time goes backwards, everything is forgotten.
   std::vector<size_t> choose(const BudgetRules& rules, Time now, Span<const Candidate> candidates);
+  /// Notes whether more looks at a track are needed. If not, it is looked at again when its box has
+  /// grown by kGrownAgain, and by no other rule. Each look makes them needed again.
+  void settle(uint64_t track, bool settled);
+  /// Whether settle() has told of any track since the last reset().
+  bool any_settled() const { return any_settled_; }
   /// Undoes the last choose(), because the frame is not looked at after all.
   void withdraw();
   void reset();
@@ -45,6 +54,7 @@ class Budget {
     uint64_t turn = 0;             // number among all looks, which orders those of a frame, too
     double width = 0, height = 0;  // of the box at that time
     Time seen = 0;                 // time of the last frame with the track
+    bool settled = false;          // whether more looks are not needed
   };
   struct Ranked {
     size_t index;
@@ -67,6 +77,7 @@ class Budget {
   double spent_ = 0;       // by the last choose()
   Time last_ = 0;
   uint64_t turns_ = 0;
+  bool any_settled_ = false;
 };
 
 }  // namespace dvnn::regions

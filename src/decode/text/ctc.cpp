@@ -20,7 +20,9 @@ class CtcDecoder final : public Decoder {
         blank_(blank),
         softmax_(softmax),
         table_(std::move(table)),
-        row_(table_.values()) {}
+        row_(table_.values()) {
+    for (const std::string& one : characters_) lengths_.push_back(characters_of(one).size());
+  }
   objects::Kind kind() const override { return objects::Kind::kAttributes; }
 
   // The confidence is the mean of the characters' confidences.
@@ -38,6 +40,8 @@ class CtcDecoder final : public Decoder {
         sum += row_[best];
         ++count;
         object.text += characters_[best];
+        // A class may stand for several characters, or for none.
+        object.text_confidences.insert(object.text_confidences.end(), lengths_[best], row_[best]);
       }
       before = best;
     }
@@ -50,25 +54,12 @@ class CtcDecoder final : public Decoder {
 
  private:
   std::vector<std::string> characters_;  // by class; the blank's is empty
+  std::vector<size_t> lengths_;          // in characters
   size_t blank_;
   bool softmax_;
   Table table_;
   std::vector<float> row_;
 };
-
-// Splits UTF-8 text into characters; a byte that continues one belongs to the one before.
-std::vector<std::string> characters_of(const std::string& text) {
-  std::vector<std::string> characters;
-  for (char c : text) {
-    const bool continues = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-    if (continues && !characters.empty()) {
-      characters.back() += c;
-    } else {
-      characters.emplace_back(1, c);
-    }
-  }
-  return characters;
-}
 
 // Reads "alphabet": a string whose characters are the classes, or a list of strings.
 std::vector<std::string> read_alphabet(JsonReader* in) {

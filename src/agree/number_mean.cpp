@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agree/number_mean.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dvnn::agree {
+namespace {
+
+constexpr size_t kMostValues = 32, kLeastLooks = 4;
+constexpr double kNormal = 1.4826;  // standard deviations in a median distance
+constexpr double kBend = 1.5;       // of Huber's loss, in deviations
+constexpr double kTolerance = 0.1;
+// The median distance of n numbers is about (n - 0.8) / n times that of many (Croux, Rousseeuw:
+// "Time-Efficient Algorithms for Two Highly Robust Estimators of Scale", 1992).
+constexpr double kBias = 0.8;
+// Numbers that happen to be equal say little about how far they scatter.
+constexpr double kLeastDeviation = 0.01;
+
+double median(std::vector<double>* values) {
+  const auto middle = values->begin() + static_cast<std::ptrdiff_t>(values->size() / 2);
+  std::nth_element(values->begin(), middle, values->end());
+  if (values->size() % 2 == 1) return *middle;
+  // Halves first, because a sum might overflow.
+  return *middle / 2 + *std::max_element(values->begin(), middle) / 2;
+}
+
+}  // namespace
+
+RobustMean robust_mean(std::vector<double> values) {
+  RobustMean mean;
+  mean.value = median(&values);
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - mean.value));
+  mean.deviation = kNormal * median(&distances);
+  if (!(mean.deviation > 0)) return mean;
+  // Iteratively reweighted means, which converge because Huber's loss is convex.
+  constexpr int kMostSteps = 50;
+  constexpr double kNear = 1e-9;
+  for (int step = 0; step < kMostSteps; ++step) {
+    double sum = 0, weights = 0;
+    for (const double value : values) {
+      const double distance = std::abs(value - mean.value);
+      const double bend = kBend * mean.deviation;
+      const double weight = distance <= bend ? 1 : bend / distance;
+      sum += weight * value;
+      weights += weight;
+    }
+    const double next = sum / weights;
+    if (!std::isfinite(next)) break;
+    const bool done = std::abs(next - mean.value) <= kNear * mean.deviation;
+    mean.value = next;
+    if (done) break;
+  }
+  return mean;
+}
+
+void NumberMean::add(double value) {
+  if (!std::isfinite(value)) return;
+  if (values_.size() == kMostValues) values_.erase(values_.begin());
+  values_.push_back(value);
+}
+
+double NumberMean::probability() const {
+  if (values_.size() < kLeastLooks) return 0;
+  const RobustMean mean = robust_mean(values_);
+  const auto looks = static_cast<double>(values_.size());
+  const double size = std::abs(mean.value);
+  const double error =
+      std::max(mean.deviation * looks / (looks - kBias), kLeastDeviation * size) / std::sqrt(looks);
+  if (!(error > 0)) return 1;
+  // Abramowitz, Stegun: "Handbook of Mathematical Functions", 26.7.8.
+  const double t = kTolerance * size / error, freedom = looks - 1;
+  const double z = t * (1 - 1 / (4 * freedom)) / std::sqrt(1 + t * t / (2 * freedom));
+  return std::erf(std::max(0.0, z) / std::sqrt(2.0));
+}
+
+}  // namespace dvnn::agree

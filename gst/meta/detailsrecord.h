@@ -30,6 +30,9 @@ struct Details {
   GArray* numbers;    // of DetailNumber, or null
   gboolean has_ground;
   objects::Movement ground;
+  guint looks;        // 0: looks are not compared
+  gfloat agreement;   // probability that what they read is right
+  gboolean agreed;
 };
 
 inline const Details* details_of(const GstDvObject* object) {

@@ -47,6 +47,9 @@ Details* copy_details(const Details& from) {
   copy->numbers = copy_numbers(from.numbers);
   copy->has_ground = from.has_ground;
   copy->ground = from.ground;
+  copy->looks = from.looks;
+  copy->agreement = from.agreement;
+  copy->agreed = from.agreed;
   return copy;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Details of an object without a place in the frame: text, an embedding, numbers.
-#include <cmath>
-
+// Details of an object without a place in the frame: text, an embedding, numbers, and how far its
+// looks agree.
 #include "meta/detailsrecord.h"
+
+#include <algorithm>
+#include <cmath>
 
 using namespace dvnn::gst;
 
@@ -200,4 +202,53 @@ void gst_dv_object_set_ground(GstDvObject* object, gdouble x, gdouble y, gdouble
   Details* details = own_details(object);
   details->has_ground = TRUE;
   details->ground = {x, y, deviation, speed, speed_deviation, heading};
+}
+
+/**
+ * gst_dv_object_get_looks:
+ * @object: an object
+ *
+ * Several looks at an object on a track are compared if dvdecode or dvread is asked to (`agree`):
+ * those of an object that is a class, else those that read the object's text, embedding and
+ * numbers.
+ *
+ * Returns: how many looks the reading was made of; 0 if looks are not compared
+ */
+guint gst_dv_object_get_looks(const GstDvObject* object) {
+  g_return_val_if_fail(object != nullptr, 0);
+  return object->details ? details_of(object)->looks : 0;
+}
+
+/**
+ * gst_dv_object_get_agreement:
+ * @object: an object
+ * @agreed: (out) (optional): whether enough looks agree
+ *
+ * Returns: the probability that what the looks read together is right, 0..1; see
+ * gst_dv_object_get_looks()
+ */
+gfloat gst_dv_object_get_agreement(const GstDvObject* object, gboolean* agreed) {
+  if (agreed) *agreed = FALSE;
+  g_return_val_if_fail(object != nullptr, 0);
+  const Details* details = details_of(object);
+  if (!details || details->looks == 0) return 0;
+  if (agreed) *agreed = details->agreed;
+  return details->agreement;
+}
+
+/**
+ * gst_dv_object_set_agreement:
+ * @object: an object
+ * @looks: how many looks its reading was made of; 0 if looks are not compared
+ * @agreement: the probability that it is right, 0..1
+ * @agreed: whether enough looks agree
+ */
+void gst_dv_object_set_agreement(GstDvObject* object, guint looks, gfloat agreement,
+                                 gboolean agreed) {
+  g_return_if_fail(object != nullptr);
+  Details* details = own_details(object);
+  details->looks = looks;
+  // 0 if it is no number.
+  details->agreement = looks > 0 && agreement >= 0 ? std::min(agreement, 1.0f) : 0;
+  details->agreed = looks > 0 && agreed;
 }

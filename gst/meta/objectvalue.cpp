@@ -77,6 +77,29 @@ void write_values(const std::vector<float>& embedding, const std::vector<objects
   }
 }
 
+// Several networks may have read something on an object. Then the one whose looks agree least
+// counts.
+void write_agreement(const objects::Agreement& agreement, GstDvObject* object) {
+  if (agreement.looks == 0) return;
+  const guint before = gst_dv_object_get_looks(object);
+  gboolean agreed = FALSE;
+  const gfloat probability = gst_dv_object_get_agreement(object, &agreed);
+  if (before == 0) {
+    gst_dv_object_set_agreement(object, agreement.looks, agreement.probability, agreement.reached);
+  } else {
+    gst_dv_object_set_agreement(object, std::min(before, agreement.looks),
+                                std::min(probability, agreement.probability),
+                                agreed && agreement.reached);
+  }
+}
+
+void read_agreement(const GstDvObject& object, objects::Agreement* agreement) {
+  gboolean agreed = FALSE;
+  agreement->looks = gst_dv_object_get_looks(&object);
+  agreement->probability = gst_dv_object_get_agreement(&object, &agreed);
+  agreement->reached = agreed;
+}
+
 void read_text(const gchar* text, std::string* value) {
   if (text) value->assign(text);
 }
@@ -149,7 +172,7 @@ GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta) 
   // Names all members, so that the compiler asks for a new one.
   const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
                region, region_name, network, outline, points, skeleton, mask, text, text_format,
-               embedding, numbers, ground] = found;
+               text_confidences, embedding, numbers, ground, agreement] = found;
   GstDvObject* object =
       gst_dv_objects_meta_add_object(meta, public_kind(kind), class_id, label.c_str(), confidence);
   gst_dv_object_set_box(object, box.x0, box.y0, box.x1, box.y1);
@@ -161,6 +184,7 @@ GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta) 
   write_texts(text, text_format, object);
   write_values(embedding, numbers, object);
   if (ground) write_ground(*ground, object);
+  write_agreement(agreement, object);
   return object;
 }
 
@@ -178,6 +202,7 @@ bool write_attributes(const objects::Object& found, GstDvObject* object) {
   write_points(found.points, found.skeleton, object);
   write_texts(found.text, found.text_format, object);
   write_values(found.embedding, found.numbers, object);
+  write_agreement(found.agreement, object);
   return true;
 }
 
@@ -186,8 +211,8 @@ void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsign
   value->reset();
   // Names all members, so that the compiler asks for a new one.
   auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted, region,
-         region_name, network, outline, points, skeleton, mask, text, text_format, embedding,
-         numbers, ground] = *value;
+         region_name, network, outline, points, skeleton, mask, text, text_format, text_confidences,
+         embedding, numbers, ground, agreement] = *value;
   id = object.id;
   parent = object.parent;
   kind = kind_of(object);
@@ -209,6 +234,7 @@ void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsign
   if (details & objects::kEmbeddings) read_embedding(object, &embedding);
   if (details & objects::kNumbers) read_numbers(object, &numbers);
   read_ground(object, &ground);
+  read_agreement(object, &agreement);
 }
 
 void write_ground(const objects::Movement& ground, GstDvObject* object) {

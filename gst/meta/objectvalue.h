@@ -12,8 +12,8 @@ namespace dvnn::gst {
 /// buffer. Throws std::bad_alloc.
 GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta);
 
-/// Adds the points, text, embedding or numbers of `found` (Kind::kAttributes) to an object. Returns
-/// false, and changes nothing, if the object already has one of them.
+/// Adds the points, text, embedding or numbers, and the agreement, of `found` (Kind::kAttributes)
+/// to an object. Returns false, and changes nothing, if the object already has one of them.
 bool write_attributes(const objects::Object& found, GstDvObject* object);
 
 /// Tells an object how it moves on the ground.
@@ -21,7 +21,7 @@ void write_ground(const objects::Movement& ground, GstDvObject* object);
 
 /// Reads an object of `meta`, with the name of its network and those details that `details`
 /// (objects::Detail) asks for. The cells of a mask are shared with the frame. Frames hold no region
-/// indices or raw scores. Throws std::bad_alloc.
+/// indices, raw scores or confidences of characters. Throws std::bad_alloc.
 void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsigned details,
                  objects::Object* value);
 

@@ -19,12 +19,6 @@ using objects::Object;
 constexpr double kAgreedCosine = 0.98;
 constexpr size_t kMostNames = 64, kMostFormats = 64;
 
-bool is_comparable(const Object& result) {
-  return result.kind == Kind::kClassification ||
-         (result.kind == Kind::kAttributes &&
-          (!result.text.empty() || !result.numbers.empty() || !result.embedding.empty()));
-}
-
 // Classes are named once each; a decoder of a user might repeat one.
 void name_class(const Object& result, std::vector<ClassVotes::Named>* named) {
   const auto is_it = [&](const ClassVotes::Named& one) { return one.class_id == result.class_id; };
@@ -33,6 +27,12 @@ void name_class(const Object& result, std::vector<ClassVotes::Named>* named) {
 }
 
 }  // namespace
+
+bool is_comparable(const Object& result) {
+  return result.kind == Kind::kClassification ||
+         (result.kind == Kind::kAttributes &&
+          (!result.text.empty() || !result.numbers.empty() || !result.embedding.empty()));
+}
 
 void TrackReading::take_attributes(const Object& result) {
   attributes_ = result;

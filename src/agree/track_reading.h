@@ -19,6 +19,10 @@ struct Rules {
   const Pattern* pattern = nullptr;  // of the text; null: any
 };
 
+/// Whether looks at a result can be compared: it is a class, or has a text, numbers or an
+/// embedding.
+bool is_comparable(const objects::Object& result);
+
 /// Combines the results of looks: classes, text, numbers and embeddings. Of everything else, such
 /// as boxes and points, the last look's counts. Used by one thread at a time.
 class TrackReading {

@@ -38,8 +38,15 @@ std::string caption_of(const objects::Object& object, const CaptionSettings& set
     if (object.text.empty() || is_short_number(object.text)) add_word(label, &line);
     add_word(short_text(object.text, kMostTextBytes), &line);
   }
-  if (settings.confidence && !of_whole && object.confidence >= 0) {
+  const bool agreed_class =
+      object.kind == objects::Kind::kClassification && object.agreement.looks > 0;
+  if (settings.confidence && !of_whole && !agreed_class && object.confidence >= 0) {
     add_word(format("%.0f%%", 100 * std::min(static_cast<double>(object.confidence), 1.0)), &line);
+  }
+  if (settings.confidence && object.agreement.looks > 0) {
+    // A class has the agreed probability as its confidence.
+    const auto sure = std::clamp(static_cast<double>(object.agreement.probability), 0.0, 1.0);
+    add_word(format("%.0f%%/%u", 100 * sure, object.agreement.looks), &line);
   }
   if (!settings.labels) return line;
   for (size_t i = 0; i < std::min(object.numbers.size(), kMostNumbers); ++i) {

@@ -34,7 +34,9 @@ constexpr size_t kMostPoints = 1000, kMostCorners = 256;
 constexpr float kLeastPointConfidence = 0.3f;
 
 struct CaptionSettings {
-  bool labels = true, confidence = true, tracks = true;
+  bool labels = true;
+  bool confidence = true;  // also of several looks together, and how many they are: 99%/3
+  bool tracks = true;
 };
 
 /// Returns an object's caption: one line of limited length, whatever label and text contain. A

@@ -126,11 +126,19 @@ void put(const objects::Movement& ground, LineWriter* out) {
   out->end_object();
 }
 
+void put(const objects::Agreement& agreement, LineWriter* out) {
+  out->begin_object();
+  out->name("looks").natural(agreement.looks);
+  out->name("probability").number(share(static_cast<double>(agreement.probability)));
+  out->name("agreed").flag(agreement.reached);
+  out->end_object();
+}
+
 void put(const FrameObject& told, LineWriter* out) {
   // All members, so that a new one is not forgotten here.
   const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
                region, region_name, network, outline, points, skeleton, mask, text, text_format,
-               embedding, numbers, ground] = told.object;
+               text_confidences, embedding, numbers, ground, agreement] = told.object;
   out->begin_object();
   out->name("id").natural(id);
   if (parent > 0) out->name("parent").natural(parent);
@@ -152,6 +160,7 @@ void put(const FrameObject& told, LineWriter* out) {
   if (!embedding.empty()) put_embedding(embedding, out);
   if (!numbers.empty()) put(numbers, &out->name("numbers"));
   if (ground) put(*ground, &out->name("ground"));
+  if (agreement.looks > 0) put(agreement, &out->name("agreement"));
   if (told.picture) put(*told.picture, &out->name("picture"));
   out->end_object();
 }

@@ -62,10 +62,12 @@
 #include "elements/dvconvert/slottaker.h"
 #include "elements/dvconvert/taggeddirection.h"
 #include "elements/objectclass.h"
+#include "elements/settledtracks.h"
 #include "errors.h"
 #include "frames/frameconverter.h"
 #include "frames/videocaps.h"
 #include "guard.h"
+#include "infer/knowntracks.h"
 #include "infer/slotmeta.h"
 #include "infer/tensorrequest.h"
 #include "meta/movedmeta.h"
@@ -85,6 +87,7 @@ struct GstDvConvertPrivate {
   // Under the object lock.
   ConvertSettings settings;
   TaggedDirection tagged;
+  std::vector<SettledTrack> settled;  // told by dvdecode since the last frame
   // Asks for a negotiation of the tensor before the next frame. Any thread.
   std::atomic<bool> renegotiate{false};
   // Streaming thread only.
@@ -229,6 +232,8 @@ static FrameView gst_dv_convert_choose(GstDvConvert* self, GstBuffer* frame) {
   {
     const ObjectLock lock(self);
     priv.chooser.configure(priv.settings);
+    priv.chooser.settle(priv.settled);
+    priv.settled.clear();
   }
   const image::Size size = {static_cast<double>(GST_VIDEO_INFO_WIDTH(&priv.info)),
                             static_cast<double>(GST_VIDEO_INFO_HEIGHT(&priv.info))};
@@ -404,9 +409,25 @@ static gboolean gst_dv_convert_sink_event(GstBaseTransform* trans, GstEvent* eve
   return GST_BASE_TRANSFORM_CLASS(gst_dv_convert_parent_class)->sink_event(trans, event);
 }
 
+// Any thread. The next frame obeys.
+static gboolean gst_dv_convert_note_settled(GstDvConvert* self, const SettledTrack& track) {
+  return guard(self, "an object cannot be noted", TRUE, [&]() -> gboolean {
+    const ObjectLock lock(self);
+    // A paused stream has no next frame. An older note only costs a look.
+    auto& settled = self->priv->settled;
+    if (settled.size() == kMostTracks) settled.clear();
+    settled.push_back(track);
+    return TRUE;
+  });
+}
+
 // Renegotiates if downstream asks for it: an element was linked, or dvinfer has another network or
 // other slots.
 static gboolean gst_dv_convert_src_event(GstBaseTransform* trans, GstEvent* event) {
+  if (const auto track = read_settled_event(event)) {
+    const EventPtr answered(event);
+    return gst_dv_convert_note_settled(GST_DV_CONVERT(trans), *track);
+  }
   const bool request_alone = is_request_changed_event(event);
   if (request_alone || GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
     GST_DV_CONVERT(trans)->priv->renegotiate = true;
@@ -424,6 +445,7 @@ static gboolean gst_dv_convert_stop(GstBaseTransform* trans) {
   self->priv->have_info = false;
   const ObjectLock lock(self);
   self->priv->tagged = {};
+  self->priv->settled.clear();
   return TRUE;
 }
 

@@ -186,7 +186,7 @@ void RegionChooser::spend_budget(GstClockTime time) {
   }
   rules.max_rate = settings_.max_rate;
   rules.refresh = static_cast<regions::Time>(settings_.refresh_ms) * GST_MSECOND;
-  if (!rules.limits()) return;
+  if (!rules.limits() && !budget_.any_settled()) return;
   if (!GST_CLOCK_TIME_IS_VALID(time)) rules.refresh = 0, rules.max_rate = 0, time = 0;
   candidates_.clear();
   for (const GstDvObject* object : wanted_) {

@@ -8,6 +8,7 @@
 
 #include "elements/dvconvert/regionsettings.h"
 #include "elements/labellist.h"
+#include "elements/settledtracks.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "meta/viewmeta.h"
 #include "regions/budget.h"
@@ -31,6 +32,10 @@ class RegionChooser {
   List choose(GstBuffer* frame, GstClockTime time, const image::Size& size, const image::View& how);
   /// Takes back the choice for the last frame, because it is not inferred after all.
   void withdraw() { budget_.withdraw(); }
+  /// Takes over which tracked objects need no more looks, and which need some again.
+  void settle(const std::vector<SettledTrack>& tracks) {
+    for (const SettledTrack& of : tracks) budget_.settle(of.track, of.settled);
+  }
   /// Returns whether the network that finds the objects has not seen the last frame.
   bool is_unknown() const { return unknown_; }
   /// Forgets the turn of tiles and of objects.

@@ -5,10 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "agree/odds.h"
 #include "objects/label_file.h"
 
 namespace dvnn::gst {
 namespace {
+
+constexpr guint kMostLooks = agree::kMostLooks;
 
 Status check_thresholds(const std::string& text, DecodeSettings*) {
   auto parsed = parse_thresholds(text);
@@ -23,6 +26,24 @@ Status take_labels(const std::string& path, DecodeSettings* settings) {
   DVNN_ASSIGN(auto labels, objects::read_labels(path));
   settings->file_labels = std::make_shared<const std::vector<std::string>>(std::move(labels));
   return {};
+}
+
+Status take_pattern(const std::string& text, DecodeSettings* settings) {
+  DVNN_ASSIGN(auto patterns, agree::Patterns::parse(text));
+  settings->patterns = std::make_shared<const agree::Patterns>(std::move(patterns));
+  return {};
+}
+
+void add_agreement_properties(Properties<DecodeSettings>* table) {
+  table->number(&DecodeSettings::agree, When::kPlaying, 0, kMostLooks,
+                {"agree", "Agree",
+                 "With regions=objects of tracked objects, how many looks an agreed class, text, "
+                 "number or embedding is made of at least; 0: the last look counts alone"});
+  table->text(&DecodeSettings::pattern, When::kPlaying,
+              {"pattern", "Pattern",
+               "With agree, a regular expression for whole texts, or a JSON object of expressions "
+               "by the label of the object: {\"plate\":\"[A-Z]{2}[0-9]{4}\"}"},
+              take_pattern);
 }
 
 void add_filter_properties(Properties<DecodeSettings>* table) {
@@ -72,6 +93,7 @@ Properties<DecodeSettings> decode_properties() {
   table.number(&DecodeSettings::max_detections, When::kPlaying, 1, kMostCount,
                {"max-detections", "Maximum detections",
                 "Largest number of objects that are attached to a frame, best first"});
+  add_agreement_properties(&table);
   table.boolean(&DecodeSettings::post_messages, When::kPlaying,
                 {"post-messages", "Post messages",
                  "Post an element message 'dvnn-objects' for each frame with objects"});

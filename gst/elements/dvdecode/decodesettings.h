@@ -2,8 +2,10 @@
 // dvdecode's settings.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "agree/pattern.h"
 #include "elements/exports.h"
 #include "elements/objectfilter.h"
 #include "properties.h"
@@ -15,6 +17,9 @@ struct DecodeSettings : FilterSettings {
   guint max_detections = 200;
   gdouble merge_threshold = 0.5;
   bool refine = false;
+  guint agree = 0;  // looks; 0: they are not compared
+  std::string pattern;
+  std::shared_ptr<const agree::Patterns> patterns;  // read from `pattern`; null: none
   bool post_messages = false;
   bool post_empty = false;
   guint exports = kDefaultExports;

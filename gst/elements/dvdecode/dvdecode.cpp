@@ -27,6 +27,13 @@
  * text, embeddings and numbers become the object's own, unless it has some already. Objects that
  * have a track keep their results in frames in which the network is not shown them.
  *
+ * With #GstDvDecode:agree, several looks at an object with a track are made into one reading:
+ * classes by summed log-odds, texts by votes on each character, numbers and embeddings by their
+ * mean. The object, or the class, tells how many looks there were and how sure they are together
+ * (gst_dv_object_get_agreement()). Once they agree, dvconvert shows the object to the network again
+ * only when it has grown by half. #GstDvDecode:pattern says what texts look like; others are no
+ * rivals.
+ *
  * The outputs are then removed from the frame, so that dvinfer can use their memory again.
  *
  * If the plugin is built with GStreamer 1.26 or newer, another element may run the network. Then
@@ -42,8 +49,9 @@
  * `track-id` (guint64), `class-id` (int), `label` (string), `confidence` and `x0`, `y0`, `x1`, `y1`
  * (double); where an object has them, `points` (an array of doubles: x, y and confidence of one
  * after the other), `skeleton` (string), `outline` (an array of doubles: x and y), `text` (string)
- * and `numbers` (a list of structures `number` with `name` and `value`). Masks and embeddings are
- * on the frame alone. With #GstDvDecode:post-empty, frames without objects have a message, too;
+ * and `numbers` (a list of structures `number` with `name` and `value`); with #GstDvDecode:agree,
+ * `looks` (uint), `agreement` (double) and `agreed` (boolean). Masks and embeddings are on the
+ * frame alone. With #GstDvDecode:post-empty, frames without objects have a message, too;
  * `inferred` is false if the frame was not inferred.
  *
  * ## Example launch line
@@ -333,6 +341,9 @@ GstFlowReturn DecodeElement::frame(GstBuffer* frame) {
   if (settings.post_messages) message.emplace();
   const guint attached = attacher_.attach(frame, name, regions_, found_, refine, settings,
                                           message ? &*message : nullptr);
+  for (const SettledTrack& track : attacher_.settled()) {
+    gst_pad_push_event(GST_BASE_TRANSFORM_SINK_PAD(transform()), new_settled_event(track));
+  }
   GST_LOG_OBJECT(element(), "%u objects by '%s' at %" GST_TIME_FORMAT, attached, name,
                  GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
   if (message && (!message->empty() || settings.post_empty)) {

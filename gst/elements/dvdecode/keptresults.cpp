@@ -2,6 +2,7 @@
 #include "elements/dvdecode/keptresults.h"
 
 #include <iterator>
+#include <utility>
 
 #include "infer/knowntracks.h"
 #include "objects/frame_map.h"
@@ -44,12 +45,14 @@ void KeptResults::begin_frame(GstClockTime pts) {
   }
 }
 
-void KeptResults::renew(guint64 track, const image::Corners& box) {
+void KeptResults::renew(guint64 track, const image::Corners& box, bool late) {
   Known& known = tracks_[track];
   known.parts.clear();
   known.box = box;
   known.seen = now_;
   known.frame = frame_;
+  known.late = late;
+  known.compared = false;
 }
 
 void KeptResults::add(guint64 track, const objects::Object& found) {
@@ -60,9 +63,30 @@ void KeptResults::add(guint64 track, const objects::Object& found) {
   known->second.parts.take(&one);
 }
 
+KeptResults::State KeptResults::agree(guint64 track, const agree::Rules& rules) {
+  const auto found = tracks_.find(track);
+  if (found == tracks_.end() || found->second.frame != frame_ || found->second.compared) {
+    return State::kOpen;
+  }
+  Known& known = found->second;
+  known.reading.add_look(rules, known.parts, known.box.x1 - known.box.x0,
+                         known.box.y1 - known.box.y0);
+  known.parts = known.reading.results();
+  known.compared = true;
+  const bool was_settled = std::exchange(known.settled, known.reading.settled());
+  if (known.settled) return State::kSettled;
+  return was_settled ? State::kReopened : State::kOpen;
+}
+
+bool KeptResults::is_seen(guint64 track) const {
+  const auto known = tracks_.find(track);
+  return known != tracks_.end() && known->second.frame == frame_ && !known->second.late;
+}
+
 const objects::Objects* KeptResults::recall(guint64 track, const image::Corners& box) {
   const auto known = tracks_.find(track);
-  if (known == tracks_.end() || known->second.frame == frame_) return nullptr;
+  if (known == tracks_.end()) return nullptr;
+  if (known->second.frame == frame_ && !known->second.compared) return nullptr;
   known->second.seen = now_;
   if (known->second.parts.empty() || !has_area(box)) return nullptr;
   moved_ = known->second.parts;

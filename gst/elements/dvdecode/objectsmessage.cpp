@@ -48,6 +48,13 @@ void append_numbers(const objects::Object& object, GstStructure* fields) {
   gst_structure_take_value(fields, "numbers", &numbers);
 }
 
+void append_agreement(const objects::Agreement& agreement, GstStructure* fields) {
+  if (agreement.looks == 0) return;
+  gst_structure_set(fields, "looks", G_TYPE_UINT, agreement.looks, "agreement", G_TYPE_DOUBLE,
+                    static_cast<gdouble>(agreement.probability), "agreed", G_TYPE_BOOLEAN,
+                    static_cast<gboolean>(agreement.reached), nullptr);
+}
+
 }  // namespace
 
 void ObjectsMessage::append(const GstDvObject& object, const GstDvObjectsMeta* meta) {
@@ -68,6 +75,7 @@ void ObjectsMessage::append(const GstDvObject& object, const GstDvObjectsMeta* m
   set_text("text-format", value_.text_format, fields);
   set_text("region", value_.region_name, fields);
   append_numbers(value_, fields);
+  append_agreement(value_.agreement, fields);
   append_structure(fields, objects_.get());
 }
 

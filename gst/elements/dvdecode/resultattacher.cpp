@@ -42,6 +42,13 @@ GstDvObject* add_result(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
   return object;
 }
 
+// An object without a track has one look, with which nothing can agree.
+void note_single_look(const objects::Object& found, GstDvObject* object) {
+  if (agree::is_comparable(found)) {
+    gst_dv_object_set_agreement(object, 1, found.confidence, FALSE);
+  }
+}
+
 void write_analytics([[maybe_unused]] GstBuffer* frame, [[maybe_unused]] guint exports) {
 #ifdef DVNN_HAVE_ANALYTICS
   if (exports & kAnalytics) export_analytics(frame);
@@ -68,7 +75,22 @@ void ResultAttacher::renew(GstDvObjectsMeta* meta, const gchar* network, const R
     // Results of another network do not apply, on any track.
     if (network_ != network) kept_.reset();
     network_ = network;
-    kept_.renew(whole->track_id, box_of(*whole));
+    kept_.renew(whole->track_id, box_of(*whole), region->predicted);
+  }
+}
+
+// Compares what was found on tracked objects in this frame with earlier looks at them.
+void ResultAttacher::agree(GstDvObjectsMeta* meta, const Regions& regions,
+                           const DecodeSettings& settings) {
+  for (const GstDvTensorMeta* region : regions) {
+    const GstDvObject* whole = whole_of(region, meta);
+    if (!whole || whole->track_id == 0) continue;
+    agree::Rules rules;
+    rules.looks = settings.agree;
+    rules.pattern = settings.patterns ? settings.patterns->find(whole->label) : nullptr;
+    const KeptResults::State state = kept_.agree(whole->track_id, rules);
+    if (state == KeptResults::State::kOpen) continue;
+    settled_.push_back({whole->track_id, state == KeptResults::State::kSettled});
   }
 }
 
@@ -83,7 +105,7 @@ void ResultAttacher::recall(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
     if (!parts) continue;
     for (const objects::Object& part : *parts) {
       GstDvObject* object = add_result(frame, meta, pass, part, whole, settings.exports);
-      if (object != whole) object->predicted = TRUE;
+      if (object != whole && !kept_.is_seen(whole->track_id)) object->predicted = TRUE;
       if (message) message->append(*object, meta);
     }
   }
@@ -103,18 +125,24 @@ guint ResultAttacher::attach(GstBuffer* frame, const gchar* network, const Regio
   } else {
     renew(meta, network, regions);
   }
+  settled_.clear();
+  const bool compares = settings.agree > 0 && !refine;
   guint attached = 0;
   for (const objects::Object& one : found) {
     if (attached == settings.max_detections) break;
     ++attached;
     const GstDvTensorMeta* region = region_of(one, regions);
     GstDvObject* whole = whole_of(region, meta);
-    if (whole && whole->track_id != 0) kept_.add(whole->track_id, one);
+    const bool tracked = whole && whole->track_id != 0;
+    if (tracked) kept_.add(whole->track_id, one);
+    if (tracked && compares) continue;  // attached below, with what earlier looks say
     GstDvObject* object = add_result(frame, meta, pass, one, whole, settings.exports);
+    if (compares && whole) note_single_look(one, object);
     if (object != whole && region) object->region = region->region_name;
     if (object != whole && region && region->predicted) object->predicted = TRUE;
     if (message) message->append(*object, meta);
   }
+  if (compares) agree(meta, regions, settings);
   recall(frame, meta, pass, settings, message);
   write_analytics(frame, settings.exports);
   return attached;

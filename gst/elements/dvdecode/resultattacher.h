@@ -8,6 +8,7 @@
 #include "elements/dvdecode/decodesettings.h"
 #include "elements/dvdecode/keptresults.h"
 #include "elements/dvdecode/objectsmessage.h"
+#include "elements/settledtracks.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 
@@ -30,14 +31,19 @@ class ResultAttacher {
   void attach_known(GstBuffer* frame, const gchar* network, const DecodeSettings& settings,
                     ObjectsMessage* message);
   void reset() { kept_.reset(); }
+  /// Tracks of the last attach() whose looks were compared, and whether no more looks at them are
+  /// needed. Those whose looks have never agreed are left out.
+  const std::vector<SettledTrack>& settled() const { return settled_; }
 
  private:
   void replace(GstBuffer* frame, GstDvObjectsMeta* meta, const Regions& regions);
   void renew(GstDvObjectsMeta* meta, const gchar* network, const Regions& regions);
+  void agree(GstDvObjectsMeta* meta, const Regions& regions, const DecodeSettings& settings);
   void recall(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass, const DecodeSettings& settings,
               ObjectsMessage* message);
 
   KeptResults kept_;
+  std::vector<SettledTrack> settled_;
   std::string network_;  // the network whose results are kept
 };
 

@@ -11,6 +11,10 @@
  * frame's height. Then it draws every #GstVideoRegionOfInterestMeta that another element attached,
  * with its type as the label. Labels may be in any language that the installed fonts have.
  *
+ * Where dvdecode or dvread compare several looks (`agree`), the confidence is followed by how sure
+ * they are together and how many they are: `99%/3`. With #GstDvOverlay:only-agreed, what they do
+ * not agree on is not drawn.
+ *
  * The results of a second network on an object are written below it; results about the whole frame
  * are listed in its upper left corner.
  *
@@ -86,6 +90,7 @@ struct OverlaySettings {
   guint hold = 1000;
   ColorBy color_by = ColorBy::kClass;
   std::string show, hide, blur, pixelate;
+  bool only_agreed = false;
   bool zones = true;
   bool counts = true;
   guint trails = 0;
@@ -129,6 +134,10 @@ Properties<OverlaySettings> overlay_properties() {
                  "Labels of objects whose pixels become large squares, drawn or not, between "
                  "commas",
                  &table);
+  table.boolean(&OverlaySettings::only_agreed, When::kPlaying,
+                {"only-agreed", "Only agreed",
+                 "Leave out what looks at an object read (classes, texts, numbers) until they "
+                 "agree, where dvdecode or dvread compare them"});
   table.boolean(&OverlaySettings::zones, When::kPlaying,
                 {"draw-zones", "Draw zones", "Draw the areas and lines of dvzones"});
   table.boolean(&OverlaySettings::counts, When::kPlaying,
@@ -227,6 +236,7 @@ void read_settings(const OverlaySettings& settings, SceneSettings* scene) {
   scene->hide.set(settings.hide);
   scene->blur.set(settings.blur);
   scene->pixelate.set(settings.pixelate);
+  scene->only_agreed = settings.only_agreed;
   scene->zones = settings.zones;
   scene->counts = settings.counts;
   scene->trails = static_cast<GstClockTime>(settings.trails) * GST_MSECOND;

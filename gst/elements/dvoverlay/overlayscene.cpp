@@ -51,12 +51,14 @@ bool read_item(const GstDvObject& object, const GstDvObjectsMeta* meta,
   // Of a hidden object only the box is needed, in case it is obscured.
   objects::Object value;
   read_object(object, meta, settings.is_shown(label) ? kDrawn : 0, &value);
+  const bool told = !settings.only_agreed || objects::keep_agreed(&value);
   const bool has_place = objects::has_box(value) || !value.points.empty() ||
                          !value.outline.empty() || value.mask.there();
   if (!has_place) return false;
   *item = draw::item_of(std::move(value), settings.caption);
   item->color = color_of_object(object, settings);
   apply_label(label, settings, item);
+  item->shown = item->shown && told;  // what is to be obscured is, agreed or not
   return item->shown || item->obscure != draw::Obscure::kNo;
 }
 

@@ -26,6 +26,7 @@ struct SceneSettings {
   ColorBy color_by = ColorBy::kClass;
   LabelList show, hide;  // an empty `show`: all labels
   LabelList blur, pixelate;
+  bool only_agreed = false;
   bool zones = true, counts = true;
   GstClockTime trails = 0;  // length of trails, 0: none
 

@@ -12,7 +12,7 @@ using Objects = std::vector<publish::FrameObject>;
 
 bool is_same(const Object& a, const Object& b) {
   return a.track_id == b.track_id && a.label == b.label && a.text == b.text &&
-         objects::has_box(a) == objects::has_box(b);
+         a.agreement.reached == b.agreement.reached && objects::has_box(a) == objects::has_box(b);
 }
 
 double moved(const Object& a, const Object& b) {

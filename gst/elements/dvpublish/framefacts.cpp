@@ -89,7 +89,7 @@ guint64 uint64_field(const GstStructure* fields, const char* name, guint64 other
   return value;
 }
 
-publish::FrameFacts frame_facts(GstBuffer* frame, guint details) {
+publish::FrameFacts frame_facts(GstBuffer* frame, guint details, bool only_agreed) {
   publish::FrameFacts facts;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   if (meta) {
@@ -98,10 +98,12 @@ publish::FrameFacts frame_facts(GstBuffer* frame, guint details) {
       facts.passes.push_back({text_or_none(pass->network), state_name(pass->state)});
     }
     const guint objects = gst_dv_objects_meta_get_n_objects(meta);
-    facts.objects.resize(objects);
+    facts.objects.reserve(objects);
     for (guint i = 0; i < objects; ++i) {
-      const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
-      read_object(*object, meta, details, &facts.objects[i].object);
+      facts.objects.emplace_back();
+      objects::Object& object = facts.objects.back().object;
+      read_object(*gst_dv_objects_meta_get_object(meta, i), meta, details, &object);
+      if (only_agreed && !objects::keep_agreed(&object)) facts.objects.pop_back();
     }
   }
   add_counts(frame, &facts);

@@ -10,7 +10,7 @@
 namespace dvnn::gst {
 
 /// Reads the frame's metas; `details` is dvpublish's setting.
-publish::FrameFacts frame_facts(GstBuffer* frame, guint details);
+publish::FrameFacts frame_facts(GstBuffer* frame, guint details, bool only_agreed);
 
 /// Reads the structures "dvnn-zone-event", "dvnn-track-started" and "dvnn-track-ended".
 publish::EventFacts event_facts(const GstStructure* fields);

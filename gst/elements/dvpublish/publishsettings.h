@@ -24,6 +24,7 @@ struct PublishSettings : CollectSettings {
   std::string url, location, topic, stream, options, options_file;
   guint mode = kFrames;
   guint details = objects::kPoints | objects::kOutlines | objects::kTexts | objects::kNumbers;
+  bool only_agreed = false;
   guint interval_ms = 0, heartbeat_ms = 1000;
   gdouble min_change = 0;  // of the frame's height
   std::string extra_fields;

@@ -167,13 +167,17 @@ void StreamDocuments::add_pictures(GstBuffer* frame, const PublishSettings& sett
   }
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   if (!meta || settings.snapshot != Snapshot::kObject) return;
-  // They are in the meta's order.
+  // They are in the meta's order, but some may be left out.
   auto& objects = std::get<publish::FrameFacts>(document->facts).objects;
   guint left = kMostPictures;
-  for (guint i = 0; i < objects.size() && left > 0; ++i) {
+  auto told = objects.begin();
+  for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta) && left > 0; ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+    if (told == objects.end()) return;
+    if (told->object.id != object->id) continue;
+    const auto one = told++;
     if (object->predicted || !gst_dv_object_has_box(object)) continue;
-    objects[i].picture = snapshots_.of_object(frame, *object, settings);
+    one->picture = snapshots_.of_object(frame, *object, settings);
     --left;
   }
 }
@@ -181,7 +185,7 @@ void StreamDocuments::add_pictures(GstBuffer* frame, const PublishSettings& sett
 void StreamDocuments::publish_frame(GstBuffer* frame, GstClockTime time,
                                     const publish::Times& times, const PublishSettings& settings) {
   if (!changes_.is_due(time, settings)) return;
-  auto facts = frame_facts(frame, settings.details);
+  auto facts = frame_facts(frame, settings.details, settings.only_agreed);
   if (!changes_.is_new(time, facts.objects, size_.height, settings)) return;
   publish::Document document = document_at(times);
   document.facts = std::move(facts);

@@ -19,6 +19,11 @@
  * With dvtrack before it, a text stays with its track, also where a later look is blurred, and
  * #GstDvRead:refresh-ms, #GstDvRead:max-per-frame and #GstDvRead:max-rate limit the work.
  *
+ * With #GstDvRead:agree, several looks at an object with a track are compared as a whole: the text
+ * is the one that most of them read, the object tells how many looks there were and how sure they
+ * are (gst_dv_object_get_agreement()), and once they agree, the object is not read again until it
+ * has grown by half. #GstDvRead:pattern says what texts look like; others are no rivals.
+ *
  * ## Messages
  *
  * With #GstDvRead:post-messages, a message `dvnn-objects` is posted for each frame with objects, in
@@ -34,6 +39,7 @@
 
 #include <gst/video/video.h>
 
+#include "agree/odds.h"
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvread/objectreader.h"
 #include "errors.h"
@@ -101,6 +107,19 @@ Properties<ReadSettings> read_properties() {
   table.number(&ReadSettings::refresh_ms, When::kPlaying, 0, kLongestTime,
                {"refresh-ms", "Refresh",
                 "Milliseconds after which a track's object is read again; 0 for each frame"});
+  table.number(&ReadSettings::agree, When::kPlaying, 0, agree::kMostLooks,
+               {"agree", "Agree",
+                "How many looks at a tracked object an agreed text is made of at least; 0: the "
+                "last look counts alone"});
+  table.text(&ReadSettings::pattern, When::kPlaying,
+             {"pattern", "Pattern",
+              "With agree, a regular expression for whole texts, or a JSON object of expressions "
+              "by the label of the object: {\"barcode\":\"[0-9]{13}\"}"},
+             [](const std::string& text, ReadSettings* settings) -> Status {
+               DVNN_ASSIGN(auto patterns, agree::Patterns::parse(text));
+               settings->patterns = std::make_shared<const agree::Patterns>(std::move(patterns));
+               return {};
+             });
   table.boolean(&ReadSettings::post_messages, When::kPlaying,
                 {"post-messages", "Post messages",
                  "Post an element message 'dvnn-objects' for each frame with objects"});

@@ -15,6 +15,8 @@ namespace dvnn::gst {
 namespace {
 
 constexpr size_t kMostTexts = 1024;
+// What a reading counts for among several: most codes have checksums, but short ones are weak.
+constexpr float kSure = 0.95f;
 
 void write(const codes::Reading& reading, GstDvObject* object) {
   gst_dv_object_set_text(object, reading.text.c_str());
@@ -57,7 +59,7 @@ void ObjectReader::spend_budget(GstClockTime time) {
   rules.max_rate = settings_.max_rate;
   rules.refresh = static_cast<regions::Time>(settings_.refresh_ms) * GST_MSECOND;
   chosen_.clear();
-  if (!rules.limits()) {
+  if (!rules.limits() && settings_.agree == 0) {
     for (size_t i = 0; i < objects_.size(); ++i) chosen_.push_back(i);
     return;
   }
@@ -95,6 +97,29 @@ std::optional<codes::Reading> ObjectReader::read_marker(
   return std::nullopt;
 }
 
+// Compares what was read on a tracked object, or that nothing was, with earlier looks at it.
+void ObjectReader::compare(const std::optional<codes::Reading>& reading,
+                           const GstDvObject& object) {
+  objects::Objects found;
+  if (reading) {
+    objects::Object& one = found.add();
+    one.kind = objects::Kind::kAttributes;
+    one.text = reading->text;
+    one.text_format = reading->format;
+    one.confidence = kSure;
+  }
+  agree::Rules rules;
+  rules.looks = settings_.agree;
+  rules.pattern = settings_.patterns ? settings_.patterns->find(object.label) : nullptr;
+  Known& known = known_[object.track_id];
+  known.looks.add_look(rules, found, object.x1 - object.x0, object.y1 - object.y0);
+  budget_.settle(object.track_id, known.looks.settled());
+  if (known.looks.results().empty()) return;
+  const objects::Object& agreed = known.looks.results()[0];
+  known.reading = {agreed.text, agreed.text_format};
+  known.agreement = agreed.agreement;
+}
+
 void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& planes,
                                GstDvObject* object) {
   const double x = settings_.margin * (object->x1 - object->x0),
@@ -110,7 +135,9 @@ void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& 
   if (part.x1 <= part.x0 || part.y1 <= part.y0) return;
   codes::copy_luma(planes, part, &luma_);
   const auto reading = is_marker(*object) ? read_marker(part, object) : read_code();
+  if (settings_.agree > 0 && object->track_id != 0) return compare(reading, *object);
   if (!reading) return;
+  if (settings_.agree > 0) gst_dv_object_set_agreement(object, 1, kSure, FALSE);
   // Codes have checksums, so a text stays right when a later look is blurred.
   if (object->track_id != 0) known_[object->track_id].reading = *reading;
   write(*reading, object);
@@ -139,7 +166,12 @@ void ObjectReader::attach(GstClockTime time, GstBuffer* frame) {
     const auto known = known_.find(object->track_id);
     if (object->track_id != 0 && known != known_.end()) {
       if (GST_CLOCK_TIME_IS_VALID(time)) known->second.seen = time;
-      write(known->second.reading, object);
+      if (!known->second.reading.text.empty()) write(known->second.reading, object);
+      const objects::Agreement& agreement = known->second.agreement;
+      if (agreement.looks > 0) {
+        gst_dv_object_set_agreement(object, agreement.looks, agreement.probability,
+                                    agreement.reached);
+      }
     }
     export_text(*object, frame);
   }

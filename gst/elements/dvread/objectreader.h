@@ -5,11 +5,13 @@
 
 #include <gst/video/video.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "agree/track_reading.h"
 #include "base/result.h"
 #ifdef DVNN_HAVE_MARKERS
 #include "codes/markers.h"
@@ -27,6 +29,9 @@ struct ReadSettings {
   gdouble margin = 0.15;
   guint max_per_frame = 0, refresh_ms = 0;
   gdouble max_rate = 0;
+  guint agree = 0;  // looks; 0: they are not compared
+  std::string pattern;
+  std::shared_ptr<const agree::Patterns> patterns;  // read from `pattern`; null: none
   bool post_messages = false;
 };
 
@@ -42,7 +47,9 @@ class ObjectReader {
 
  private:
   struct Known {
-    codes::Reading reading;
+    codes::Reading reading;  // an empty text: none yet
+    agree::TrackReading looks{agree::TextVotes::By::kText};
+    objects::Agreement agreement;
     GstClockTime seen = 0;
   };
 
@@ -55,6 +62,7 @@ class ObjectReader {
   std::optional<codes::Reading> read_code() { return reader_.read(luma_, core()); }
   std::optional<codes::Reading> read_marker(const codes::PixelRect& part, GstDvObject* object);
   double core() const { return 1 / (1 + 2 * settings_.margin); }
+  void compare(const std::optional<codes::Reading>& reading, const GstDvObject& object);
   void attach(GstClockTime time, GstBuffer* frame);
 
   ReadSettings settings_;

@@ -81,7 +81,7 @@ typedef struct {
  * @region: name of the region of a list in which the network saw it, or 0
  *
  * An object that was found in a frame. Only the library creates objects, as more fields may follow.
- * Points, outlines, masks, texts, embeddings and numbers have functions.
+ * Points, outlines, masks, texts, embeddings, numbers and looks have functions.
  */
 typedef struct {
   guint64 id, parent, track_id;
@@ -165,6 +165,10 @@ gboolean gst_dv_object_get_ground(const GstDvObject* object, gdouble* x, gdouble
                                   gdouble* heading);
 void gst_dv_object_set_ground(GstDvObject* object, gdouble x, gdouble y, gdouble deviation,
                               gdouble speed, gdouble speed_deviation, gdouble heading);
+guint gst_dv_object_get_looks(const GstDvObject* object);
+gfloat gst_dv_object_get_agreement(const GstDvObject* object, gboolean* agreed);
+void gst_dv_object_set_agreement(GstDvObject* object, guint looks, gfloat agreement,
+                                 gboolean agreed);
 void gst_dv_object_forget_places(GstDvObject* object);
 
 GType gst_dv_objects_meta_api_get_type(void);

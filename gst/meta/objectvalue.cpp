@@ -77,22 +77,6 @@ void write_values(const std::vector<float>& embedding, const std::vector<objects
   }
 }
 
-// Several networks may have read something on an object. Then the one whose looks agree least
-// counts.
-void write_agreement(const objects::Agreement& agreement, GstDvObject* object) {
-  if (agreement.looks == 0) return;
-  const guint before = gst_dv_object_get_looks(object);
-  gboolean agreed = FALSE;
-  const gfloat probability = gst_dv_object_get_agreement(object, &agreed);
-  if (before == 0) {
-    gst_dv_object_set_agreement(object, agreement.looks, agreement.probability, agreement.reached);
-  } else {
-    gst_dv_object_set_agreement(object, std::min(before, agreement.looks),
-                                std::min(probability, agreement.probability),
-                                agreed && agreement.reached);
-  }
-}
-
 void read_agreement(const GstDvObject& object, objects::Agreement* agreement) {
   gboolean agreed = FALSE;
   agreement->looks = gst_dv_object_get_looks(&object);
@@ -167,6 +151,20 @@ void read_network(const GstDvObject& object, const GstDvObjectsMeta* meta, std::
 }
 
 }  // namespace
+
+void write_agreement(const objects::Agreement& agreement, GstDvObject* object) {
+  if (agreement.looks == 0) return;
+  const guint before = gst_dv_object_get_looks(object);
+  gboolean agreed = FALSE;
+  const gfloat probability = gst_dv_object_get_agreement(object, &agreed);
+  if (before == 0) {
+    gst_dv_object_set_agreement(object, agreement.looks, agreement.probability, agreement.reached);
+  } else {
+    gst_dv_object_set_agreement(object, std::min(before, agreement.looks),
+                                std::min(probability, agreement.probability),
+                                agreed && agreement.reached);
+  }
+}
 
 GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta) {
   // Names all members, so that the compiler asks for a new one.

@@ -19,6 +19,10 @@ bool write_attributes(const objects::Object& found, GstDvObject* object);
 /// Tells an object how it moves on the ground.
 void write_ground(const objects::Movement& ground, GstDvObject* object);
 
+/// Sets how far looks at an object agree; 0 looks change nothing. Of several networks that read
+/// something on an object, the one whose looks agree least counts.
+void write_agreement(const objects::Agreement& agreement, GstDvObject* object);
+
 /// Reads an object of `meta`, with the name of its network and those details that `details`
 /// (objects::Detail) asks for. The cells of a mask are shared with the frame. Frames hold no region
 /// indices, raw scores or confidences of characters. Throws std::bad_alloc.

@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kMostReadings = kMostLooks, kMostCharacters = 64;
 // Texts that are tried against a pattern, the most probable ones first.
 constexpr size_t kMostTried = 512;
+constexpr double kRare = 1e-4;
 
 // What one reading has in a column of the alignment: a character, or an empty one for none.
 using Vote = TextVotes::Character;
@@ -230,18 +231,15 @@ TextVotes::Agreed TextVotes::result(const Pattern* pattern) const {
   for (const Column& column : aligned(readings_)) choices.push_back(choices_of(column));
   Texts texts(choices);
   Agreed best, tried;
-  double refused = 0;  // the probability of texts that do not match
+  double refused = 0;  // the probability of texts that do not match, and so are no rivals
   for (size_t i = 0; i < kMostTried && texts.next(&tried); ++i) {
+    // Without a pattern the first one counts; beyond the best one, rivals that are rare do not.
+    if (best.matches && (!pattern || tried.probability < kRare)) break;
     tried.matches = !pattern || pattern->matches(tried.text);
-    if (i == 0) best = tried;
-    if (tried.matches) {
-      best = tried;
-      break;
-    }
-    refused += tried.probability;
+    if (i == 0 || (tried.matches && !best.matches)) best = tried;
+    if (!tried.matches) refused += tried.probability;
   }
-  if (best.matches && refused < 1) best.probability = best.probability / (1 - refused);
-  if (!best.matches) best.probability = 0;
+  best.probability = best.matches ? best.probability / std::max(1 - refused, best.probability) : 0;
   return best;
 }
 

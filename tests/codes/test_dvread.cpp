@@ -119,6 +119,51 @@ DVNN_TEST(a_track_is_read_again_after_refresh) {
   dvnn_assert_text(reader.said(reader.show(&kAddressCode, 7)), kAddress);  // 120 ms
 }
 
+namespace {
+
+// The kept object's looks, and whether they agree: "3 yes".
+std::string looks_of(GstBuffer* frame) {
+  const GstDvObject* object =
+      gst_dv_objects_meta_get_object(gst_buffer_get_dv_objects_meta(frame), 0);
+  gboolean agreed = FALSE;
+  const gfloat sure = gst_dv_object_get_agreement(object, &agreed);
+  ck_assert(!agreed || sure >= 0.99f);
+  return std::to_string(gst_dv_object_get_looks(object)) + (agreed ? " yes" : " no");
+}
+
+}  // namespace
+
+DVNN_TEST(a_text_that_looks_agree_on_is_not_read_again) {
+  Reader reader("dvread agree=2", "GRAY8");
+  const auto look = [&](const Modules* code, const char* looks, const char* text) {
+    GstBuffer* frame = reader.show(code, 7);
+    dvnn_assert_text(looks_of(frame), looks);
+    dvnn_assert_text(reader.said(frame), text);
+  };
+  look(nullptr, "0 no", "");
+  look(&kAddressCode, "1 no", kAddress);
+  look(nullptr, "1 no", kAddress);
+  look(&kAddressCode, "2 yes", kAddress);
+  for (int i = 0; i < 20; ++i) look(&kAddressCode, "2 yes", kAddress);
+  // Without a track there is nothing to compare.
+  GstBuffer* frame = reader.show(&kAddressCode, 0);
+  dvnn_assert_text(looks_of(frame), "1 no");
+  gst_buffer_unref(frame);
+}
+
+DVNN_TEST(a_text_that_does_not_match_its_pattern_is_not_agreed) {
+  Reader reader("dvread agree=2 pattern=[0-9]+", "GRAY8");
+  for (int i = 1; i <= 16; ++i) {
+    GstBuffer* frame = reader.show(&kAddressCode, 7);
+    dvnn_assert_text(looks_of(frame), (std::to_string(i) + " no").c_str());
+    dvnn_assert_text(reader.said(frame), kAddress);
+  }
+  // It is given up.
+  GstBuffer* frame = reader.show(&kAddressCode, 7);
+  dvnn_assert_text(looks_of(frame), "16 no");
+  gst_buffer_unref(frame);
+}
+
 DVNN_TEST(messages_tell_what_was_read) {
   for (const bool wanted : {true, false}) {
     Reader reader(wanted ? "dvread post-messages=true" : "dvread", "GRAY8");

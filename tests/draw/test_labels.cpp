@@ -76,6 +76,13 @@ DVNN_TEST(captions_have_limits) {
   dvnn_assert_text(caption_of(object, {true, false}), "person");
   dvnn_assert_text(caption_of(object, {false, true}), "93%");
   dvnn_assert_text(caption_of(object, {false, false}), "");
+  object.agreement = {3, 0.991f, true};
+  dvnn_assert_text(caption_of(object, {true, true}), "person 93% 99%/3");
+  dvnn_assert_text(caption_of(object, {true, false}), "person");
+  object.kind = objects::Kind::kClassification;
+  dvnn_assert_text(caption_of(object, {true, true}), "person 99%/3");
+  object.kind = objects::Kind::kDetection;
+  object.agreement = {};
   object.track_id = 7;
   dvnn_assert_text(caption_of(object, {true, true}), "#7 person 93%");
   dvnn_assert_text(caption_of(object, {false, false}), "#7");

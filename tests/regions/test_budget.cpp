@@ -45,6 +45,53 @@ DVNN_TEST(a_track_is_looked_at_again_after_so_long) {
   }
 }
 
+DVNN_TEST(a_settled_track_is_looked_at_again_when_it_has_grown_by_half) {
+  for (const Time refresh : {Time{0}, 50 * kMs}) {
+    Budget budget;
+    BudgetRules rules;
+    rules.refresh = refresh;
+    const auto looks = [&](Time t, double size) {
+      const std::vector<Candidate> one = {thing(7, size)};
+      return budget.choose(rules, t * kMs, one).size();
+    };
+    ck_assert(!budget.any_settled());
+    ck_assert_uint_eq(looks(0, 10), 1);
+    budget.settle(7, true);
+    ck_assert(budget.any_settled());
+    ck_assert_uint_eq(looks(1000, 10), 0);
+    ck_assert_uint_eq(looks(2000, 14.9), 0);
+    ck_assert_uint_eq(looks(3000, 15), 1);
+    // A look opens it, as does being told so.
+    ck_assert_uint_eq(looks(4000, 15), 1);
+    budget.settle(7, true);
+    ck_assert_uint_eq(looks(5000, 15), 0);
+    budget.settle(7, false);
+    ck_assert_uint_eq(looks(6000, 15), 1);
+  }
+}
+
+DVNN_TEST(a_track_may_be_settled_before_it_was_seen) {
+  Budget budget;
+  const std::vector<Candidate> small = {thing(7, 10)}, large = {thing(7, 15)};
+  budget.settle(7, true);
+  budget.settle(0, true);  // no track
+  ck_assert_uint_eq(budget.choose({}, 40 * kMs, small).size(), 0);
+  ck_assert_uint_eq(budget.choose({}, 80 * kMs, large).size(), 1);
+  const std::vector<Candidate> untracked = {thing(0)};
+  ck_assert_uint_eq(budget.choose({}, 120 * kMs, untracked).size(), 1);
+}
+
+DVNN_TEST(a_look_that_is_withdrawn_leaves_its_track_settled) {
+  Budget budget;
+  const std::vector<Candidate> small = {thing(7, 10)}, large = {thing(7, 20)};
+  budget.choose({}, 0, small);
+  budget.settle(7, true);
+  ck_assert_uint_eq(budget.choose({}, 40 * kMs, large).size(), 1);
+  budget.withdraw();
+  ck_assert_uint_eq(budget.choose({}, 80 * kMs, small).size(), 0);
+  ck_assert_uint_eq(budget.choose({}, 120 * kMs, large).size(), 1);
+}
+
 DVNN_TEST(a_box_that_grew_by_a_fifth_is_looked_at_at_once) {
   Budget budget;
   BudgetRules rules;

@@ -37,12 +37,12 @@ Status take_pattern(const std::string& text, DecodeSettings* settings) {
 void add_agreement_properties(Properties<DecodeSettings>* table) {
   table->number(&DecodeSettings::agree, When::kPlaying, 0, kMostLooks,
                 {"agree", "Agree",
-                 "With regions=objects of tracked objects, how many looks an agreed class, text, "
-                 "number or embedding is made of at least; 0: the last look counts alone"});
+                 "Least looks at a tracked object that make an agreed class, text, number or "
+                 "embedding; 0: the last one counts"});
   table->text(&DecodeSettings::pattern, When::kPlaying,
               {"pattern", "Pattern",
                "With agree, a regular expression for whole texts, or a JSON object of expressions "
-               "by the label of the object: {\"plate\":\"[A-Z]{2}[0-9]{4}\"}"},
+               "by the object's label"},
               take_pattern);
 }
 

@@ -44,9 +44,7 @@ GstDvObject* add_result(GstBuffer* frame, GstDvObjectsMeta* meta, gint pass,
 
 // An object without a track has one look, with which nothing can agree.
 void note_single_look(const objects::Object& found, GstDvObject* object) {
-  if (agree::is_comparable(found)) {
-    gst_dv_object_set_agreement(object, 1, found.confidence, FALSE);
-  }
+  if (agree::is_comparable(found)) write_agreement({1, found.confidence, false}, object);
 }
 
 void write_analytics([[maybe_unused]] GstBuffer* frame, [[maybe_unused]] guint exports) {
@@ -84,7 +82,7 @@ void ResultAttacher::agree(GstDvObjectsMeta* meta, const Regions& regions,
                            const DecodeSettings& settings) {
   for (const GstDvTensorMeta* region : regions) {
     const GstDvObject* whole = whole_of(region, meta);
-    if (!whole || whole->track_id == 0) continue;
+    if (!whole || whole->track_id == 0 || whole->parent != 0) continue;
     agree::Rules rules;
     rules.looks = settings.agree;
     rules.pattern = settings.patterns ? settings.patterns->find(whole->label) : nullptr;
@@ -135,7 +133,8 @@ guint ResultAttacher::attach(GstBuffer* frame, const gchar* network, const Regio
     GstDvObject* whole = whole_of(region, meta);
     const bool tracked = whole && whole->track_id != 0;
     if (tracked) kept_.add(whole->track_id, one);
-    if (tracked && compares) continue;  // attached below, with what earlier looks say
+    // Attached below, with what earlier looks say; recall() leaves parts of objects out.
+    if (tracked && compares && whole->parent == 0) continue;
     GstDvObject* object = add_result(frame, meta, pass, one, whole, settings.exports);
     if (compares && whole) note_single_look(one, object);
     if (object != whole && region) object->region = region->region_name;

@@ -136,8 +136,8 @@ Properties<OverlaySettings> overlay_properties() {
                  &table);
   table.boolean(&OverlaySettings::only_agreed, When::kPlaying,
                 {"only-agreed", "Only agreed",
-                 "Leave out what looks at an object read (classes, texts, numbers) until they "
-                 "agree, where dvdecode or dvread compare them"});
+                 "Leave out classes, texts and numbers on which looks do not agree yet (agree of "
+                 "dvdecode and dvread)"});
   table.boolean(&OverlaySettings::zones, When::kPlaying,
                 {"draw-zones", "Draw zones", "Draw the areas and lines of dvzones"});
   table.boolean(&OverlaySettings::counts, When::kPlaying,

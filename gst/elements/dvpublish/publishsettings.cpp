@@ -94,8 +94,8 @@ void add_documents(Properties<PublishSettings>* table) {
       {"details", "Details", "Details that objects tell beside label, confidence and box"});
   table->boolean(&PublishSettings::only_agreed, When::kPlaying,
                  {"only-agreed", "Only agreed",
-                  "Leave out what looks at an object read (classes, texts, numbers, embeddings) "
-                  "until they agree, where dvdecode or dvread compare them"});
+                  "Leave out classes, texts, numbers and embeddings on which looks do not agree "
+                  "yet (agree of dvdecode and dvread)"});
   table->number(
       &PublishSettings::interval_ms, When::kPlaying, 0, kLongest,
       {"interval-ms", "Interval", "Milliseconds from one frame's document to the next, at least"});

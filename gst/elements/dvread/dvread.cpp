@@ -107,14 +107,14 @@ Properties<ReadSettings> read_properties() {
   table.number(&ReadSettings::refresh_ms, When::kPlaying, 0, kLongestTime,
                {"refresh-ms", "Refresh",
                 "Milliseconds after which a track's object is read again; 0 for each frame"});
-  table.number(&ReadSettings::agree, When::kPlaying, 0, agree::kMostLooks,
-               {"agree", "Agree",
-                "How many looks at a tracked object an agreed text is made of at least; 0: the "
-                "last look counts alone"});
+  table.number(
+      &ReadSettings::agree, When::kPlaying, 0, agree::kMostLooks,
+      {"agree", "Agree",
+       "Least looks at a tracked object that make an agreed text; 0: the last one counts"});
   table.text(&ReadSettings::pattern, When::kPlaying,
              {"pattern", "Pattern",
               "With agree, a regular expression for whole texts, or a JSON object of expressions "
-              "by the label of the object: {\"barcode\":\"[0-9]{13}\"}"},
+              "by the object's label"},
              [](const std::string& text, ReadSettings* settings) -> Status {
                DVNN_ASSIGN(auto patterns, agree::Patterns::parse(text));
                settings->patterns = std::make_shared<const agree::Patterns>(std::move(patterns));

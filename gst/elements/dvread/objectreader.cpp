@@ -10,6 +10,7 @@
 #include "frames/videocaps.h"
 #include "infer/knowntracks.h"
 #include "meta/exchange/roiexport.h"
+#include "meta/objectvalue.h"
 
 namespace dvnn::gst {
 namespace {
@@ -137,7 +138,7 @@ void ObjectReader::read_object(const GstVideoFrame& frame, const codes::Planes& 
   const auto reading = is_marker(*object) ? read_marker(part, object) : read_code();
   if (settings_.agree > 0 && object->track_id != 0) return compare(reading, *object);
   if (!reading) return;
-  if (settings_.agree > 0) gst_dv_object_set_agreement(object, 1, kSure, FALSE);
+  if (settings_.agree > 0) write_agreement({1, kSure, false}, object);
   // Codes have checksums, so a text stays right when a later look is blurred.
   if (object->track_id != 0) known_[object->track_id].reading = *reading;
   write(*reading, object);
@@ -167,11 +168,7 @@ void ObjectReader::attach(GstClockTime time, GstBuffer* frame) {
     if (object->track_id != 0 && known != known_.end()) {
       if (GST_CLOCK_TIME_IS_VALID(time)) known->second.seen = time;
       if (!known->second.reading.text.empty()) write(known->second.reading, object);
-      const objects::Agreement& agreement = known->second.agreement;
-      if (agreement.looks > 0) {
-        gst_dv_object_set_agreement(object, agreement.looks, agreement.probability,
-                                    agreement.reached);
-      }
+      write_agreement(known->second.agreement, object);
     }
     export_text(*object, frame);
   }

@@ -78,6 +78,33 @@ DVNN_TEST(every_detail_is_published_and_stays_the_frames) {
             json::parse(R"({"box":[10,20,50,60],"cells":"AID/QCAQ","height":2,"width":3})"));
 }
 
+DVNN_TEST(what_is_not_agreed_is_left_out_if_asked) {
+  for (const bool only : {false, true}) {
+    PublishHarness harness(only ? "only-agreed=true" : "");
+    GstBuffer* frame = PublishHarness::frame(0);
+    GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+    const auto add = [&](GstDvObjectKind kind, const char* text, guint looks, bool agreed) {
+      GstDvObject* object = gst_dv_objects_meta_add_object(meta, kind, 1, "thing", 0.5f);
+      gst_dv_object_set_text(object, text);
+      gst_dv_object_set_agreement(object, looks, 0.75f, agreed);
+    };
+    add(GST_DV_OBJECT_CLASSIFICATION, nullptr, 2, false);
+    add(GST_DV_OBJECT_DETECTION, "open", 2, false);
+    add(GST_DV_OBJECT_DETECTION, "agreed", 3, true);
+    add(GST_DV_OBJECT_DETECTION, "single", 0, false);
+    gst_buffer_unref(gst_harness_push_and_pull(harness.get(), frame));
+    const json found = harness.documents().at(0)["objects"];
+    ck_assert_uint_eq(found.size(), only ? 3 : 4);
+    const size_t first = only ? 0 : 1;
+    ck_assert(found[first].contains("text") != only);
+    ck_assert(found[first]["agreement"] ==
+              json::parse(R"({"looks": 2, "probability": 0.75, "agreed": false})"));
+    ck_assert(found[first + 1]["text"] == "agreed");
+    ck_assert(found[first + 1]["agreement"]["agreed"] == true);
+    ck_assert(found[first + 2]["text"] == "single" && !found[first + 2].contains("agreement"));
+  }
+}
+
 DVNN_TEST(each_event_is_published_once_also_the_last) {
   PublishHarness harness("mode=events", kLine);
   harness.push(0, 50);

@@ -95,12 +95,11 @@ def check_texts(value):
 
 
 def places(text):
-    """Yields the place and the line of each value in JSON, in their order. A name that stands twice has two."""
-    place, named, line, at = [], False, 1, 0
+    """Yields the place of each value in JSON, and where in the text it begins, or its name; in their order. A name that
+    stands twice has two."""
+    place, named = [], False
     for match in TOKENS.finditer(text):
         token = match.group()
-        line += text.count("\n", at, match.start())
-        at = match.start()
         if token in "]}":
             place.pop()
             named = False
@@ -111,28 +110,39 @@ def places(text):
         elif named:
             place[-1] = json.loads(token)
             named = False
-            yield tuple(place), line
+            yield tuple(place), match.start()
         elif token != ":":
             if not place or isinstance(place[-1], int):
-                yield tuple(place), line
+                yield tuple(place), match.start()
             if token in "[{":
                 place.append(0 if token == "[" else "")
                 named = token == "{"
 
 
-def line_of(text, place):
-    """Returns the line of the last value at a place that there is of these names and indices."""
-    found = dict(places(text))
-    while place and place not in found:
+def spot_at(text, at):
+    """Returns line and column of a character, from 1."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def spot_of(text, place, within=None):
+    """Returns line and column of the last value at a place that there is of these names and indices; `within`: of the
+    first time that the value has this text, if it has."""
+    every = list(places(text))
+    found = dict(every)
+    while place and tuple(place) not in found:
         place = place[:-1]
-    return found[place]
+    at = found[tuple(place)]
+    if within:
+        end = min((start for _, start in every if start > at), default=len(text))
+        at = max(at, text.find(json.dumps(within)[1:-1], at, end))
+    return spot_at(text, at)
 
 
 def refuse_what_stands_twice(text):
     seen = set()
-    for place, line in places(text):
+    for place, at in places(text):
         if place in seen:
-            raise ValueError("line %d: '%s' stands twice in one object" % (line, printable(place[-1])))
+            raise ValueError("line %d, column %d: '%s' stands twice in one object" % (*spot_at(text, at), printable(place[-1])))
         seen.add(place)
 
 
@@ -158,14 +168,14 @@ def parse_settings(text):
                 return read(number)
             except ValueError as error:
                 at = next((m.start() for m in TOKENS.finditer(text) if m.group().startswith(number)), 0)
-                raise ValueError("line %d: %s" % (text.count("\n", 0, at) + 1, error)) from error
+                raise ValueError("line %d, column %d: %s" % (*spot_at(text, at), error)) from error
         return read_it
 
     try:
         value = json.loads(text, parse_constant=literal(refuse), parse_float=literal(finite), parse_int=literal(whole),
                            object_pairs_hook=once)
     except json.JSONDecodeError as error:
-        raise ValueError("line %d: it is not JSON: %s, at column %d" % (error.lineno, error.msg, error.colno)) from error
+        raise ValueError("line %d, column %d: it is not JSON: %s" % (error.lineno, error.colno, error.msg)) from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if twice:
@@ -173,7 +183,7 @@ def parse_settings(text):
     try:
         check_texts(value)
     except Wrong as wrong:
-        raise ValueError("line %d: %s" % (line_of(text, wrong.place), wrong)) from wrong
+        raise ValueError("line %d, column %d: %s" % (*spot_of(text, wrong.place), wrong)) from wrong
     return value
 
 
@@ -182,7 +192,8 @@ def read_settings(path, most):
     try:
         text = read_text(path, most)
     except UnicodeDecodeError as error:
-        raise ValueError("line %d: it is no UTF-8 text" % (error.object.count(b"\n", 0, error.start) + 1)) from error
+        line, column = error.object.count(b"\n", 0, error.start) + 1, error.start - error.object.rfind(b"\n", 0, error.start)
+        raise ValueError("line %d, column %d: it is no UTF-8 text" % (line, column)) from error
     return text, parse_settings(text)
 
 

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON Schema of elements' properties, made of what GStreamer knows of them, and values held against such schemas.
+This file belongs beside dvcamera."""
+import json
+import math
+import re
+
+import gi
+
+import untrusted
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GObject, Gst  # noqa: E402
+
+# The elements whose properties are checked by their types, and described for editors.
+OWN = ("dvconvert", "dvdecode", "dvinfer", "dvmotion", "dvoverlay", "dvpublish", "dvread", "dvrecord", "dvtrack", "dvzones")
+INTEGERS = ("gint", "guint", "gint64", "guint64", "glong", "gulong")
+REALS = ("gfloat", "gdouble")
+
+
+def zone_shape(least, more):
+    return {"type": "object", "required": ["name", "points"], "additionalProperties": False, "properties": dict({
+        "name": {"type": "string", "minLength": 1},
+        "points": {"description": "x, y of each corner", "type": "array", "minItems": least, "maxItems": 256,
+                   "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}},
+        "unit": {"enum": ["fractions", "pixels"], "default": "fractions"}}, **more)}
+
+
+def zones_schema():
+    """Returns the schema of dvzones' and dvmotion's zones, as docs/zones.md has it."""
+    time = {"description": "In milliseconds", "type": "integer", "minimum": 0, "maximum": 86400000, "default": 0}
+    length = {"type": "number", "minimum": 0}
+    labels = {"type": "array", "maxItems": 256, "items": {"type": "string"}}
+    line = {"labels": labels, "band": length, "anchor": {"enum": ["foot", "centre"], "default": "foot"}}
+    area = dict(line, anchor={"enum": ["foot", "centre", "overlap"], "default": "foot"},
+                share={"type": "number", "exclusiveMinimum": 0, "maximum": 1}, dwell=time, idle=time,
+                crowd={"type": "integer", "minimum": 0, "maximum": 1000000}, **{"idle-distance": length, "crowd-time": time})
+    lists = (("areas", 3, area), ("lines", 2, line), ("masks", 3, {}))
+    return {"type": "object", "additionalProperties": False, "properties": {
+        name: {"type": "array", "maxItems": 256, "items": zone_shape(least, more)} for name, least, more in lists}}
+
+
+# Texts that are JSON: an object or a list may stand for them.
+JSON_TEXTS = {
+    "zones": {"$ref": "#/$defs/zones"},
+    "region-list": {"type": "array"},
+    "extra-fields": {"type": "object"},
+    "pattern": {"type": "object", "additionalProperties": {"type": "string"}},
+}
+
+
+def short(number):
+    """Returns a bound as it was written: binary32 makes long numbers of 0.01."""
+    return int(number) if float(number).is_integer() and abs(number) < 2 ** 63 else float("%.7g" % number)
+
+
+def can_be_set(spec):
+    return spec and spec.flags & GObject.ParamFlags.WRITABLE and not spec.flags & GObject.ParamFlags.CONSTRUCT_ONLY
+
+
+def is_label_list(element, name):
+    spec = element.find_property(name + "-array")
+    return bool(spec) and spec.value_type.name == "GstValueArray"
+
+
+def property_schema(element, spec):
+    """Returns the schema of a property's value, or None if JSON cannot say it."""
+    kind, flags = spec.value_type, getattr(spec, "flags_class", None)
+    what = {"description": spec.blurb}
+    if getattr(spec, "enum_class", None):
+        values = spec.enum_class.__enum_values__
+        return dict(what, enum=[values[key].value_nick for key in sorted(values)])
+    if flags:
+        nicks = [value.first_value_nick for _, value in sorted(flags.__flags_values__.items())]
+        one = "(%s)" % "|".join(map(re.escape, nicks))
+        return dict(what, type="string", pattern=r"^%s(\+%s)*$" % (one, one))
+    if kind.name == "gboolean":
+        return dict(what, type="boolean")
+    if kind.name in INTEGERS:
+        return dict(what, type="integer", minimum=short(spec.minimum), maximum=short(spec.maximum))
+    if kind.name in REALS:
+        bounds = {"minimum": spec.minimum, "maximum": spec.maximum}
+        return dict(what, type="number", **{name: short(value) for name, value in bounds.items() if abs(value) < 1e30})
+    if kind.name != "gchararray":
+        return None
+    other = JSON_TEXTS.get(spec.name)
+    if is_label_list(element, spec.name):
+        other = {"type": "array", "items": {"type": "string", "minLength": 1}}
+    return dict(what, anyOf=[{"type": "string"}, other]) if other else dict(what, type="string")
+
+
+def definitions():
+    """Returns the schemas of the properties of our elements that are installed, by element, and that of zones."""
+    found = {"zones": zones_schema()}
+    for name in OWN:
+        element = Gst.ElementFactory.make(name)
+        if not element:
+            continue
+        specs = sorted((spec for spec in element.list_properties() if can_be_set(spec)), key=lambda spec: spec.name)
+        properties = {spec.name: property_schema(element, spec) for spec in specs}
+        found[name] = {"type": "object", "additionalProperties": False,
+                       "properties": {key: value for key, value in properties.items() if value}}
+    return found
+
+
+# --- values held against a schema ---------------------------------------------------------------
+
+class Fault:
+    """What is wrong with a value, at a place in it."""
+
+    def __init__(self, text, place=()):
+        self.text = text
+        self.place = place
+
+    def within(self, *place):
+        self.place = (*place, *self.place)
+        return self
+
+
+def said(schema, definitions_):
+    """Returns what a value must be, in words."""
+    schema = resolved(schema, definitions_)
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(said(one, definitions_) for one in schema["anyOf"]))
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    kind = schema.get("type")
+    if kind in ("integer", "number"):
+        low, high = schema.get("minimum", schema.get("exclusiveMinimum")), schema.get("maximum")
+        whole = "a whole number" if kind == "integer" else "a number"
+        if low is not None and high is not None:
+            return "%s %s %s to %s" % (whole, "above" if "exclusiveMinimum" in schema else "of", low, high)
+        return whole if low is None else "%s, at least %s" % (whole, low)
+    if kind == "string":
+        if "pattern" in schema:
+            return "words between +, of " + ", ".join(re.findall(r"[\w-]+", schema["pattern"].split(")")[0]))
+        return "a text that is not empty" if schema.get("minLength") else "a text"
+    return {"boolean": "true or false", "array": "a list", "object": "an object"}[kind]
+
+
+def resolved(schema, definitions_):
+    return definitions_[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+
+
+def is_kind(value, kind):
+    """Whether a value has a type of JSON Schema, in which 5.0 is whole and true no number."""
+    if kind in ("integer", "number"):
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and (
+            kind == "number" or float(value).is_integer() if isinstance(value, float) else True)
+    return isinstance(value, {"boolean": bool, "string": str, "array": list, "object": dict}[kind])
+
+
+def fault_of(value, schema, definitions_):
+    """Returns the first Fault of a value, or None. Knows the words of JSON Schema that this file and camera_config use."""
+    if schema.get("$ref") == "#/$defs/element":
+        return fault_of_entry(value, definitions_)
+    schema = resolved(schema, definitions_)
+    if "anyOf" in schema:
+        return fault_of_any(value, schema, definitions_)
+    must = Fault(" is %s, must be %s" % (untrusted.printable(json.dumps(value)), said(schema, definitions_)))
+    if "enum" in schema:
+        return None if isinstance(value, str) and value in schema["enum"] else must
+    if not is_kind(value, schema["type"]):
+        return must
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        fits = schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
+        return None if fits and value > schema.get("exclusiveMinimum", -math.inf) else must
+    if isinstance(value, str):
+        fits = len(value) >= schema.get("minLength", 0) and re.search(schema.get("pattern", ""), value)
+        return None if fits else must
+    if isinstance(value, list):
+        return fault_of_list(value, schema, definitions_)
+    return fault_of_object(value, schema, definitions_) if isinstance(value, dict) else None
+
+
+def fault_of_any(value, schema, definitions_):
+    faults = [fault_of(value, one, definitions_) for one in schema["anyOf"]]
+    if None in faults:
+        return None
+    kinds = [resolved(one, definitions_).get("type") or "object" for one in schema["anyOf"]]
+    same = [fault for fault, kind in zip(faults, kinds) if is_kind(value, kind)]
+    if len(same) == 1:
+        return same[0]
+    return Fault(" is %s, must be %s" % (untrusted.printable(json.dumps(value)), said(schema, definitions_)))
+
+
+def fault_of_list(value, schema, definitions_):
+    low, high = schema.get("minItems", 0), schema.get("maxItems", math.inf)
+    if low and not value:
+        return Fault(" is empty")
+    if not low <= len(value) <= high:
+        return Fault(" has %d entries, at %s may be" % (len(value), "most %d" % high if len(value) > high else "least %d" % low))
+    for index, item in enumerate(value):
+        fault = fault_of(item, schema["items"], definitions_) if "items" in schema else None
+        if fault:
+            return fault.within(index)
+    return None
+
+
+def fault_of_object(value, schema, definitions_):
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+    for name, item in value.items():
+        if name not in known and others is False:
+            return Fault(": there is no such field, but %s" % ", ".join(known), (name,))
+        fault = fault_of(item, known.get(name, others), definitions_) if known.get(name, others) is not True else None
+        if fault:
+            return fault.within(name)
+    missing = [name for name in schema.get("required", ()) if name not in value]
+    return Fault(" has no '%s'" % missing[0]) if missing else None
+
+
+def fault_of_entry(value, definitions_):
+    """An element of the line, which says by itself what it may have."""
+    if not isinstance(value, dict):
+        return Fault(" is %s, must be a text or an object" % untrusted.printable(json.dumps(value)))
+    if not isinstance(value.get("element"), str):
+        return Fault(" has no text 'element', which names an element") if "element" not in value else Fault(
+            " is %s, must be a text" % untrusted.printable(json.dumps(value["element"])), ("element",))
+    own = definitions_.get(value["element"])
+    if not own:
+        return None
+    for name, item in value.items():
+        if name == "element":
+            continue
+        if name not in own["properties"]:
+            return Fault(": %s has no property '%s' that can be set" % (value["element"], name), (name,))
+        fault = fault_of(item, own["properties"][name], definitions_)
+        if fault:
+            return fault.within(name)
+    return None

@@ -2,7 +2,7 @@
 """Reads camera.json: its fields, the elements that it names, and what only all elements together can tell.
 
 Every mistake is told with file, line, column and field. SCHEMA and schema() are what dvcamera checks fields by, and what
-editors get (docs/camera.schema.json), so the two cannot differ. This file belongs beside dvcamera."""
+editors get (docs/schema/camera.json), so the two cannot differ. This file belongs beside dvcamera."""
 import difflib
 import os
 

@@ -342,18 +342,44 @@ def check_that_what_a_camera_says_is_shown_as_one_harmless_line(folder):
     assert max(map(len, text.splitlines())) < 1000
 
 
+CROSSED = [[0, 0], [1, 1], [1, 0], [0, 1]]
+AGAIN = ["dvconvert", "dvinfer", "dvdecode", "dvtrack", "dvconvert regions=objects", "dvinfer", "dvdecode"]
+
+
+def check_that_fields_make_elements(folder):
+    """What motion and agree stand for; what an entry says itself counts."""
+    path = os.path.join(folder, "fields.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"source": "test", "motion": {"verify-ms": 700},
+                   "agree": {"looks": 3, "pattern": {"plate": "[A-Z]+"}, "only-agreed": True},
+                   "elements": ["identity ! dvconvert", *AGAIN[1:6], "dvdecode agree=5", "dvoverlay"]}, file)
+    asked = subprocess.run([sys.executable, "-c", """
+import sys
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/.."]
+import camera_config
+from gi.repository import Gst
+Gst.init(None)
+for part in camera_config.Config(sys.argv[2]).make_line():
+    print(part.factory, *(part.element.get_property(name) for name in ("verify-ms", "agree", "pattern", "only-agreed")
+                          if part.element.find_property(name)))
+""", os.path.dirname(DVCAMERA), path], stdout=subprocess.PIPE, text=True)
+    assert asked.stdout.splitlines() == [
+        "identity", "dvmotion 700", "dvconvert", "dvinfer", "dvdecode 0 ", "dvtrack", "dvconvert", "dvinfer",
+        'dvdecode 5 {"plate": "[A-Z]+"}', "dvoverlay True"], asked.stdout
+
+
 def check_that_mistakes_are_named(folder):
     cases = [({}, "must have either 'source' or 'source-line'"),
-             ({"source": "test", "sorce": 1}, "wrong.json', line 3: sorce: there is no such field"),
-             ({"source": 3}, "line 2: source is 3, must be a text"),
+             ({"source": "test", "sorce": 1}, "wrong.json', line 3, column 2: sorce: there is no such field"),
+             ({"source": 3}, "line 2, column 2: source is 3, must be a text"),
              ({"source": ""}, "source is \"\", must be a text that is not empty"),
-             ({"source": "\ud800"}, "line 2: a text has half of a pair of surrogates"),
-             ({"source": "test", "elements": [{"element": "identity", "name": "a\0b"}]}, "line 6: a text has the character 0"),
-             ({"source": "test", "silence": -1}, "silence is -1, must be a number of 0 to 86400000"),
-             ({"source": "test", "retry": 10 ** 10}, "retry is 10000000000, must be a number of 0 to 86400000"),
-             ({"source": "test", "retry": 0}, "line 3: retry: retry is 0, must be in 10..30000 (retry-most)"),
+             ({"source": "\ud800"}, "line 2, column 2: a text has half of a pair of surrogates"),
+             ({"source": "test", "elements": [{"element": "identity", "name": "a\0b"}]}, "line 6, column 4: a text has the character 0"),
+             ({"source": "test", "silence": -1}, "silence is -1, must be a whole number of 0 to 86400000"),
+             ({"source": "test", "retry": 10 ** 10}, "retry is 10000000000, must be a whole number of 10 to 86400000"),
+             ({"source": "test", "retry": 0}, "line 3, column 2: retry is 0, must be a whole number of 10 to 86400000"),
              ({"source": "test", "retry": 500, "retry-most": 100}, "retry is 500, must be in 10..100"),
-             ({"source": "test", "print": ["a", 5]}, "line 5: print[1] is 5, must be a text"),
+             ({"source": "test", "print": ["a", 5]}, "line 5, column 3: print[1] is 5, must be a text"),
              ({"source": "test", "elements": ["identity"] * 201}, "elements has 201 entries, at most 200"),
              ({"source": "test", "elements": ["video/x-raw,format=(string"]}, "'video/x-raw,format=(string' are no caps"),
              ({"source": "test", "elements": [{"element": "identity", "name": None}]}, "property 'name' has no value"),
@@ -362,29 +388,54 @@ def check_that_mistakes_are_named(folder):
              ({"source": "test", "elements": [{"element": "identity", "drop-probability": 2}]},
               "property 'drop-probability' cannot be '2', it would become "),
              ({"source": "test", "elements": [{"element": "identity", "sleep-time": " "}]},
-              "line 6: elements[0]: identity: property 'sleep-time' cannot be empty"),
-             ({"source-line": "videotestsrc name=dvcamera-source", "elements": [7]}, "elements has 7"),
-             ({"source": "test", "transport": "pigeon"}, "line 3: transport is 'pigeon', must be one of any, tcp, udp"),
-             ({"source": "test", "elements": ["nothing"]}, "line 4: elements[0]: there is no element 'nothing'"),
-             ({"source": "test", "elements": ["identity ! nothing"]}, "line 4: elements[0]: 'identity ! nothing': no element"),
-             ({"source": "test", "elements": []}, "line 3: elements is empty"),
-             ({"source-line": "videotestsrc ! nothing", "silence": 0}, "line 2: source-line: no element"),
+              "line 6, column 4: elements[0].sleep-time: identity: property 'sleep-time' cannot be empty"),
+             ({"source-line": "videotestsrc name=dvcamera-source", "elements": [7]}, "line 4, column 3: elements[0] is 7, must be a text that is not empty or an object"),
+             ({"source": "test", "transport": "pigeon"}, "line 3, column 2: transport is \"pigeon\", must be one of any, tcp, udp"),
+             ({"source": "test", "elements": ["nothing"]}, "line 4, column 4: elements[0]: there is no element 'nothing'"),
+             ({"source": "test", "elements": ["identity ! nothing"]}, "line 4, column 15: elements[0]: there is no element 'nothing'"),
+             ({"source": "test", "elements": []}, "line 3, column 2: elements is empty"),
+             ({"source-line": "videotestsrc ! nothing", "silence": 0}, "line 2, column 2: source-line: no element"),
              ({"source": "test", "elements": ["identity", "identity sleep-time=-1"]},
-              "line 5: elements[1]: identity: property 'sleep-time' cannot be '-1'"),
+              "line 5, column 13: elements[1]: identity: property 'sleep-time' cannot be '-1'"),
              ({"source": "test", "elements": ["dvdecode threshold=2"]},
-              "line 4: elements[0]: dvdecode: property 'threshold' keeps its value: it must be in 0..1"),
+              "line 4, column 13: elements[0]: dvdecode: property 'threshold' keeps its value: it must be in 0..1"),
              ({"source": "test", "elements": [{"element": "identity", "speed": 1}]},
               "identity has no property 'speed' that can be set"),
              ({"source": "test", "elements": [{"element": "dvinfer", "active-device": "soft"}]},
               "dvinfer has no property 'active-device' that can be set"),
              ({"source": "test", "elements": [{"element": "nothing"}]}, "there is no element 'nothing'"),
-             ({"source": "test", "elements": [7]}, "elements has 7"),
+             ({"source": "test", "elements": [7]}, "elements[0] is 7"),
              ({"source": "test", "elements": ["identity", {"element": "dvdecode", "threshold": 2}]},
-              "wrong.json', line 7: elements[1]: dvdecode: property 'threshold' keeps its value: it must be in 0..1"),
+              "wrong.json', line 7, column 4: elements[1].threshold is 2, must be a number of 0 to 1"),
              ({"source": "test", "elements": [{"element": "dvzones", "zones": {"areas": 1}}]},
-              "wrong.json', line 6: elements[0]: dvzones: property 'zones' keeps its value: zones"),
+              "wrong.json', line 7, column 5: elements[0].zones.areas is 1, must be a list"),
              ({"source": "test", "elements": [{"element": "dvinfer", "when-busy": "sometimes"}]},
-              "property 'when-busy' cannot be 'sometimes'")]
+              "elements[0].when-busy is \"sometimes\", must be one of wait, pass"),
+             # What no type says is told where it stands, too.
+             ({"source": "test", "elements": [{"element": "dvzones", "zones": {"areas": [{"name": "a", "points": CROSSED}]}}]},
+              "line 10, column 7: elements[0].zones.areas[0].points: dvzones: property 'zones' keeps its value: zones: areas[0]: its edges"),
+             ({"source": "test", "elements": [{"element": "dvmotion", "zones": {"masks": [{"name": "a", "points": CROSSED}]}}]},
+              "line 10, column 7: elements[0].zones.masks[0].points: dvmotion: "),
+             ({"source": "test", "elements": ["queue max-size-buffers=-3 ! identity"]},
+              "line 4, column 10: elements[0]: queue: property 'max-size-buffers' cannot be '-3', it would become"),
+             ({"source": "test", "elements": ["tee name=t t. ! queue max-size-buffers=-3 ! fakesink t. ! identity"]},
+              "line 4, column 26: elements[0]: property 'max-size-buffers' cannot be '-3', it would become"),
+             ({"source": "test", "elements": ["identity ! dvdecode threshold=\"7\""]}, "line 4, column 24: elements[0]: dvdecode: "),
+             ({"source": "test", "elements": ["dvconvert", "dvinfer", "dvdecode", {
+                 "element": "dvzones", "zones": {"lines": [{"name": "a", "points": [[0, 0], [1, 1]], "labels": ["marker", "barcod"]}]}}]},
+              "elements[3].zones.lines[0].labels[1]: dvzones: no network before it has the label 'barcod', but 'barcode'"),
+             ({"source": "test", "elements": ["dvconvert ! dvinfer ! dvdecode thresholds=marker:0.5,QR:0.2"]},
+              "line 4, column 57: elements[0]: dvdecode: no network before it has the label 'QR'"),
+             ({"source": "test", "elements": ["dvconvert", "dvinfer", {"element": "dvdecode", "exclude": ["marker", "cat"]}]},
+              "line 10, column 5: elements[2].exclude[1]: dvdecode: no network before it has the label 'cat'"),
+             ({"source": "test", "motion": {"verify-ms": -1}}, "line 4, column 3: motion.verify-ms is -1, must be a whole number"),
+             ({"source": "test", "motion": True, "elements": ["identity"]}, "line 3, column 2: motion: no entry of elements is a dvconvert"),
+             ({"source": "test", "agree": 2}, "line 3, column 2: agree: no element looks at objects again"),
+             ({"source": "test", "agree": 17}, "line 3, column 2: agree is 17, must be a whole number of 0 to 16"),
+             ({"source": "test", "agree": {"looks": 2, "pattern": {"plate": "("}}, "elements": AGAIN},
+              "line 5, column 3: agree.pattern: dvdecode: property 'pattern' keeps its value: the pattern of 'plate'"),
+             ({"source": "test", "agree": {"looks": 2, "only-agreed": True}, "elements": AGAIN},
+              "line 5, column 3: agree.only-agreed: there is neither dvpublish nor dvoverlay")]
     for config, message in cases:
         path = os.path.join(folder, "wrong.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -396,9 +447,9 @@ def check_that_mistakes_are_named(folder):
     for path, message in ((pipe, "is not a regular file"), (folder, "is not a regular file")):
         done = subprocess.run([DVCAMERA, path, "--check"], stderr=subprocess.PIPE, text=True, timeout=60)
         assert done.returncode == 2 and message in done.stderr, done.stderr
-    for text, message in (('{"source":"test","\\u0065lements":[7]}', "elements[0]: elements has 7"),
-                          ('{"source":"test",\n"retry":50,\n"retry":60}', "line 3: 'retry' stands twice in one object"),
-                          ('{"source":"test",\n"retry":50', "line 2: it is not JSON: "), ("[" * 200000, "nested too deeply"), ('{"latency":NaN}', "wrong.json', line 1: 'NaN' is no number of JSON"),
+    for text, message in (('{"source":"test","\\u0065lements":[7]}', "elements[0] is 7"),
+                          ('{"source":"test",\n"retry":50,\n"retry":60}', "line 3, column 1: 'retry' stands twice in one object"),
+                          ('{"source":"test",\n"retry":50', "line 2, column 11: it is not JSON: "), ("[" * 200000, "nested too deeply"), ('{"latency":NaN}', "wrong.json', line 1, column 12: 'NaN' is no number of JSON"),
                           (" " * (2 << 20), "more than 1048576 bytes")):
         with open(os.path.join(folder, "wrong.json"), "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Any camera.json is taken as it is, or refused in a line that names the file, the line and the field.
+"""Any camera.json is taken as it is, or refused in a line that names the file, line, column and field; and editors that
+know its JSON Schema say the same.
 
     test_camera_settings.py DVCAMERA
 
 Mutants of configurations, without playing them. Exits with 77 if Python's bindings of GStreamer are not installed.
+Without python3-jsonschema, mutants are not held against the schema.
 DVNN_TEST_ROUNDS and DVNN_TEST_SEED are as in share.py."""
 import copy
 import importlib.machinery
@@ -27,7 +29,16 @@ try:
 except (ImportError, AttributeError, ValueError) as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+    print("there is no python3-jsonschema: mutants are not held against the schema")
 
+# What elements and the line as a whole say, and no schema.
+BEYOND = re.compile(r": [\w-]+: (property|no network)|there is no element|no element|are no caps|cannot be linked|takes no frames|"
+                    r"retry is|half of|character 0|could stand|looks at objects again|there is neither|has no property|syntax|"
+                    r"could not|erroneous|source-line: |elements\[\d+\]: '")
 VALUES = 1000  # mutants of values
 BYTES = 1000   # of bytes
 CONFIGS = (
@@ -43,6 +54,14 @@ CONFIGS = (
          "dvconvert", {"element": "identity", "error-after": 5, "drop-probability": 0.5},
          {"element": "dvconvert", "regions": "list", "region-list": [[0, 0, 0.5, 1], {"name": "b", "box": [0.5, 0, 0.5, 1]}]},
          {"element": "dvinfer", "when-busy": "pass", "max-held": 3}, "dvdecode threshold=0.1", "dvtrack"]},
+    {"$schema": "camera-schema.json", "source": "test", "motion": {"verify-ms": 500, "contrast": 8.5, "zones": {
+        "masks": [{"name": "m", "points": [[0, 0], [1, 0], [1, 1]], "unit": "fractions"}]}},
+     "agree": {"looks": 2, "pattern": {"car": "[A-Z]+"}, "only-agreed": True}, "elements": [
+         "dvconvert ! dvinfer ! dvdecode labels=\"QR code,marker\"", "dvtrack", "dvconvert regions=objects", "dvinfer",
+         {"element": "dvdecode", "labels": ["QR code", "barcode"], "exports": "regions", "thresholds": "marker:0.3"},
+         {"element": "dvpublish", "location": "/dev/null", "mode": "frames+events", "extra-fields": {"site": "Kyoto"}}]},
+    {"source": "test", "motion": True, "agree": 3, "elements": ["dvconvert", {"element": "dvconvert", "regions": "objects"},
+                                                                "dvdecode", "identity"]},
 )
 ODD = (None, True, False, 0, -1, 1, 7, 300, 2 ** 31, -2 ** 31 - 1, 2 ** 64, 10 ** 50, 0.5, -0.25, 1e300, 1e-300, "", "a", "nan",
        "0x10", "1e9", "-1", "person", "pass", "list", "true", "\0", "\ud800", "\u202e", "\x1b[2J", "two\nlines", "'\"\\", "x" * 3000,
@@ -61,7 +80,7 @@ def load(path):
 def verdict(path):
     """Returns the configuration, or None and the message."""
     try:
-        config = dvcamera.Config(path)
+        config = dvcamera.camera_config.Config(path)
         dvcamera.Source(config)
         dvcamera.Camera(config)
         return config, ""
@@ -70,9 +89,11 @@ def verdict(path):
 
 
 def check_refusal(path, text, message):
-    place = re.match(r"'(.*)', line (\d+): (.)", message, re.DOTALL)
+    place = re.match(r"'(.*)', line (\d+), column (\d+): (.)", message, re.DOTALL)
     if place:
-        assert place[1] == path and 1 <= int(place[2]) <= text.count("\n") + 1, message
+        lines = text.split("\n")
+        assert place[1] == path and 1 <= int(place[2]) <= len(lines), message
+        assert 1 <= int(place[3]) <= len(lines[int(place[2]) - 1]) + 1, message
         return int(place[2])
     # What is missing, too long or too deep has no line.
     assert re.match(r"'%s'( must|: it )" % re.escape(path), message), message
@@ -80,6 +101,10 @@ def check_refusal(path, text, message):
 
 
 def is_same(wanted, taken):
+    if isinstance(wanted, list) and taken == ",".join(re.sub(r"([\\,])", r"\\\1", str(one)) for one in wanted):
+        return True
+    if hasattr(taken, "value_nicks"):
+        return set(str(wanted).split("+")) == set(taken.value_nicks)
     if isinstance(taken, str):
         return taken == wanted or json.loads(taken) == wanted
     if isinstance(wanted, bool) or isinstance(taken, bool):
@@ -99,14 +124,30 @@ def check_taken(text, config):
     given = json.loads(text, object_pairs_hook=once)
     for name, value in given.items():
         assert config[name] == value, name
+    motion = given.get("motion")
+    if motion:
+        line = [part.factory for part in config.make_line()]
+        assert line.count("dvmotion") == 1 and line.index("dvmotion") + 1 == line.index("dvconvert"), line
     for entry in given.get("elements", []):
         if not isinstance(entry, dict):
             continue
-        element = dvcamera.make_element(entry)
+        element = elements.parts_of(entry)[0].element
         for name, value in entry.items():
             if name != "element":
                 taken = element.get_property(name)
                 assert is_same(value, taken), "%s is %r, not %r" % (name, taken, value)
+
+
+def check_schema(text, message):
+    """Whatever an editor marks is refused; what is refused and not marked is what only elements know."""
+    try:
+        given = dvcamera.untrusted.parse_settings(text.decode("utf-8-sig"))
+    except ValueError:
+        return
+    if jsonschema:
+        valid = validator.is_valid(given)
+        assert valid or message, "the schema refuses what is taken: %s" % list(validator.iter_errors(given))[:3]
+        assert not valid or not message or BEYOND.search(message), "the schema takes it: %s" % message
 
 
 def try_text(text, folder):
@@ -116,6 +157,7 @@ def try_text(text, folder):
         file.write(text)
     try:
         config, message = verdict(path)
+        check_schema(text, message)
         if config:
             check_taken(text.decode("utf-8-sig"), config)
             return None, ""
@@ -148,7 +190,7 @@ def with_value(config, place, value, rename=None):
 def lines_of(config, place):
     """Returns the lines of the field, of its entry, of this entry's property, and of the place in them."""
     mark = "the mark"
-    texts = (json.dumps(with_value(config, place[:depth], mark), indent=1) for depth in (1, 2, 3, len(place)))
+    texts = (json.dumps(with_value(config, place[:depth], mark), indent=1) for depth in range(1, len(place) + 1))
     return [text[:text.index(mark)].count("\n") + 1 for text in texts]
 
 
@@ -162,10 +204,36 @@ def check_values(rng, folder):
         line, message = try_text(text.encode(), folder)
         found["refused" if message else "taken"] += 1
         # A mistake stands where it was made, or is one of the whole: a field too few, elements that do not go together.
-        if line and rename is None and not re.search(r"must be in|cannot be linked|takes no frames|has no property|half of|character 0", message):
+        if line and rename is None and not re.search(r"must be in|cannot be linked|takes no frames|has no property|half of|character 0|could stand|looks at objects again|there is neither|no network before|has no '", message):
             lines = lines_of(config, place)
             within = range(lines[-1], lines[-1] + 1 + json.dumps(value, indent=1).count("\n"))
             assert line in lines or line in within, (line, lines, message, text)
+    return found
+
+
+def check_zones(rng, _folder):
+    """What the schema of zones refuses, dvzones refuses too: it has no rule of its own."""
+    found = {"taken": 0, "refused": 0, "refused by dvzones": 0}
+    known = dvcamera.camera_config.schema()["$defs"]
+    zones = {"areas": [{"name": "a", "points": [[0, 0], [1, 0], [1, 1]], "unit": "pixels", "labels": ["car"], "anchor": "overlap",
+                        "band": 0.5, "share": 0.5, "dwell": 100, "idle": 5, "idle-distance": 2, "crowd": 3, "crowd-time": 7}],
+             "lines": [{"name": "l", "points": [[0.5, 1.0], [0.5, 0.0]], "labels": [], "band": 0, "anchor": "centre"}],
+             "masks": [{"name": "m", "points": [[0, 0], [1, 0], [1, 1]], "unit": "fractions"}]}
+    # Null means absent to dvzones, and is refused in camera.json.
+    odd = [value for value in ODD if value is not None and (not isinstance(value, str) or value.isprintable())] + [
+        "pixels", "foot", "centre", "overlap", [0, 0], [[0, 0]] * 2, [[0, 0], [1, 0], [1, 1]], [{}], ["a"], 86400000, 86400001, 1000001,
+        [[0, 0, 0]] * 3, [["a", 0]] * 3]
+    for _ in share_of(range(VALUES)):
+        place, value = rng.choice(list(places_of(zones))), rng.choice(odd)
+        made = with_value(zones, place, value, rng.choice((None, None, None, None, "nothing")))
+        fault = dvcamera.camera_config.camera_schema.fault_of(made, known["zones"], known)
+        try:
+            elements.set_property(Gst.ElementFactory.make("dvzones"), "zones", made)
+            refused = ""
+        except elements.Mistake as mistake:
+            refused = str(mistake)
+        assert refused or not fault, "%s%s, and dvzones takes it: %s" % (fault.place, fault.text, made)
+        found["refused" if fault else "refused by dvzones" if refused else "taken"] += 1
     return found
 
 
@@ -197,7 +265,7 @@ def main():
         for config in CONFIGS:
             line, message = try_text(json.dumps(config).encode(), folder)
             assert not message, message
-        for check in (check_values, check_bytes):
+        for check in (check_values, check_zones, check_bytes):
             found = check(rng, folder)
             print("%s: %s" % (check.__name__, found))
             assert min(found.values()) > 0, found
@@ -206,4 +274,8 @@ def main():
 if __name__ == "__main__":
     Gst.init(None)
     dvcamera = load(sys.argv[1])
+    elements = dvcamera.camera_config.camera_elements
+    if jsonschema:
+        jsonschema.Draft202012Validator.check_schema(dvcamera.camera_config.schema())
+        validator = jsonschema.Draft202012Validator(dvcamera.camera_config.schema())
     main()

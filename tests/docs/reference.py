@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the reference pages of docs/ from the code, or prints where they differ from it.
+"""Makes the reference pages of docs/, and the schema of camera.json, from the code, or prints where they differ from it.
 
     reference.py DVNET DOCS_FOLDER PLUGIN.so... [--write]
 """
@@ -112,6 +112,11 @@ def decoders_page(dvnet):
     return text
 
 
+def camera_schema(docs):
+    """What editors check and complete camera.json by, made of the fields of dvcamera and of elements' properties."""
+    return said(sys.executable, os.path.join(docs, "..", "pipelines", "camera", "dvcamera"), "--schema")
+
+
 def main():
     dvnet, docs, *plugins = [argument for argument in sys.argv[1:] if argument != "--write"]
     os.environ.update(LC_ALL="C", COLUMNS="100")
@@ -120,7 +125,7 @@ def main():
         print("skipped: the pages are made with GStreamer 1.22, and later ones have more properties")
         return 77
     pages = {"reference-elements.md": elements_page(plugins), "reference-dvnet.md": commands_page(dvnet),
-             "reference-decoders.md": decoders_page(dvnet)}
+             "reference-decoders.md": decoders_page(dvnet), os.path.join("schema", "camera.json"): camera_schema(docs)}
     failures = 0
     for name, text in pages.items():
         path = os.path.join(docs, name)

@@ -96,8 +96,8 @@ struct Object {
   std::vector<Point> points;  // key points, in the order of `skeleton`
   std::string skeleton;       // name of the set of points: "coco-17", "face-5"; may be empty
   Mask mask;
-  std::string text;              // the text that was read, UTF-8
-  std::string text_format;       // of a code: "QR-Code"
+  std::string text;         // the text that was read, UTF-8
+  std::string text_format;  // of a code: "QR-Code"
   // Confidence of each character of `text`, from decoders that know it; else empty. Frames hold
   // none.
   std::vector<float> text_confidences;

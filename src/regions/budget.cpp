@@ -55,8 +55,9 @@ void Budget::note(const Candidate& candidate, Time now) {
   const auto known = looks_.find(candidate.track);
   undo_.push_back(
       {candidate.track, known != looks_.end(), known != looks_.end() ? known->second : Look()});
-  looks_[candidate.track] = {now, ++turns_, candidate.box.x1 - candidate.box.x0,
-                             candidate.box.y1 - candidate.box.y0, now, false};
+  looks_[candidate.track] = {
+      now, ++turns_, candidate.box.x1 - candidate.box.x0, candidate.box.y1 - candidate.box.y0,
+      now, false};
 }
 
 std::vector<size_t> Budget::choose(const BudgetRules& rules, Time now,

@@ -23,6 +23,9 @@ struct Pattern::Compiled {
 namespace {
 
 constexpr size_t kMostBytes = 4096, kMostShown = 80;
+// What a camera is shown must not cost seconds, whatever the pattern: beyond this many steps it
+// does not match.
+constexpr char kBounded[] = "(*LIMIT_MATCH=20000)";
 
 Result<GRegex*> compile(const std::string& expression) {
   GError* error = nullptr;
@@ -43,7 +46,7 @@ Result<Pattern> Pattern::parse(const std::string& expression) {
   // First as it was written, so that errors name the place in it, and "a)|(b" is refused.
   DVNN_ASSIGN(GRegex * written, compile(expression));
   g_regex_unref(written);
-  DVNN_ASSIGN(GRegex * whole, compile("\\A(?:" + expression + ")\\z"));
+  DVNN_ASSIGN(GRegex * whole, compile(kBounded + std::string("\\A(?:") + expression + ")\\z"));
   Pattern pattern;
   pattern.compiled_ = std::make_shared<const Compiled>(whole);
   return pattern;

@@ -173,6 +173,13 @@ DVNN_TEST(the_most_probable_text_of_all_is_found) {
   ck_assert_int_lt(unmatched, rounds);
 }
 
+// The first part tries some 65,000 ways to divide sixteen letters, before the second one matches.
+DVNN_TEST(a_pattern_that_tries_too_much_does_not_match) {
+  const Pattern slow = pattern("(a+)+b|.*");
+  ck_assert(slow.matches("aaab") && slow.matches("aaa"));
+  ck_assert(!slow.matches(std::string(16, 'a')));
+}
+
 DVNN_TEST(patterns_are_of_labels_or_of_all) {
   auto all = Patterns::parse("[0-9]+");
   ck_assert(all.ok() && all.value().find("plate")->matches("12"));

@@ -2,6 +2,7 @@
 #include "agree/track_reading.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -18,6 +19,34 @@ using objects::Object;
 // A mean direction is never sure by the same measure as a class: a hundred looks would not do.
 constexpr double kAgreedCosine = 0.98;
 constexpr size_t kMostNames = 64, kMostFormats = 64;
+
+// Clearly more probable than not: two looks that contradict each other leave a half.
+constexpr float kRather = 0.6f;
+
+double cosine_of(const std::vector<float>& a, const std::vector<float>& b) {
+  double product = 0, squares_a = 0, squares_b = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const auto x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    product += x * y;
+    squares_a += x * x;
+    squares_b += y * y;
+  }
+  return squares_a > 0 && squares_b > 0 ? product / std::sqrt(squares_a * squares_b) : 0;
+}
+
+// Whether attributes say what others said: the text, numbers within a tenth, and an embedding of
+// about the same direction. Their confidence is that of the text.
+bool is_same(const Object& before, const Object& now) {
+  constexpr double kTolerance = 0.1, kSameDirection = 0.9;
+  if (before.text != now.text || !(before.text.empty() || now.confidence > kRather)) return false;
+  if (before.numbers.size() != now.numbers.size()) return false;
+  for (size_t i = 0; i < now.numbers.size(); ++i) {
+    const double value = before.numbers[i].value;
+    if (std::abs(now.numbers[i].value - value) > kTolerance * std::abs(value)) return false;
+  }
+  return before.embedding.size() == now.embedding.size() &&
+         (now.embedding.empty() || cosine_of(before.embedding, now.embedding) > kSameDirection);
+}
 
 // Classes are named once each; a decoder of a user might repeat one.
 void name_class(const Object& result, std::vector<ClassVotes::Named>* named) {
@@ -129,16 +158,39 @@ void TrackReading::write_attributes(const Rules& rules) {
   object.agreement = agreement;
 }
 
+// The object is seen better from now on.
+void TrackReading::begin_series(const Rules& rules) {
+  held_.clear();
+  for (const Object& result : results_) {
+    if (result.agreement.reached) held_.push_back(result);
+  }
+  settled_ = false;
+  series_ = 0;
+  classes_.fade();
+  text_.fade(rules.pattern);
+  for (auto& [name, mean] : numbers_) mean.fade();
+  embedding_.fade();
+}
+
+// Returns whether a result that is not agreed again is still the one that was agreed before the
+// object had grown.
+bool TrackReading::is_held(const Object& result) const {
+  for (const Object& held : held_) {
+    if (held.kind != result.kind) continue;
+    if (result.kind == Kind::kClassification) {
+      if (held.class_id == result.class_id && result.confidence > kRather) return true;
+    } else if (is_same(held, result)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void TrackReading::add_look(const Rules& rules, const objects::Objects& results, double width,
                             double height) {
   if (settled_ &&
       (width >= regions::kGrownAgain * width_ || height >= regions::kGrownAgain * height_)) {
-    settled_ = false;
-    series_ = 0;
-    classes_.fade();
-    text_.fade(rules.pattern);
-    for (auto& [name, mean] : numbers_) mean.fade();
-    embedding_.fade();
+    begin_series(rules);
   }
   if (!settled_) {
     width_ = width;
@@ -148,11 +200,15 @@ void TrackReading::add_look(const Rules& rules, const objects::Objects& results,
   take_look(results);
   write_classes(rules);
   write_attributes(rules);
-  bool agreed = false, open = false;
-  for (const Object& result : results_) {
+  bool agreed = false, open = false, contradicted = false;
+  for (Object& result : results_) {
     if (result.agreement.looks == 0) continue;
     (result.agreement.reached ? agreed : open) = true;
+    if (result.agreement.reached) continue;
+    result.agreement.reached = is_held(result);
+    contradicted = contradicted || !result.agreement.reached;
   }
+  if (contradicted) held_.clear();
   settled_ = (agreed && !open) || (compares_ && series_ >= kMostLooks);
 }
 

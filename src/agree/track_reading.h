@@ -31,7 +31,8 @@ class TrackReading {
 
   /// Adds a look with its results, at a box of that size, in pixels. A box that has grown by
   /// regions::kGrownAgain since no more looks were needed begins a new series, for which all
-  /// earlier looks count as one: what was agreed must be confirmed.
+  /// earlier looks count as one: what was agreed must be confirmed, and stays agreed unless a look
+  /// contradicts.
   void add_look(const Rules& rules, const objects::Objects& results, double width, double height);
   /// Returns the results that are agreed so far, with their Agreement. Valid until the next look.
   const objects::Objects& results() const { return results_; }
@@ -45,6 +46,8 @@ class TrackReading {
   void add_agreement(const Rules& rules, double probability, objects::Agreement* agreement) const;
   void write_classes(const Rules& rules);
   void write_attributes(const Rules& rules);
+  void begin_series(const Rules& rules);
+  bool is_held(const objects::Object& result) const;
 
   ClassVotes classes_;
   TextVotes text_;
@@ -59,6 +62,7 @@ class TrackReading {
   bool has_class_ = false, has_attributes_ = false;
   bool compares_ = true;  // false: looks only find what is not compared
   objects::Objects results_;
+  objects::Objects held_;  // what was agreed when the object had grown
 };
 
 }  // namespace dvnn::agree

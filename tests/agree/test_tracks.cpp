@@ -304,6 +304,32 @@ DVNN_TEST(an_agreed_text_must_be_confirmed_when_the_object_has_grown) {
   ck_assert(reading.settled());
 }
 
+DVNN_TEST(what_was_agreed_stays_so_unless_a_larger_box_contradicts) {
+  Object car;
+  car.kind = Kind::kClassification;
+  car.confidence = 0.9f;
+  Object described = attributes("A", 0.9f);
+  described.numbers = {{"speed", 50}};
+  described.embedding = {0.6f, 0.8f};
+  for (const std::string& contradicts : {"", "class", "text", "number", "embedding"}) {
+    TrackReading reading;
+    for (int i = 0; i < 12; ++i) reading.add_look({}, {car, described}, 10, 10);
+    ck_assert(reading.settled());
+    Object other = car, seen = described;
+    other.confidence = seen.confidence = 0.6f;
+    if (contradicts == "class") other.class_id = 1, other.confidence = 0.95f;
+    if (contradicts == "text") seen.text = "B", seen.confidence = 0.95f;
+    if (contradicts == "number") seen.numbers[0].value = 80;
+    if (contradicts == "embedding") seen.embedding = {0.8f, -0.6f};
+    reading.add_look({}, {other, seen}, 20, 20);
+    ck_assert(!reading.settled());
+    ck_assert_uint_eq(reading.results().size(), 2);
+    const bool a_class = contradicts == "class", attribute = !a_class && !contradicts.empty();
+    ck_assert_msg(reading.results()[0].agreement.reached != a_class, "%s", contradicts.c_str());
+    ck_assert_msg(reading.results()[1].agreement.reached != attribute, "%s", contradicts.c_str());
+  }
+}
+
 DVNN_TEST(boxes_and_points_are_those_of_the_last_look) {
   TrackReading reading;
   Object box;

@@ -150,6 +150,28 @@ DVNN_TEST(objects_are_shown_and_hidden_by_label) {
   }
 }
 
+DVNN_TEST(what_is_not_agreed_is_not_drawn_if_asked) {
+  for (const bool only : {false, true}) {
+    for (const bool agreed : {false, true}) {
+      Overlay overlay(only ? "only-agreed=true" : "");
+      GstBuffer* frame = overlay.noise();
+      const std::vector<guint8> before = overlay.bytes(frame);
+      GstDvObject* object = add_object(frame, "open", 40, 20, 90, 50, GST_DV_OBJECT_CLASSIFICATION);
+      object->region = g_quark_from_static_string("gate");
+      gst_dv_object_set_agreement(object, 2, 0.9f, agreed);
+      const std::vector<guint8> after = overlay.draw(frame);
+      ck_assert_int_eq(changes(before, after, 0, 0, kSize, kSize) > 0, agreed || !only);
+    }
+  }
+  // What is to be hidden is hidden before anything is agreed.
+  Overlay overlay("only-agreed=true pixelate=face");
+  GstBuffer* frame = overlay.noise();
+  const std::vector<guint8> before = overlay.bytes(frame);
+  gst_dv_object_set_agreement(
+      add_object(frame, "face", 10, 10, 60, 60, GST_DV_OBJECT_CLASSIFICATION), 1, 0.5f, FALSE);
+  ck_assert_int_gt(changes(before, overlay.draw(frame), 10, 10, 60, 60), 500);
+}
+
 DVNN_TEST(colors_are_those_of_classes_or_tracks) {
   for (const bool by_track : {false, true}) {
     Overlay overlay(std::string(kPlain) + (by_track ? "color-by=track" : "color-by=class"));

@@ -64,6 +64,31 @@ DVNN_TEST(pictures_may_be_files) {
   ck_assert_uint_eq(harness.warnings(), 1);
 }
 
+// The picture is the object's own, also where an object before it is left out.
+DVNN_TEST(objects_behind_those_that_are_not_agreed_have_their_own_pictures) {
+  PublishHarness harness("snapshot=object only-agreed=true");
+  GstBuffer* frame = PublishHarness::frame(0);
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  GstDvObject* open =
+      gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_CLASSIFICATION, 1, "open", 0.5f);
+  gst_dv_object_set_box(open, 0, 0, 20, 20);
+  gst_dv_object_set_agreement(open, 1, 0.5f, FALSE);
+  for (const double x : {60.0, 120.0}) {
+    gst_dv_object_set_box(
+        gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, "thing", 0.5f), x, 10,
+        x + 40, 50);
+  }
+  harness.push(frame);
+  const json found = harness.documents().at(0)["objects"];
+  ck_assert_uint_eq(found.size(), 2);
+  for (size_t i = 0; i < 2; ++i) {
+    const double middle = 80 + 60.0 * static_cast<double>(i);
+    ck_assert(found[i]["picture"]["box"][0].get<double>() < middle);
+    ck_assert(found[i]["picture"]["box"][2].get<double>() > middle);
+    ck_assert(found[i]["picture"]["box"][2].get<double>() < middle + 50);
+  }
+}
+
 DVNN_TEST(a_track_ends_with_its_best_view) {
   for (const char* snapshot : {"object", "frame"}) {
     PublishHarness harness(std::string("mode=tracks snapshot=") + snapshot,

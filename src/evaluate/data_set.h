@@ -28,6 +28,7 @@ struct Truth {
   bool ignored = false;  // need not be found ("difficult")
   // Key points, or none. The confidence is 0 for points that were not annotated.
   std::vector<objects::Point> points;
+  int64_t track = 0;  // the object's number in its sequence; 0: none
 };
 
 struct Picture {
@@ -42,7 +43,18 @@ struct Picture {
 };
 
 /// Forms of annotations. kFind: guess by the files that are there.
-enum class Annotations : uint8_t { kFind, kCoco, kYolo, kVoc, kFolders, kMasks, kTexts };
+enum class Annotations : uint8_t { kFind, kCoco, kYolo, kVoc, kFolders, kMasks, kTexts, kMot };
+
+/// Pictures that are the frames of a stream, in which objects have numbers.
+struct Sequence {
+  std::string name, folder;
+  size_t first = 0, count = 0;  // its pictures in the data set
+  double rate = 25;             // frames per second
+  int width = 0, height = 0;    // pixels; 0: not known before a picture is read
+  // By frame: annotated boxes that are neither to be found nor to be ignored, such as cars where
+  // pedestrians are followed.
+  std::vector<std::vector<Box>> others;
+};
 
 struct DataSet {
   Annotations kind = Annotations::kFind;
@@ -51,6 +63,7 @@ struct DataSet {
   bool named = true;               // false: the classes have only numbers
   std::vector<int64_t> class_ids;  // numbers of the classes in COCO's annotations; else empty
   std::vector<Picture> pictures;   // in the order of their ids, or of their paths
+  std::vector<Sequence> sequences;  // of all pictures, or none
 };
 
 /// An object that a network has found.
@@ -64,6 +77,14 @@ struct Found {
 
 /// Found objects of each picture of a data set, in the order of its pictures.
 using FoundByPicture = std::vector<std::vector<Found>>;
+
+/// A followed object in a frame.
+struct Followed {
+  int class_id = 0;   // index into DataSet::classes
+  int64_t track = 0;  // number of the track in its sequence
+  Box box;
+};
+using FollowedByPicture = std::vector<std::vector<Followed>>;
 
 /// Returns the overlap of two boxes: intersection over union. For a crowd, in whose box an object
 /// lies somewhere, intersection over the area of `found`.

@@ -10,6 +10,7 @@
 
 #include "track/baselines.h"
 #include "track/followed.h"
+#include "track/parameters.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
@@ -63,8 +64,9 @@ int main(int argc, char** argv) {
     } else if (key == "jitter") {
       conditions.jitter = value;
     } else if (equals != std::string::npos) {
-      if (set(key, value, &settings)) continue;
-      std::fprintf(stderr, "evaluate_tracks: what is '%s'?\n", argv[i]);
+      const Status done = track::set_parameter(key, value, &settings);
+      if (done.ok()) continue;
+      std::fprintf(stderr, "evaluate_tracks: %s\n", done.error().message.c_str());
       return 2;
     } else {
       Sequence sequence = under(conditions, read_sequence(argument));

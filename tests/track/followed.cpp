@@ -5,25 +5,6 @@ namespace dvnn::test {
 
 using namespace dvnn::track;
 
-bool set(const std::string& property, double value, Settings* settings) {
-  const auto ms = static_cast<Time>(value * kMillisecond);
-  if (property == "min-confidence-start")
-    settings->start = static_cast<float>(value);
-  else if (property == "min-confidence-find")
-    settings->sure = static_cast<float>(value);
-  else if (property == "min-confidence-keep")
-    settings->weak = static_cast<float>(value);
-  else if (property == "min-evidence")
-    settings->evidence = static_cast<float>(value);
-  else if (property == "max-lost-ms")
-    settings->lost = ms;
-  else if (property == "max-coast-ms")
-    settings->coast = ms;
-  else
-    return false;
-  return true;
-}
-
 std::vector<std::vector<Followed>> follow(const Sequence& sequence, const Settings& settings,
                                           size_t every) {
   TrackIds ids;

@@ -9,9 +9,6 @@
 
 namespace dvnn::test {
 
-/// Sets the tracker's setting that dvtrack's property `property` sets. False if there is none.
-bool set(const std::string& property, double value, track::Settings* settings);
-
 /// A track's box in a frame, and the frame's detection that it comes from, counted from 1; 0:
 /// predicted.
 struct Followed {

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "track/figures.h"
+#include "evaluate/track_figures.h"
 
 namespace dvnn::test {
+
+using namespace evaluate::tracks;
 
 struct Seen {
   Box box;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The judge, against cases that are worked out by hand, against HOTA's definition with its sets
 // written out, and against the numbers of TrackEval, the reference implementation of all three.
-#include "track/figures.h"
+#include "evaluate/track_figures.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,8 @@
 namespace dvnn::test::figures_tests {
 
 DVNN_SUITE(track_figures);
+
+using namespace evaluate::tracks;
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "track/followed.h"
+#include "track/parameters.h"
 
 using namespace dvnn;
 using namespace dvnn::test;
@@ -31,7 +32,7 @@ int main(int argc, char** argv) {
     if (argument.compare(0, equals, "camera") == 0 && equals != std::string::npos) {
       sequence.camera = read_numbers(argument.substr(equals + 1));
     } else if (equals == std::string::npos ||
-               !set(argument.substr(0, equals), std::atof(argv[i] + equals + 1), &settings)) {
+               !track::set_parameter(argument.substr(0, equals), std::atof(argv[i] + equals + 1), &settings).ok()) {
       std::fprintf(stderr, "track_file: what is '%s'?\n", argv[i]);
       return 2;
     }

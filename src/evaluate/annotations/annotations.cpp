@@ -28,6 +28,8 @@ Result<DataSet> read_as(const std::string& path, Annotations kind) {
       return read_masks(path);
     case Annotations::kTexts:
       return read_texts(path);
+    case Annotations::kMot:
+      return read_mot(path);
     case Annotations::kFind:
       break;
   }
@@ -71,6 +73,7 @@ Annotations kind_of(const std::string& path) {
     if (ends_with(path, ".txt")) return Annotations::kTexts;
     return Annotations::kFind;
   }
+  if (is_mot(path)) return Annotations::kMot;
   if (only_json(path).ok() || !files_in(path + "/annotations", ".json").empty()) {
     return Annotations::kCoco;
   }
@@ -84,8 +87,8 @@ Annotations kind_of(const std::string& path) {
 
 }  // namespace
 
-const char* const kAnnotationNames[7] = {"auto",    "coco",  "yolo", "voc",
-                                         "folders", "masks", "texts"};
+const char* const kAnnotationNames[8] = {"auto",    "coco",  "yolo",  "voc",
+                                         "folders", "masks", "texts", "mot"};
 
 const char* annotations_name(Annotations kind) {
   return kAnnotationNames[static_cast<size_t>(kind)];
@@ -101,7 +104,7 @@ Result<DataSet> read_data_set(const std::string& path, Annotations kind) {
                  "'" + path +
                      "' has no annotations that are known: no JSON file (COCO), no labels/*.txt or "
                      "data.yaml (YOLO), no Annotations/*.xml (Pascal VOC), no masks, no gt.txt "
-                     "(texts), and no folders of "
+                     "(texts), no gt/gt.txt (MOT), and no folders of "
                      "pictures (a folder for each class)"};
   }
   std::string file = path;

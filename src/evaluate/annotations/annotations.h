@@ -19,8 +19,8 @@ Result<DataSet> read_data_set(const std::string& path, Annotations kind);
 /// are known. Results of other programs can be evaluated without pictures.
 Status locate_pictures(DataSet* data);
 
-/// Names of the forms: "coco", "yolo", "voc", "folders", "masks", "texts"; kFind is "auto".
-extern const char* const kAnnotationNames[7];
+/// Names of the forms: "coco", "yolo", "voc", "folders", "masks", "texts", "mot"; kFind is "auto".
+extern const char* const kAnnotationNames[8];
 const char* annotations_name(Annotations kind);
 
 // --- the readers of each form -------------------------------------------------------------------
@@ -60,6 +60,28 @@ Result<DataSet> read_masks(const std::string& path);
 Result<DataSet> read_texts(const std::string& path);
 /// Returns a folder's file of that form: rec_gt.txt, gt.txt or texts.txt; empty: there is none.
 std::string texts_file_in(const std::string& folder);
+
+/// Reads sequences in the form of the MOT challenge (P. Dendorfer et al., "MOTChallenge: A Benchmark
+/// for Single-Camera Multiple Target Tracking", IJCV 129, 2021): a folder with gt/gt.txt, or one of
+/// such folders. A line is "frame, number, left, top, width, height, counts, class, visibility" in
+/// pixels, frames counting from 1. Classes are named in gt/labels.txt; without it they are the
+/// challenge's, of which people that stand or walk are to be found, and what looks like them is
+/// ignored. Rate, size and number of frames come from seqinfo.ini; pictures lie in img1.
+Result<DataSet> read_mot(const std::string& path);
+/// Returns whether a folder has a sequence, or folders with sequences.
+bool is_mot(const std::string& path);
+
+/// What another program has found in sequences.
+struct MotResults {
+  FoundByPicture found;        // all boxes
+  FollowedByPicture followed;  // those that have a number; empty: none has, they are detections
+};
+
+/// Reads such results for all sequences, in lines "frame, number, left, top, width, height,
+/// confidence, class" whose number is -1 for detections. `path` is a folder with a file
+/// SEQUENCE.txt for each sequence, or the name of a file within each sequence's folder, such as
+/// det/det.txt. Without a class, or with one of -1, boxes are of the first class.
+Result<MotResults> read_mot_results(const std::string& path, const DataSet& data);
 
 // --- helpers of the readers ----------------------------------------------------------------------
 

@@ -10,6 +10,7 @@
 #include "plan/replan.h"
 #include "tools/commands.h"
 #include "tools/evaluate/evaluate_report.h"
+#include "tools/evaluate/follow.h"
 #include "tools/evaluate/keep.h"
 #include "tools/evaluate/measured.h"
 #include "tools/evaluate/page/evaluate_page.h"
@@ -29,6 +30,7 @@ struct EvaluateOptions {
   bool json = false, by_index = false, keep = false;
   bool on_device = true, in_fp32 = false;
   double threshold = 0;
+  TrackOptions track;
   MeasureOptions measure;
 };
 
@@ -60,6 +62,9 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
                                             evaluate::kAnnotationNames, "kind of annotations");
   if (!kind.ok()) return "--annotations: " + kind.error().message;
   options->kind = kind.value();
+  auto track = parse_track_options(arguments.texts("track"));
+  if (!track.ok()) return "--track: " + track.error().message;
+  options->track = track.value();
   if (as != "device" && as != "fp32" && as != "both") {
     return "--as '" + short_text(as, 40) + "' is none of device, fp32 and both";
   }
@@ -119,6 +124,16 @@ Status run_in_fp32(const Arguments& arguments, Subject* subject) {
   return {};
 }
 
+// Whether a file is of what was found in sequences, and not a network.
+bool is_mot_results(const std::string& path) {
+  return ends_with(path, ".txt") || evaluate::is_folder(path);
+}
+
+bool is_network(const std::string& path, const DataSet& data) {
+  return !ends_with(path, ".json") &&
+         !(data.kind == Annotations::kMot && is_mot_results(path));
+}
+
 Result<Subject> open_subject(const std::string& path, const Arguments& arguments,
                              const EvaluateOptions& options, const DataSet& data, bool in_fp32) {
   Subject subject;
@@ -127,6 +142,15 @@ Result<Subject> open_subject(const std::string& path, const Arguments& arguments
     subject.labels = data.classes;
     subject.known.assign(data.classes.size(), true);
     DVNN_ASSIGN(subject.found, read_coco_results(path, data));
+    return subject;
+  }
+  if (data.kind == Annotations::kMot && is_mot_results(path)) {
+    subject.labels = data.classes;
+    subject.known.assign(data.classes.size(), true);
+    DVNN_ASSIGN(evaluate::MotResults results, read_mot_results(path, data));
+    subject.found = std::move(results.found);
+    subject.followed = std::move(results.followed);
+    subject.only_tracks = !subject.followed.empty();
     return subject;
   }
   DVNN_ASSIGN(subject.session, open_session(path, arguments));
@@ -148,7 +172,7 @@ Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
     }
     for (const bool in_fp32 : {true, false}) {
       // What was found elsewhere is as it is.
-      const bool wanted = ends_with(path, ".json") ? !in_fp32
+      const bool wanted = !is_network(path, *data) ? !in_fp32
                           : in_fp32                ? options.in_fp32
                                                    : options.on_device;
       if (!wanted) continue;
@@ -169,7 +193,13 @@ Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
 Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) {
   DVNN_ASSIGN(DataSet data, evaluate::read_data_set(options.data, options.kind));
   DVNN_ASSIGN(std::vector<Subject> subjects, open_subjects(arguments, options, &data));
-  DVNN_TRY(run_subjects(static_cast<float>(options.threshold), &data, &subjects));
+  SequenceCamera camera(data, options.track.camera);
+  DVNN_TRY(run_subjects(static_cast<float>(options.threshold), &data, &subjects,
+                        [&](size_t picture, const Bitmap& bgr) { camera.see(picture, bgr); }));
+  for (Subject& subject : subjects) {
+    if (!data.sequences.empty() && !subject.only_tracks)
+      follow(data, camera, options.track, &subject);
+  }
   if (!options.save.empty()) {
     DVNN_TRY(replace_file(options.save, {coco_results_text(subjects[0].found, data)}));
   }
@@ -225,6 +255,9 @@ constexpr Option kEvaluateOptions[] = {
      "What to run: device; fp32: the network's operations and weights, no result rounded to 16 "
      "bits, on the CPU; both, side by side",
      "device", kForms},
+    {"track", 0, Takes::kTexts, "NAME=VALUE",
+     "Of sequences: a property of dvtrack, such as max-lost-ms=1000 or camera=static; may be given "
+     "several times"},
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
     {"html", 0, Takes::kFile, "FILE",
      "Write a page with the numbers, curves of precision and recall, and the pictures with most "
@@ -245,11 +278,11 @@ constexpr Option kEvaluateOptions[] = {
 const Command kEvaluateCommand = {
     "evaluate",
     "measure how well networks find what annotated pictures show",
-    "NETWORK.dvn|NETWORK.so|FOUND.json... --data FOLDER",
+    "NETWORK.dvn|NETWORK.so|FOUND.json|FOUND.txt... --data FOLDER",
     "Runs networks on annotated pictures and prints average precision by COCO's rules, or top-1 "
-    "and top-5, mIoU, how well texts are read or identities told apart; and the best thresholds. "
-    "FOUND.json has what other programs have found, "
-    "as COCO's own read it.",
+    "and top-5, mIoU, how well texts are read, identities told apart or objects followed; and the "
+    "best thresholds. FOUND has what other programs have found, as COCO's own or the MOT "
+    "challenge's read it.",
     kEvaluateOptions,
     evaluate_networks};
 

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "evaluate/annotations/annotations.h"
+#include "tools/evaluate/track_report.h"
 #include "tools/evaluate/whole_report.h"
 
 namespace dvnn::tools {
@@ -118,6 +119,7 @@ void print_data(const DataSet& data) {
   if (shows_classes(data)) std::printf(" of %zu classes", data.classes.size());
   if (counts.crowds) std::printf(", %zu crowds", counts.crowds);
   if (counts.ignored) std::printf(", %zu ignored", counts.ignored);
+  if (!data.sequences.empty()) std::printf(" in %zu sequences", data.sequences.size());
   std::printf("\n");
 }
 
@@ -213,6 +215,7 @@ void print_pixels(const Measured& measured) {
 }
 
 void print_overview(const std::vector<Measured>& measured) {
+  if (measured[0].tracks) print_tracks(measured);
   const auto detects = [](const Measured& m) { return m.detector.has_value(); };
   const auto has_points = [](const Measured& m) { return m.detector && m.detector->key_points; };
   if (std::any_of(measured.begin(), measured.end(), detects)) {
@@ -231,7 +234,7 @@ void print_overview(const std::vector<Measured>& measured) {
                   figure_text(m.pixels->mean_overlap).c_str(),
                   figure_text(m.pixels->accuracy).c_str());
     }
-  } else {
+  } else if (measured[0].classifier) {
     std::printf("%s %8s %6s %6s   %s\n", name_text("").c_str(), "pictures", "top-1", "top-5",
                 "top-1, 95 % of samples");
     for (const Measured& m : measured) print_classifier(m);
@@ -344,7 +347,7 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
   print_data(data);
   print_overview(measured);
   for (const Measured& m : measured) {
-    if (m.detector || m.pixels || m.reading || !m.missing.empty() || !m.foreign.empty()) {
+    if (m.detector || m.pixels || m.tracks || m.reading || !m.missing.empty() || !m.foreign.empty()) {
       std::printf("\n%s\n", printable(m.path).c_str());
     }
     if (!m.missing.empty()) {
@@ -362,6 +365,7 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
           "off: convert the model with another confidence_threshold\n",
           m.floor);
     }
+    if (m.tracks) print_sequences(data, *m.tracks);
     if (m.detector) print_detector(data, m, options);
     if (m.pixels) print_pixels(m);
     if (m.reading) print_misread(data, *m.reading);
@@ -388,6 +392,7 @@ OrderedJson measured_json(const DataSet& data, const std::vector<Measured>& meas
     if (m.detector) of["detection"] = detector_json(data, *m.detector, intervals);
     if (m.pixels) of["segmentation"] = pixels_json(*m.pixels);
     if (m.reading) of["reading"] = reading_json(data, *m.reading);
+    if (m.tracks) of["tracking"] = tracks_json(data, *m.tracks);
     if (m.embeddings) of["embeddings"] = embeddings_json(*m.embeddings);
     if (m.classifier) of["classification"] = classifier_json(data, m, intervals);
     json["networks"].push_back(of);

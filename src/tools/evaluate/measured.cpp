@@ -198,6 +198,21 @@ MeasuredEmbeddings measure_embeddings(const DataSet& data, const Subject& subjec
   return {evaluate::compare_embeddings(subject.embeddings, identities)};
 }
 
+MeasuredTracks measure_tracks(const DataSet& data, const Subject& subject) {
+  MeasuredTracks measured;
+  measured.by_sequence.resize(data.sequences.size());
+  std::vector<evaluate::tracks::Figures> by_class(data.classes.size());
+  for (const auto& one : judge_tracks(data, subject.followed, subject.known)) {
+    measured.all.add(one.figures);
+    measured.by_sequence[one.sequence].add(one.figures);
+    by_class[static_cast<size_t>(one.class_id)].add(one.figures);
+  }
+  for (size_t i = 0; i < by_class.size(); ++i) {
+    if (subject.known[i]) measured.classes.emplace_back(subject.labels[i], by_class[i]);
+  }
+  return measured;
+}
+
 }  // namespace
 
 // Returns the decoder's own threshold, which a decoder of a library may have, too.
@@ -236,9 +251,10 @@ Measured measure(const DataSet& data, const Subject& subject, const MeasureOptio
     }
   } else if (subject.finds == objects::Kind::kSegmentation) {
     measured.pixels = measure_pixels(data, subject);
-  } else {
+  } else if (!subject.only_tracks) {
     measured.detector = measure_detector(data, subject, options);
   }
+  if (!data.sequences.empty()) measured.tracks = measure_tracks(data, subject);
   return measured;
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evaluate/average_precision.h"
@@ -13,6 +14,7 @@
 #include "evaluate/embeddings.h"
 #include "evaluate/reading.h"
 #include "evaluate/thresholds.h"
+#include "evaluate/tracking.h"
 #include "tools/evaluate/subject.h"
 
 namespace dvnn::tools {
@@ -62,6 +64,14 @@ struct MeasuredEmbeddings {
   evaluate::EmbeddingFigures figures;
 };
 
+/// Figures of tracks in sequences; those of several sequences and classes are their sums.
+struct MeasuredTracks {
+  evaluate::tracks::Figures all;
+  std::vector<evaluate::tracks::Figures> by_sequence;
+  // By label, of classes that the network knows.
+  std::vector<std::pair<std::string, evaluate::tracks::Figures>> classes;
+};
+
 struct Measured {
   std::string path;
   std::vector<std::string> foreign, missing;  // labels of the network alone, and of the data alone
@@ -71,6 +81,7 @@ struct Measured {
   std::optional<MeasuredPixels> pixels;
   std::optional<MeasuredReading> reading;
   std::optional<MeasuredEmbeddings> embeddings;
+  std::optional<MeasuredTracks> tracks;
   evaluate::Interval first, among_five;  // top-1 and top-5 accuracy of a classifier
 };
 

@@ -244,7 +244,8 @@ Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subj
                           "); --by-index matches them by their index");
 }
 
-Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subject>* subjects) {
+Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subject>* subjects,
+                    const SeePicture& see) {
   std::vector<Subject*> running;
   for (Subject& subject : *subjects) {
     if (subject.session) running.push_back(&subject);
@@ -263,6 +264,7 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
     evaluate::Picture* picture = &data->pictures[i];
     DVNN_TRY(check_size(*picture, pixels));
     set_size(pixels.width, pixels.height, picture);
+    if (see) see(i, pixels);
     Bitmap truth;
     if (!picture->mask.empty()) {
       DVNN_ASSIGN(truth, truths.next());

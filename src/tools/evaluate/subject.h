@@ -2,6 +2,7 @@
 // A subject of evaluation: a network that runs here, or a file of results of another program.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct Subject {
   // By picture, of networks that read or embed.
   std::vector<std::string> texts;
   std::vector<std::vector<float>> embeddings;
+  evaluate::FollowedByPicture followed;  // of sequences
+  bool only_tracks = false;              // another program's tracks, without detections
 };
 
 /// Matches each class of the network with the data set's class of that name, ignoring case; by
@@ -34,8 +37,12 @@ struct Subject {
 /// classes, and know all. Error: kInvalidArgument if no class matches.
 Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subject);
 
+/// Looks at a picture, the data's of that index.
+using SeePicture = std::function<void(size_t picture, const Bitmap& bgr)>;
+
 /// Runs the networks on all pictures, which other threads decode once, a few ahead. Converts boxes
-/// in fractions to pixels.
-Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subject>* subjects);
+/// in fractions to pixels. `see` is called with each picture, in order.
+Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subject>* subjects,
+                    const SeePicture& see = {});
 
 }  // namespace dvnn::tools

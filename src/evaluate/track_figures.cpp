@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "track/figures.h"
+#include "evaluate/track_figures.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <unordered_map>
 
-namespace dvnn::test {
+namespace dvnn::evaluate::tracks {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -345,4 +345,4 @@ Figures figures_of(const Frames& truth, const Frames& tracks) {
   return figures;
 }
 
-}  // namespace dvnn::test
+}  // namespace dvnn::evaluate::tracks

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace dvnn::test {
+namespace dvnn::evaluate::tracks {
 
 struct Box {
   double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
@@ -62,4 +62,4 @@ struct Figures {
 /// Compares tracks with the truth; both have the same number of frames.
 Figures figures_of(const Frames& truth, const Frames& tracks);
 
-}  // namespace dvnn::test
+}  // namespace dvnn::evaluate::tracks

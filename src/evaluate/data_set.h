@@ -60,9 +60,9 @@ struct DataSet {
   Annotations kind = Annotations::kFind;
   std::string source;  // the file or folder that was read
   std::vector<std::string> classes;
-  bool named = true;               // false: the classes have only numbers
-  std::vector<int64_t> class_ids;  // numbers of the classes in COCO's annotations; else empty
-  std::vector<Picture> pictures;   // in the order of their ids, or of their paths
+  bool named = true;                // false: the classes have only numbers
+  std::vector<int64_t> class_ids;   // numbers of the classes in COCO's annotations; else empty
+  std::vector<Picture> pictures;    // in the order of their ids, or of their paths
   std::vector<Sequence> sequences;  // of all pictures, or none
 };
 

@@ -32,7 +32,9 @@ int main(int argc, char** argv) {
     if (argument.compare(0, equals, "camera") == 0 && equals != std::string::npos) {
       sequence.camera = read_numbers(argument.substr(equals + 1));
     } else if (equals == std::string::npos ||
-               !track::set_parameter(argument.substr(0, equals), std::atof(argv[i] + equals + 1), &settings).ok()) {
+               !track::set_parameter(argument.substr(0, equals), std::atof(argv[i] + equals + 1),
+                                     &settings)
+                    .ok()) {
       std::fprintf(stderr, "track_file: what is '%s'?\n", argv[i]);
       return 2;
     }

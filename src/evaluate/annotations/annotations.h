@@ -61,12 +61,13 @@ Result<DataSet> read_texts(const std::string& path);
 /// Returns a folder's file of that form: rec_gt.txt, gt.txt or texts.txt; empty: there is none.
 std::string texts_file_in(const std::string& folder);
 
-/// Reads sequences in the form of the MOT challenge (P. Dendorfer et al., "MOTChallenge: A Benchmark
-/// for Single-Camera Multiple Target Tracking", IJCV 129, 2021): a folder with gt/gt.txt, or one of
-/// such folders. A line is "frame, number, left, top, width, height, counts, class, visibility" in
-/// pixels, frames counting from 1. Classes are named in gt/labels.txt; without it they are the
-/// challenge's, of which people that stand or walk are to be found, and what looks like them is
-/// ignored. Rate, size and number of frames come from seqinfo.ini; pictures lie in img1.
+/// Reads sequences in the form of the MOT challenge (P. Dendorfer et al., "MOTChallenge: A
+/// Benchmark for Single-Camera Multiple Target Tracking", IJCV 129, 2021): a folder with gt/gt.txt,
+/// or one of such folders. A line is "frame, number, left, top, width, height, counts, class,
+/// visibility" in pixels, frames counting from 1. Classes are named in gt/labels.txt; without it
+/// they are the challenge's, of which people that stand or walk are to be found, and what looks
+/// like them is ignored. Rate, size and number of frames come from seqinfo.ini; pictures lie in
+/// img1.
 Result<DataSet> read_mot(const std::string& path);
 /// Returns whether a folder has a sequence, or folders with sequences.
 bool is_mot(const std::string& path);

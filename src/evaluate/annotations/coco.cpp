@@ -222,6 +222,12 @@ Result<DataSet> read_coco(const std::string& path) {
 }
 
 Status locate_pictures(DataSet* data) {
+  for (const Sequence& sequence : data->sequences) {
+    if (!data->pictures[sequence.first].path.empty()) continue;
+    return Error{ErrorCode::kNotFound, "'" + sequence.folder +
+                                           "' has no img1 with pictures, or what imDir in "
+                                           "seqinfo.ini names, which a network needs"};
+  }
   if (data->kind != Annotations::kCoco) return {};
   std::string folder;
   for (Picture& picture : data->pictures) {

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostMotBytes = 256 << 20;
-constexpr double kMostFrames = 1e6;
+constexpr double kMostFrames = 200000;
 constexpr size_t kMostColumns = 16;
 constexpr double kFarthest = 1e9;  // pixels
 // Columns of a line.
@@ -198,8 +198,7 @@ Status read_sequence(const std::string& folder, const DataSet& classes, DataSet*
       pictures.back().path = path;
     }
   }
-  if (info.frames > 0 && !pictures.empty() &&
-      info.frames != static_cast<double>(pictures.size())) {
+  if (info.frames > 0 && !pictures.empty() && info.frames != static_cast<double>(pictures.size())) {
     return malformed(format("'%s' has %zu pictures, and seqinfo.ini says %g", folder.c_str(),
                             pictures.size(), info.frames));
   }
@@ -260,8 +259,7 @@ Result<MotResults> read_mot_results(const std::string& path, const DataSet& data
     const std::string file =
         is_folder(path) ? path + "/" + sequence.name + ".txt" : sequence.folder + "/" + path;
     DVNN_TRY(each_line(file, [&](const auto& line, const std::string& where) -> Status {
-      DVNN_ASSIGN(const size_t frame,
-                  frame_of(line, static_cast<double>(sequence.count), where));
+      DVNN_ASSIGN(const size_t frame, frame_of(line, static_cast<double>(sequence.count), where));
       DVNN_ASSIGN(const Box box, box_of(line, where));
       const double class_number = line.size() > kClass ? line[kClass] : -1;
       Found found;
@@ -270,8 +268,8 @@ Result<MotResults> read_mot_results(const std::string& path, const DataSet& data
       // The challenge's results have a place in the world where classes may be: -1.
       found.class_id = class_number >= 1 ? static_cast<int>(class_number) - 1 : 0;
       if (static_cast<size_t>(found.class_id) >= data.classes.size()) {
-        return malformed(where + format(": class %g is none of %zu", class_number,
-                                        data.classes.size()));
+        return malformed(where +
+                         format(": class %g is none of %zu", class_number, data.classes.size()));
       }
       const int64_t number = std::llround(line[kNumber]);
       (number >= 0 ? named : plain) += 1;

@@ -130,8 +130,7 @@ bool is_mot_results(const std::string& path) {
 }
 
 bool is_network(const std::string& path, const DataSet& data) {
-  return !ends_with(path, ".json") &&
-         !(data.kind == Annotations::kMot && is_mot_results(path));
+  return !ends_with(path, ".json") && !(data.kind == Annotations::kMot && is_mot_results(path));
 }
 
 Result<Subject> open_subject(const std::string& path, const Arguments& arguments,

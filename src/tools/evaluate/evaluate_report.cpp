@@ -347,7 +347,8 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
   print_data(data);
   print_overview(measured);
   for (const Measured& m : measured) {
-    if (m.detector || m.pixels || m.tracks || m.reading || !m.missing.empty() || !m.foreign.empty()) {
+    if (m.detector || m.pixels || m.tracks || m.reading || !m.missing.empty() ||
+        !m.foreign.empty()) {
       std::printf("\n%s\n", printable(m.path).c_str());
     }
     if (!m.missing.empty()) {
@@ -383,6 +384,7 @@ OrderedJson measured_json(const DataSet& data, const std::vector<Measured>& meas
         {"objects", counts.objects},
         {"crowds", counts.crowds},
         {"ignored", counts.ignored},
+        {"sequences", data.sequences.size()},
         {"classes", shows_classes(data) ? OrderedJson(data.classes) : OrderedJson()}}}};
   json["networks"] = OrderedJson::array();
   for (const Measured& m : measured) {

@@ -54,8 +54,7 @@ class Follower {
     for (const evaluate::Found& one : found) {
       if (one.score < static_cast<double>(options_.tracker.weak)) continue;
       track::Detection detection;
-      detection.box = {one.box.x, one.box.y, one.box.x + one.box.width,
-                       one.box.y + one.box.height};
+      detection.box = {one.box.x, one.box.y, one.box.x + one.box.width, one.box.y + one.box.height};
       detection.class_id = one.class_id;
       detection.confidence = static_cast<float>(one.score);
       detections_.push_back(detection);
@@ -71,8 +70,7 @@ class Follower {
       add(*track, use ? smoothed : detections_[i].box, to);
     }
     if (!options_.predict) return;
-    for (const track::Tracker::Predicted& one : tracker_.predicted())
-      add(*one.track, one.box, to);
+    for (const track::Tracker::Predicted& one : tracker_.predicted()) add(*one.track, one.box, to);
   }
 
  private:

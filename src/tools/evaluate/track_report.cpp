@@ -14,8 +14,8 @@ using TrackFigures = evaluate::tracks::Figures;
 constexpr int kTrackNameWidth = 24;
 
 void print_track_heads(const char* first) {
-  std::printf("%-*s %6s %6s %6s %6s %6s %6s %8s %9s %7s %7s\n", kTrackNameWidth, first, "HOTA", "DetA",
-              "AssA", "LocA", "MOTA", "IDF1", "switches", "fragments", "missed", "false");
+  std::printf("%-*s %6s %6s %6s %6s %6s %6s %8s %9s %7s %7s\n", kTrackNameWidth, first, "HOTA",
+              "DetA", "AssA", "LocA", "MOTA", "IDF1", "switches", "fragments", "missed", "false");
 }
 
 void print_track_row(const std::string& name, const TrackFigures& f) {

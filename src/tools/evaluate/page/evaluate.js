@@ -1,5 +1,5 @@
 // The page of dvnet evaluate: its data is what --json prints, and the worst pictures.
-const report = network, {data, networks} = report;
+const report = network, {data, networks} = report, detects = networks.some(of => of.detection);
 
 const FIGURES = [['ap', 'AP'], ['ap50', 'AP50'], ['ap75', 'AP75'], ['ap_small', 'AP small'], ['ap_medium', 'AP medium'],
   ['ap_large', 'AP large'], ['ar1', 'AR1'], ['ar10', 'AR10'], ['ar100', 'AR100']];
@@ -23,12 +23,23 @@ function fillTable(table, heads, rows, choose) {
   return [...body.children];
 }
 
+const TRACK_FIGURES = [['hota', 'HOTA'], ['det_a', 'DetA'], ['ass_a', 'AssA'], ['loc_a', 'LocA'], ['mota', 'MOTA'], ['idf1', 'IDF1']];
+const TRACK_COUNTS = [['switches', 'switches'], ['fragments', 'fragments'], ['missed', 'missed'], ['false', 'false']];
+
+// Rows of a name and the figures of tracks.
+function fillTracks(table, head, rows, choose) {
+  table.replaceChildren();
+  fillTable(table, [head, ...TRACK_FIGURES.map(([, name]) => name), ...TRACK_COUNTS.map(([, name]) => name)],
+    rows.map(([name, of]) => [name, ...TRACK_FIGURES.map(([key]) => figureText(of[key])), ...TRACK_COUNTS.map(([key]) => String(of[key]))]),
+    choose);
+}
+
 function showNetworks() {
-  const interval = (of, name) => of.intervals && of.intervals[name] && of.intervals[name][0] !== null ?
+  const interval = (of, name) => of && of.intervals && of.intervals[name] && of.intervals[name][0] !== null ?
     of.intervals[name].map(figureText).join('–') : '';
-  if (networks[0].detection) {
+  if (detects) {
     fillTable(byId('networks'), ['network', ...FIGURES.map(([, head]) => head)], networks.map(({network: path, detection}) =>
-      [baseName(path), ...FIGURES.map(([name]) => [figureText(detection.figures[name]), interval(detection, name)])]), show);
+      [baseName(path), ...FIGURES.map(([name]) => [figureText(detection && detection.figures[name]), interval(detection, name)])]), show);
   } else if (networks[0].segmentation) {
     fillTable(byId('networks'), ['network', 'mIoU', 'accuracy'], networks.map(({network: path, segmentation: of}) =>
       [baseName(path), figureText(of.miou), figureText(of.accuracy)]), show);
@@ -39,7 +50,7 @@ function showNetworks() {
   } else if (networks[0].embeddings) {
     fillTable(byId('networks'), ['network', 'queries', 'rank 1', 'rank 5', 'mAP'], networks.map(({network: path, embeddings: of}) =>
       [baseName(path), String(of.queries), figureText(of.rank1), figureText(of.rank5), figureText(of.map)]), show);
-  } else {
+  } else if (networks[0].classification) {
     fillTable(byId('networks'), ['network', 'pictures', 'top-1', 'top-5'], networks.map(({network: path, classification: of}) =>
       [baseName(path), String(of.pictures), [figureText(of.top1), interval(of, 'top1')],
         [figureText(of.top5), interval(of, 'top5')]]), show);
@@ -145,13 +156,19 @@ function showWorst(of) {
 }
 
 function show(number) {
-  const {network: path, detection, classification, segmentation, reading, embeddings, missing, foreign} = networks[number];
+  const {network: path, detection, classification, segmentation, reading, embeddings, tracking, missing, foreign} = networks[number];
   byId('chosen').textContent = path;
   [...byId('choices').children].forEach((button, i) => button.setAttribute('aria-pressed', i === number));
   byId('warnings').replaceChildren();
   const tell = (names, what) => { if (names.length) add(byId('warnings'), 'li', {}, `${what}: ${names.join(', ')}`); };
   tell(missing, 'The network does not know, and they do not count');
   tell(foreign, 'The data does not have, and they do not count');
+  if (tracking) {
+    fillTracks(byId('sequences'), 'sequence', [...tracking.sequences.map(of => [of.sequence, of.figures]),
+      ...(tracking.classes.length > 1 ? tracking.classes.map(of => [`all, ${of.label}`, of.figures]) : [])]);
+  }
+  for (const section of document.querySelectorAll('.detection')) section.hidden = !detection;
+  byId('row-section').hidden = tracking && !detection;
   if (detection) {
     byId('thresholds').textContent = `thresholds="${detection.thresholds}"`;
     showClasses(detection);
@@ -168,7 +185,7 @@ function show(number) {
     byId('classes').replaceChildren();
     fillTable(byId('classes'), ['false accepts, at most', 'true accepts', 'from a cosine of'],
       embeddings.rates.map(of => [String(of.false_accepts), figureText(of.true_accepts), figureText(of.threshold)]));
-  } else {
+  } else if (classification) {
     byId('classes').replaceChildren();
     fillTable(byId('classes'), ['class', 'pictures', 'top-1', 'top-5'],
       classification.classes.map(c => [c.class, String(c.pictures), figureText(c.top1), figureText(c.top5)]));
@@ -177,20 +194,23 @@ function show(number) {
 
 document.title = byId('name').textContent = baseName(data.source) + ', evaluated';
 byId('source').textContent = `${data.source} (${data.annotations}): ${data.pictures} pictures` +
-  (data.objects ? `, ${data.objects} objects` : '') + (data.classes ? ` of ${data.classes.length} classes` : '');
+  (data.objects ? `, ${data.objects} objects` : '') + (data.classes ? ` of ${data.classes.length} classes` : '') +
+  (data.sequences ? ` in ${data.sequences} sequences` : '');
 byId('about').textContent = networks[0].segmentation ? 'Mean over classes of intersection over union, and share of right pixels.' :
-  networks[0].detection ? 'Average precision and recall by COCO\'s rules; small: 95 % of samples of the pictures.' :
+  detects ? 'Average precision and recall by COCO\'s rules; small: 95 % of samples of the pictures.' :
   networks[0].reading ? 'Shares of exact texts and of wrong characters and words; small: 95 % of samples of the pictures.' :
   networks[0].embeddings ? 'Each picture is looked for among all others; and all pairs of pictures are compared.' :
   'Shares of pictures whose class is the most confident one, or among five; small: 95 % of samples of the pictures.';
 if (networks[0].reading) byId('rows').textContent = 'Misread';
 if (networks[0].embeddings) byId('rows').textContent = 'Accepted pairs';
 showNetworks();
+for (const section of document.querySelectorAll('.tracking')) section.hidden = !networks[0].tracking;
+byId('networks').closest('section').hidden = !!networks[0].tracking && !detects;
+if (networks[0].tracking) fillTracks(byId('tracks'), 'network', networks.map(({network: path, tracking}) => [baseName(path), tracking.figures]), show);
 byId('which').hidden = networks.length < 2;
 networks.forEach(({network: path}, i) => {
   add(byId('choices'), 'button', {}, baseName(path)).addEventListener('click', () => show(i));
 });
-for (const section of document.querySelectorAll('.detection')) section.hidden = !networks[0].detection;
 byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('thresholds').textContent));
 byId('large').addEventListener('click', () => byId('large').close());
 show(0);

@@ -68,9 +68,11 @@ Result<PixelSize> parse_size(const std::string& text) {
 }
 
 // As replan(), with a report of what was decided, which may be null.
+// `bytes`: nodes of the saved graph whose weights get 8 bits.
 static Result<network::Model> replan_reporting(const network::Model& model, int width, int height,
                                                const Cancellation* cancellation,
-                                               PlanReport* report) {
+                                               PlanReport* report,
+                                               const std::vector<size_t>& bytes = {}) {
   const Shape& from = model.tensor(model.input.tensor).desc.shape;
   if (!is_picture(from)) {
     return unsupported("the network's input is " + from.to_string() +
@@ -96,6 +98,11 @@ static Result<network::Model> replan_reporting(const network::Model& model, int 
       return Error{misfit.code, misfit.message + size_advice(graph, width, height)};
     }
     DVNN_TRY(load_weights(model, options, &graph));
+    for (const size_t node : bytes) {
+      if (node >= graph.nodes.size()) return invalid_argument(format("no layer %zu", node));
+      graph.nodes[node].half_weights = false;
+    }
+    options.quantise = options.quantise || !bytes.empty();
     network::SavedGraph saved = {model.saved.graph, {}, model.saved.quantised};
     for (size_t i = 0; i < graph.nodes.size(); ++i) {  // sets parameters that follow from shapes
       DVNN_TRY(check_cancelled(cancellation));
@@ -140,6 +147,24 @@ Result<Graph> restored_graph(const network::Model& model) {
     DVNN_TRY(load_weights(model, options_of(model), &graph));
     return graph;
   });
+}
+
+Result<std::vector<WeighedLayer>> layers_of_halves(const network::Model& model) {
+  DVNN_ASSIGN(const Graph graph, restored_graph(model));
+  std::vector<WeighedLayer> layers;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const bool weighs = node.op == Op::kConvolution || node.op == Op::kInnerProduct;
+    if (weighs && node.half_weights && !node.weights.empty()) layers.push_back({i, node.name});
+  }
+  return layers;
+}
+
+Result<network::Model> with_bytes(const network::Model& model, const std::vector<size_t>& nodes) {
+  const Shape& input = model.tensor(model.input.tensor).desc.shape;
+  const bool pictured = is_picture(input);
+  return replan_reporting(model, pictured ? input.w() : 0, pictured ? input.h() : 0, nullptr,
+                          nullptr, nodes);
 }
 
 Result<std::vector<StepNote>> explain(const network::Model& model) {

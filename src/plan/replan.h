@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "network/model.h"
 #include "plan/graph/graph.h"
@@ -21,6 +22,21 @@ Result<PixelSize> parse_size(const std::string& text);
 /// for one size only; kCancelled soon after `cancellation` is.
 Result<network::Model> replan(const network::Model& model, int width, int height,
                               const Cancellation* cancellation = nullptr);
+
+/// A layer with weights, as the network's graph has it.
+struct WeighedLayer {
+  size_t node = 0;  // its index in the saved graph
+  std::string name;
+};
+
+/// Returns the layers whose weights have 16 bits. Error: kUnsupported if the network does not hold
+/// its graph.
+Result<std::vector<WeighedLayer>> layers_of_halves(const network::Model& model);
+
+/// Returns the network planned again for its own size, with weights of 8 bits in the layers with
+/// these nodes; the others keep theirs. A layer that a device cannot have in 8 bits keeps 16, too.
+/// Errors are those of replan().
+Result<network::Model> with_bytes(const network::Model& model, const std::vector<size_t>& nodes);
 
 /// Runs the second half of plan(): the passes that depend on sizes, and assembly. The model keeps
 /// `saved`, the graph as it is, with the places of the weights.

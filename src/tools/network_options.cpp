@@ -6,6 +6,11 @@
 namespace dvnn::tools {
 
 Result<std::unique_ptr<Session>> open_session(const std::string& path, const Arguments& arguments) {
+  return open_session(path, arguments.text("device"), arguments);
+}
+
+Result<std::unique_ptr<Session>> open_session(const std::string& path, const std::string& device,
+                                              const Arguments& arguments) {
   network::NetworkSource source;
   source.custom_layers = arguments.text("custom-layers");
   source.path = path;
@@ -21,7 +26,7 @@ Result<std::unique_ptr<Session>> open_session(const std::string& path, const Arg
   if (arguments.given("decoder-library")) {
     DVNN_ASSIGN(decoders, decode::CustomDecoders::open(arguments.text("decoder-library")));
   }
-  return Session::open(source, arguments.text("device"), decoders.get());
+  return Session::open(source, device, decoders.get());
 }
 
 }  // namespace dvnn::tools

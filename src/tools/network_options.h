@@ -24,5 +24,8 @@ inline constexpr Option kSizeOption = {
 
 /// Opens the network at `path` with these options, ready to run.
 Result<std::unique_ptr<Session>> open_session(const std::string& path, const Arguments& arguments);
+/// The same on another device than the one that the options name.
+Result<std::unique_ptr<Session>> open_session(const std::string& path, const std::string& device,
+                                              const Arguments& arguments);
 
 }  // namespace dvnn::tools

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 
 #include "base/file.h"
@@ -7,12 +8,14 @@
 #include "base/names.h"
 #include "evaluate/annotations/annotations.h"
 #include "network/dvn_file.h"
-#include "plan/replan.h"
 #include "tools/commands.h"
 #include "tools/evaluate/evaluate_report.h"
 #include "tools/evaluate/follow.h"
 #include "tools/evaluate/keep.h"
+#include "tools/evaluate/byte_search.h"
+#include "tools/evaluate/curve_plot.h"
 #include "tools/evaluate/measured.h"
+#include "tools/evaluate/opening.h"
 #include "tools/evaluate/page/evaluate_page.h"
 #include "tools/evaluate/subject.h"
 #include "tools/network_options.h"
@@ -25,11 +28,11 @@ using evaluate::Annotations;
 using evaluate::DataSet;
 
 struct EvaluateOptions {
-  std::string data, html, save;
+  std::string data, html, plot, save, quantized;
   Annotations kind = Annotations::kFind;
   bool json = false, by_index = false, keep = false;
-  bool on_device = true, in_fp32 = false;
-  double threshold = 0;
+  std::vector<Form> forms;
+  double threshold = 0, most_loss = 0;
   TrackOptions track;
   MeasureOptions measure;
 };
@@ -43,9 +46,9 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   options->keep = arguments.given("keep");
   options->by_index = arguments.given("by-index");
   options->threshold = arguments.fraction("threshold");
-  const std::string as = arguments.text("as");
-  options->on_device = as != "fp32";
-  options->in_fp32 = as != "device";
+  options->plot = arguments.text("plot");
+  options->quantized = arguments.text("quantize");
+  options->most_loss = arguments.fraction("loss");
   options->measure.rounds = arguments.number("samples");
   options->measure.seed = static_cast<uint64_t>(arguments.number("seed"));
   if (arguments.files().empty()) return "needs a network file, or a JSON file of what was found";
@@ -65,128 +68,87 @@ std::string parse(const Arguments& arguments, EvaluateOptions* options) {
   auto track = parse_track_options(arguments.texts("track"));
   if (!track.ok()) return "--track: " + track.error().message;
   options->track = track.value();
-  if (as != "device" && as != "fp32" && as != "both") {
-    return "--as '" + short_text(as, 40) + "' is none of device, fp32 and both";
+  const std::string as = arguments.text("as");
+  auto forms = parse_forms(as);
+  if (!forms.ok()) return "--as: " + forms.error().message;
+  options->forms = std::move(forms.value());
+  const bool plain = as == "device";
+  if (!plain && options->keep) return "--keep is of what a device finds, not of --as " + as;
+  if (options->forms.size() > 1 && !options->save.empty())
+    return "--save is of one network, and so not of --as " + as;
+  if (!options->quantized.empty()) {
+    const std::vector<std::string>& files = arguments.files();
+    if (files.size() != 1 || !ends_with(files[0], ".dvn")) return "--quantize is of one .dvn file";
+    if (!plain) return "--quantize is of what a device finds, not of --as " + as;
   }
-  if (as != "device" && options->keep) return "--keep is of what a device finds, not of --as " + as;
-  if (as == "both" && !options->save.empty())
-    return "--save is of one network, and so not of --as both";
+  if (!(options->most_loss >= 0 && options->most_loss <= 1))
+    return format("--loss %g is not in 0..1", options->most_loss);
   const double precision = arguments.fraction("precision");
   if (precision != 0) options->measure.precision = precision;
   if (!(precision >= 0 && precision < 1)) return format("--precision %g is not in 0..1", precision);
   return "";
 }
 
-// Returns what annotations of a form describe. Folders may be of classes or, for a network that
-// gives attributes, of identities that embeddings tell apart.
-objects::Kind told_by(Annotations kind, const decode::Decoder* decoder) {
-  const bool attributes = decoder && decoder->kind() == objects::Kind::kAttributes;
-  if (kind == Annotations::kTexts || (kind == Annotations::kFolders && attributes))
-    return objects::Kind::kAttributes;
-  if (kind == Annotations::kFolders) return objects::Kind::kClassification;
-  return kind == Annotations::kMasks ? objects::Kind::kSegmentation : objects::Kind::kDetection;
-}
-
-// Checks that the network finds what the annotations describe.
-Status check_task(const DataSet& data, Subject* subject) {
-  const decode::Decoder* decoder = subject->session->decoder();
-  subject->finds = told_by(data.kind, decoder);
-  if (subject->finds == objects::Kind::kAttributes &&
-      data.pictures.size() > evaluate::kMostEmbeddings && data.kind == Annotations::kFolders) {
-    return too_large(format("'%s' has %zu pictures; embeddings of at most %zu are compared",
-                            data.source.c_str(), data.pictures.size(), evaluate::kMostEmbeddings));
+// Opens a network or a file in its forms. The software device is compared with another device
+// beside it.
+Status open_forms(const std::string& path, const Arguments& arguments,
+                  const EvaluateOptions& options, const DataSet& data,
+                  std::vector<Subject>* subjects) {
+  size_t on_device = Subject::kNone;
+  const std::vector<Form> once = {Form::kDevice};
+  for (const Form form : is_network(path, data) ? options.forms : once) {
+    DVNN_ASSIGN(Subject subject, open_subject(path, form, options.by_index, arguments, data));
+    if (options.keep) DVNN_TRY(check_keeps(subject));
+    if (form == Form::kDevice || form == Form::kFp16) on_device = subjects->size();
+    subjects->push_back(std::move(subject));
   }
-  if (decoder && decoder->kind() == subject->finds) return {};
-  return unsupported(
-      "network '" + subject->path + "' " +
-      (decoder ? std::string("finds: ") + kind_name(decoder->kind()) : "has no decoder") +
-      "; annotations of the kind '" + annotations_name(data.kind) +
-      "' are for: " + kind_name(subject->finds));
-}
-
-// Makes the subject run in FP32. A network that is loaded has left its weights with the device, so
-// the file is read again.
-Status run_in_fp32(const Arguments& arguments, Subject* subject) {
-  const std::string what = "network '" + subject->path + "' in FP32";
-  DVNN_ASSIGN(network::Model model, network::read_dvn(subject->path));
-  if (arguments.given("size")) {
-    DVNN_ASSIGN(const plan::PixelSize size, plan::parse_size(arguments.text("size")));
-    DVNN_ASSIGN(model, plan::replan(model, size.width, size.height));
+  for (size_t i = 0; i < options.forms.size() && on_device != Subject::kNone; ++i) {
+    if (options.forms[i] == Form::kSoft && is_network(path, data))
+      (*subjects)[subjects->size() - options.forms.size() + i].compared_with = on_device;
   }
-  std::shared_ptr<const decode::CustomDecoders> decoders;
-  if (arguments.given("decoder-library")) {
-    DVNN_ASSIGN(decoders, decode::CustomDecoders::open(arguments.text("decoder-library")));
-  }
-  auto run = create_float_run(std::move(model), arguments.text("custom-layers"), decoders.get());
-  if (!run.ok()) return run.error().within(what);
-  subject->in_fp32 = std::move(run.value());
-  subject->path += " in FP32";
   return {};
-}
-
-// Whether a file is of what was found in sequences, and not a network.
-bool is_mot_results(const std::string& path) {
-  return ends_with(path, ".txt") || evaluate::is_folder(path);
-}
-
-bool is_network(const std::string& path, const DataSet& data) {
-  return !ends_with(path, ".json") && !(data.kind == Annotations::kMot && is_mot_results(path));
-}
-
-Result<Subject> open_subject(const std::string& path, const Arguments& arguments,
-                             const EvaluateOptions& options, const DataSet& data, bool in_fp32) {
-  Subject subject;
-  subject.path = path;
-  if (ends_with(path, ".json")) {
-    subject.labels = data.classes;
-    subject.known.assign(data.classes.size(), true);
-    DVNN_ASSIGN(subject.found, read_coco_results(path, data));
-    return subject;
-  }
-  if (data.kind == Annotations::kMot && is_mot_results(path)) {
-    subject.labels = data.classes;
-    subject.known.assign(data.classes.size(), true);
-    DVNN_ASSIGN(evaluate::MotResults results, read_mot_results(path, data));
-    subject.found = std::move(results.found);
-    subject.followed = std::move(results.followed);
-    subject.only_tracks = !subject.followed.empty();
-    return subject;
-  }
-  DVNN_ASSIGN(subject.session, open_session(path, arguments));
-  DVNN_TRY(check_task(data, &subject));
-  DVNN_TRY(match_classes(data, options.by_index, &subject));
-  if (in_fp32) DVNN_TRY(run_in_fp32(arguments, &subject));
-  return subject;
 }
 
 Result<std::vector<Subject>> open_subjects(const Arguments& arguments,
                                            const EvaluateOptions& options, DataSet* data) {
   std::vector<Subject> subjects;
-  bool runs = false;
-  for (const std::string& path : arguments.files()) {
-    if (ends_with(path, ".json") && data->kind != Annotations::kCoco) {
-      return invalid_argument(
-          "'" + path +
-          "' has what was found in COCO's form, by ids that only COCO's annotations have");
-    }
-    for (const bool in_fp32 : {true, false}) {
-      // What was found elsewhere is as it is.
-      const bool wanted = !is_network(path, *data) ? !in_fp32
-                          : in_fp32                ? options.in_fp32
-                                                   : options.on_device;
-      if (!wanted) continue;
-      DVNN_ASSIGN(Subject subject, open_subject(path, arguments, options, *data, in_fp32));
-      runs = runs || subject.session;
-      if (options.keep) DVNN_TRY(check_keeps(subject));
-      subjects.push_back(std::move(subject));
-    }
-  }
+  for (const std::string& path : arguments.files())
+    DVNN_TRY(open_forms(path, arguments, options, *data, &subjects));
   if (!options.save.empty() && data->kind != Annotations::kCoco) {
     return invalid_argument("--save writes what was found by COCO's ids, which '" + data->source +
                             "' does not have");
   }
-  if (runs) DVNN_TRY(locate_pictures(data));
+  const auto runs = [](const Subject& subject) { return subject.session != nullptr; };
+  if (std::any_of(subjects.begin(), subjects.end(), runs)) DVNN_TRY(locate_pictures(data));
   return subjects;
+}
+
+// Finds which weights can have 8 bits, and writes the network that keeps the metric.
+Status spend_bytes(const Arguments& arguments, const EvaluateOptions& options,
+                   const Measured& measured, DataSet* data, OrderedJson* report) {
+  const std::string& path = arguments.files()[0];
+  DVNN_ASSIGN(const network::Model model, read_sized(path, arguments));
+  const auto open = [&](network::Model other) {
+    return open_model(std::move(other), path, options.by_index, arguments, *data);
+  };
+  ByteSearchOptions search{options.threshold, options.most_loss, options.measure.precision};
+  auto found = search_bytes(model, *metric_of(measured), search, open, data);
+  if (!found.ok()) return found.error().within("--quantize: network '" + path + "'");
+  DVNN_TRY(network::write_dvn(found.value().model, options.quantized));
+  (*report)["quantized"] = byte_search_json(found.value(), options.quantized);
+  if (!options.json) print_byte_search(found.value(), options.quantized);
+  return {};
+}
+
+Status write_pictures(const EvaluateOptions& options, const DataSet& data,
+                      const std::vector<Subject>& subjects, const std::vector<Measured>& measured,
+                      const OrderedJson& report) {
+  if (!options.html.empty()) {
+    DVNN_ASSIGN(const std::string page, evaluate_page(data, subjects, measured, report));
+    DVNN_TRY(replace_file(options.html, {page}));
+  }
+  if (options.plot.empty()) return {};
+  return replace_file(options.plot, {svg_of(measured_plot(measured, report))});
 }
 
 Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) {
@@ -203,18 +165,18 @@ Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) 
     DVNN_TRY(replace_file(options.save, {coco_results_text(subjects[0].found, data)}));
   }
   std::vector<Measured> measured;
-  for (const Subject& subject : subjects)
+  for (const Subject& subject : subjects) {
     measured.push_back(measure(data, subject, options.measure));
-  const OrderedJson report = measured_json(data, measured, options.measure);
-  if (options.json) {
-    std::printf("%s\n", json_text(report, 1, true).c_str());
-  } else {
-    print_measured(data, measured, options.measure);
+    if (subject.compared_with == Subject::kNone) continue;
+    measured.back().difference = {subjects[subject.compared_with].path, subject.differences};
   }
-  if (!options.html.empty()) {
-    DVNN_ASSIGN(const std::string page, evaluate_page(data, subjects, measured, report));
-    DVNN_TRY(replace_file(options.html, {page}));
+  OrderedJson report = measured_json(data, measured, options.measure);
+  if (!options.json) print_measured(data, measured, options.measure);
+  if (!options.quantized.empty()) {
+    DVNN_TRY(spend_bytes(arguments, options, measured[0], &data, &report));
   }
+  if (options.json) std::printf("%s\n", json_text(report, 1, true).c_str());
+  DVNN_TRY(write_pictures(options, data, subjects, measured, report));
   for (size_t i = 0; i < subjects.size() && options.keep; ++i) {
     DVNN_TRY(keep_thresholds(subjects[i], *measured[i].detector));
     if (options.json) continue;
@@ -231,7 +193,7 @@ int evaluate_networks(const Arguments& arguments) {
   return done.ok() ? 0 : fail(done.error());
 }
 
-constexpr const char* kForms[] = {"device", "fp32", "both"};
+constexpr const char* kForms[] = {"device", "fp16", "int8", "soft", "fp32", "both"};
 constexpr Option kEvaluateOptions[] = {
     {"data", 0, Takes::kFile, "FOLDER",
      "The pictures and their annotations, or the file of annotations"},
@@ -250,10 +212,16 @@ constexpr Option kEvaluateOptions[] = {
     {"samples", 0, Takes::kNumber, "N",
      "Samples of pictures that the 95 % intervals are taken of; 0: no intervals", "200"},
     {"seed", 0, Takes::kNumber, "N", "Which samples", "1"},
-    {"as", 0, Takes::kText, "FORM",
-     "What to run: device; fp32: the network's operations and weights, no result rounded to 16 "
-     "bits, on the CPU; both, side by side",
+    {"as", 0, Takes::kText, "FORMS",
+     "What to run, side by side, between commas: device, the file as it is; fp16, which refuses "
+     "weights of 8 bits; int8: with all weights in 8 bits; soft: on the software device, compared "
+     "with `device` picture by picture; fp32: on the CPU, no result rounded to 16 bits; both: "
+     "fp32,device",
      "device", kForms},
+    {"quantize", 0, Takes::kFile, "NETWORK.dvn",
+     "Write the network with weights of 8 bits where that costs the metric least"},
+    {"loss", 0, Takes::kFraction, "LOSS", "Of --quantize: the most that the metric may lose, 0..1",
+     "0.005"},
     {"track", 0, Takes::kTexts, "NAME=VALUE",
      "Of sequences: a property of dvtrack, such as max-lost-ms=1000 or camera=static; may be given "
      "several times"},
@@ -261,6 +229,8 @@ constexpr Option kEvaluateOptions[] = {
     {"html", 0, Takes::kFile, "FILE",
      "Write a page with the numbers, curves of precision and recall, and the pictures with most "
      "mistakes"},
+    {"plot", 0, Takes::kFile, "FILE.svg",
+     "Draw the curves of precision and recall or, with --quantize, of the metric by bytes"},
     {"save", 0, Takes::kFile, "FOUND.json",
      "Write what the network has found in the form that COCO's programs read, and this command in "
      "place of a network"},

@@ -2,6 +2,7 @@
 #include "tools/evaluate/evaluate_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "base/format.h"
@@ -247,6 +248,39 @@ void print_overview(const std::vector<Measured>& measured) {
   }
 }
 
+// --- devices ------------------------------------------------------------------------------------
+
+void print_difference(const DataSet& data, const MeasuredDifference& measured) {
+  constexpr size_t kMostShown = 8;
+  const size_t count = measured.pictures.size();
+  const auto objects = std::count_if(measured.pictures.begin(), measured.pictures.end(),
+                                     [](const PictureDifference& of) { return of.objects; });
+  std::printf("against '%s': outputs are the same on %zu of %zu pictures, and objects on %zu\n",
+              printable(measured.other).c_str(), data.pictures.size() - count,
+              data.pictures.size(), data.pictures.size() - static_cast<size_t>(objects));
+  for (size_t i = 0; i < std::min(count, kMostShown); ++i) {
+    const PictureDifference& of = measured.pictures[i];
+    std::printf("  %s: %llu values differ, by up to %g in output '%s'; %s objects\n",
+                short_text(base_name(data.pictures[of.picture].path), 40).c_str(),
+                static_cast<unsigned long long>(of.values), of.largest,
+                short_text(of.output, 40).c_str(), of.objects ? "other" : "the same");
+  }
+  if (count > kMostShown) std::printf("  and %zu more\n", count - kMostShown);
+}
+
+OrderedJson difference_json(const DataSet& data, const MeasuredDifference& measured) {
+  OrderedJson json = {{"other", measured.other}, {"pictures", OrderedJson::array()}};
+  for (const PictureDifference& of : measured.pictures) {
+    json["pictures"].push_back({{"picture", data.pictures[of.picture].path},
+                                {"output", of.output},
+                                {"values", of.values},
+                                {"largest", std::isfinite(of.largest) ? OrderedJson(of.largest)
+                                                                      : OrderedJson()},
+                                {"objects", of.objects}});
+  }
+  return json;
+}
+
 // --- JSON ----------------------------------------------------------------------------------------
 
 OrderedJson number_json(double value) {
@@ -347,7 +381,7 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
   print_data(data);
   print_overview(measured);
   for (const Measured& m : measured) {
-    if (m.detector || m.pixels || m.tracks || m.reading || !m.missing.empty() ||
+    if (m.detector || m.pixels || m.tracks || m.difference || m.reading || !m.missing.empty() ||
         !m.foreign.empty()) {
       std::printf("\n%s\n", printable(m.path).c_str());
     }
@@ -366,6 +400,7 @@ void print_measured(const DataSet& data, const std::vector<Measured>& measured,
           "off: convert the model with another confidence_threshold\n",
           m.floor);
     }
+    if (m.difference) print_difference(data, *m.difference);
     if (m.tracks) print_sequences(data, *m.tracks);
     if (m.detector) print_detector(data, m, options);
     if (m.pixels) print_pixels(m);
@@ -394,6 +429,7 @@ OrderedJson measured_json(const DataSet& data, const std::vector<Measured>& meas
     if (m.detector) of["detection"] = detector_json(data, *m.detector, intervals);
     if (m.pixels) of["segmentation"] = pixels_json(*m.pixels);
     if (m.reading) of["reading"] = reading_json(data, *m.reading);
+    if (m.difference) of["difference"] = difference_json(data, *m.difference);
     if (m.tracks) of["tracking"] = tracks_json(data, *m.tracks);
     if (m.embeddings) of["embeddings"] = embeddings_json(*m.embeddings);
     if (m.classifier) of["classification"] = classifier_json(data, m, intervals);

@@ -221,6 +221,19 @@ static double decoder_floor(const network::Model& model) {
   return at != model.decoder.params.end() && at->is_number() ? at->get<double>() : 0;
 }
 
+std::optional<Metric> metric_of(const Measured& measured) {
+  if (measured.detector) return Metric{"AP", measured.detector->figures.ap};
+  if (measured.classifier) {
+    const evaluate::Hits& hits = measured.classifier->all;
+    return Metric{"top-1", share_of(hits.first, hits.pictures)};
+  }
+  if (measured.pixels) return Metric{"mIoU", measured.pixels->mean_overlap};
+  if (measured.reading) return Metric{"1 - CER", 1 - measured.reading->count.character_error()};
+  if (measured.embeddings)
+    return Metric{"mAP", measured.embeddings->figures.mean_precision()};
+  return {};
+}
+
 double share_of(uint64_t part, uint64_t all) {
   return all == 0 ? -1 : static_cast<double>(part) / static_cast<double>(all);
 }

@@ -64,6 +64,12 @@ struct MeasuredEmbeddings {
   evaluate::EmbeddingFigures figures;
 };
 
+/// How far the software device differs from the device that it is compared with.
+struct MeasuredDifference {
+  std::string other;  // path of the other subject
+  std::vector<PictureDifference> pictures;  // those with a difference
+};
+
 /// Figures of tracks in sequences; those of several sequences and classes are their sums.
 struct MeasuredTracks {
   evaluate::tracks::Figures all;
@@ -82,6 +88,7 @@ struct Measured {
   std::optional<MeasuredReading> reading;
   std::optional<MeasuredEmbeddings> embeddings;
   std::optional<MeasuredTracks> tracks;
+  std::optional<MeasuredDifference> difference;
   evaluate::Interval first, among_five;  // top-1 and top-5 accuracy of a classifier
 };
 
@@ -90,6 +97,15 @@ struct MeasureOptions {
   int rounds = 0;                   // samples of the bootstrap
   uint64_t seed = 1;
 };
+
+/// The figure by which networks for these data are judged first: its name, and its value, which is
+/// the better the larger it is.
+struct Metric {
+  std::string name;
+  double value = -1;  // -1: unknown
+};
+/// Returns AP, top-1, mIoU, 1 - CER or mAP; none of tracks alone.
+std::optional<Metric> metric_of(const Measured& measured);
 
 /// Returns part / all; -1 if `all` is 0.
 double share_of(uint64_t part, uint64_t all);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "base/format.h"
@@ -181,6 +182,40 @@ Status check_mask(const evaluate::Picture& picture, const Bitmap& mask, size_t c
   return {};
 }
 
+bool same_objects(const std::vector<evaluate::Found>& a, const std::vector<evaluate::Found>& b) {
+  const auto same = [](const evaluate::Found& x, const evaluate::Found& y) {
+    return x.class_id == y.class_id && x.score == y.score && x.box.x == y.box.x &&
+           x.box.y == y.box.y && x.box.width == y.box.width && x.box.height == y.box.height;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+// Compares the outputs of two sessions of one network that have run on the same picture.
+void compare_outputs(size_t picture, const Subject& other, Subject* subject) {
+  PictureDifference difference;
+  difference.picture = picture;
+  const std::vector<network::OutputInfo>& outputs = subject->session->model().outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ConstTensorView ours = subject->session->slot().output(i);
+    const ConstTensorView theirs = other.session->slot().output(i);
+    std::vector<float> a(ours.desc.shape.count()), b(a.size());
+    read_nchw(ours, a.data());
+    read_nchw(theirs, b.data());
+    for (size_t k = 0; k < a.size(); ++k) {
+      if (a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k]))) continue;
+      const double far = std::fabs(double{a[k]} - double{b[k]});
+      const double by = std::isnan(far) ? std::numeric_limits<double>::infinity() : far;
+      if (difference.values++ == 0 || by > difference.largest) {
+        difference.largest = by;
+        difference.output = outputs[i].name;
+      }
+    }
+  }
+  if (difference.values == 0) return;
+  difference.objects = !same_objects(subject->found[picture], other.found[picture]);
+  subject->differences.push_back(std::move(difference));
+}
+
 // Converts annotations in fractions of the picture to pixels.
 void set_size(int width, int height, evaluate::Picture* picture) {
   picture->width = width;
@@ -245,7 +280,7 @@ Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subj
 }
 
 Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subject>* subjects,
-                    const SeePicture& see) {
+                    const SeePicture& see, const char* doing) {
   std::vector<Subject*> running;
   for (Subject& subject : *subjects) {
     if (subject.session) running.push_back(&subject);
@@ -258,7 +293,7 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
     if (!picture.mask.empty()) masks.push_back(picture.mask);
   }
   ReadAhead pictures(std::move(paths)), truths(std::move(masks));
-  Progress progress("evaluating", data->pictures.size());
+  Progress progress(doing, data->pictures.size());
   for (size_t i = 0; i < data->pictures.size(); ++i) {
     DVNN_ASSIGN(const Bitmap pixels, pictures.next());
     evaluate::Picture* picture = &data->pictures[i];
@@ -273,6 +308,10 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
     for (Subject* subject : running) {
       DVNN_TRY(run_picture(*picture, pixels, truth, data->kind == evaluate::Annotations::kTexts,
                            threshold, subject, &subject->found[i]));
+    }
+    for (Subject* subject : running) {
+      if (subject->compared_with != Subject::kNone)
+        compare_outputs(i, (*subjects)[subject->compared_with], subject);
     }
     progress.advance();
   }

@@ -2,6 +2,7 @@
 // A subject of evaluation: a network that runs here, or a file of results of another program.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,7 +15,18 @@
 
 namespace dvnn::tools {
 
+/// What differs on one picture between two devices that run one network.
+struct PictureDifference {
+  size_t picture = 0;
+  std::string output;   // the one with the largest difference
+  double largest = 0;   // of two values, or infinity if one of them is no number
+  uint64_t values = 0;  // number of values that differ
+  bool objects = false;  // whether what is found differs, too
+};
+
 struct Subject {
+  static constexpr size_t kNone = SIZE_MAX;
+
   std::string path;
   std::unique_ptr<Session> session;   // null: `found` was read from the file
   std::unique_ptr<FloatRun> in_fp32;  // runs instead of the session; may be null
@@ -29,6 +41,10 @@ struct Subject {
   std::vector<std::string> texts;
   std::vector<std::vector<float>> embeddings;
   evaluate::FollowedByPicture followed;  // of sequences
+  // Index of the subject that runs the same network on another device, and pictures on which their
+  // outputs differ.
+  size_t compared_with = kNone;
+  std::vector<PictureDifference> differences;
   bool only_tracks = false;              // another program's tracks, without detections
 };
 
@@ -41,8 +57,9 @@ Status match_classes(const evaluate::DataSet& data, bool by_index, Subject* subj
 using SeePicture = std::function<void(size_t picture, const Bitmap& bgr)>;
 
 /// Runs the networks on all pictures, which other threads decode once, a few ahead. Converts boxes
-/// in fractions to pixels. `see` is called with each picture, in order.
+/// in fractions to pixels. `see` is called with each picture, in order; `doing`
+/// describes the work, for the progress.
 Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subject>* subjects,
-                    const SeePicture& see = {});
+                    const SeePicture& see = {}, const char* doing = "evaluating");
 
 }  // namespace dvnn::tools

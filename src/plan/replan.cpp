@@ -70,8 +70,7 @@ Result<PixelSize> parse_size(const std::string& text) {
 // As replan(), with a report of what was decided, which may be null.
 // `bytes`: nodes of the saved graph whose weights get 8 bits.
 static Result<network::Model> replan_reporting(const network::Model& model, int width, int height,
-                                               const Cancellation* cancellation,
-                                               PlanReport* report,
+                                               const Cancellation* cancellation, PlanReport* report,
                                                const std::vector<size_t>& bytes = {}) {
   const Shape& from = model.tensor(model.input.tensor).desc.shape;
   if (!is_picture(from)) {

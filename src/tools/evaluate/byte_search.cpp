@@ -118,15 +118,14 @@ class Search {
     for (size_t count = step; count < layers_.size(); count += step) counts.push_back(count);
     counts.push_back(layers_.size());
     std::vector<uint64_t> bytes;
-    DVNN_ASSIGN(const auto values,
-                measure_all(counts.size(), "8 bits in layers together",
-                            [&](size_t i) -> Result<network::Model> {
-                              DVNN_ASSIGN(network::Model model, with_first(counts[i]));
-                              bytes.push_back(model.weights.size());
-                              return model;
-                            }));
-    for (size_t i = 0; i < counts.size(); ++i)
-      points->push_back({counts[i], bytes[i], values[i]});
+    DVNN_ASSIGN(const auto values, measure_all(counts.size(), "8 bits in layers together",
+                                               [&](size_t i) -> Result<network::Model> {
+                                                 DVNN_ASSIGN(network::Model model,
+                                                             with_first(counts[i]));
+                                                 bytes.push_back(model.weights.size());
+                                                 return model;
+                                               }));
+    for (size_t i = 0; i < counts.size(); ++i) points->push_back({counts[i], bytes[i], values[i]});
     return {};
   }
 
@@ -181,8 +180,7 @@ OrderedJson byte_search_json(const ByteSearch& search, const std::string& path) 
         {{"layers", point.layers}, {"bytes", point.bytes}, {"value", point.value}});
   }
   for (const ByteSearch::Layer& layer : search.layers) {
-    json["layers"].push_back(
-        {{"layer", layer.name}, {"saved", layer.saved}, {"loss", layer.loss}});
+    json["layers"].push_back({{"layer", layer.name}, {"saved", layer.saved}, {"loss", layer.loss}});
   }
   return json;
 }

@@ -49,16 +49,16 @@ std::string draw_axes(const CurvePlot& plot) {
                   kPlotHigh, kPlotLeft, y, kPlotWide);
     svg += plot_text(x, kPlotTop + kPlotHigh + 18, "text-anchor=\"middle\" fill=\"#667\"",
                      format("%.6g", across));
-    svg += plot_text(kPlotLeft - 8, y + 4, "text-anchor=\"end\" fill=\"#667\"",
-                     format("%.4g", up));
+    svg += plot_text(kPlotLeft - 8, y + 4, "text-anchor=\"end\" fill=\"#667\"", format("%.4g", up));
   }
-  svg += plot_text(kPlotLeft + kPlotWide / 2.0, kPlotTop + kPlotHigh + 42,
-                   "text-anchor=\"middle\"", plot.across);
+  svg += plot_text(kPlotLeft + kPlotWide / 2.0, kPlotTop + kPlotHigh + 42, "text-anchor=\"middle\"",
+                   plot.across);
   const double middle = kPlotTop + kPlotHigh / 2.0;
-  return svg + plot_text(16, middle,
-                         format("text-anchor=\"middle\" transform=\"rotate(-90 16 %.1f)\"", middle)
-                             .c_str(),
-                         plot.up);
+  return svg +
+         plot_text(
+             16, middle,
+             format("text-anchor=\"middle\" transform=\"rotate(-90 16 %.1f)\"", middle).c_str(),
+             plot.up);
 }
 
 std::string draw_curve(const CurvePlot& plot, size_t index) {
@@ -67,8 +67,8 @@ std::string draw_curve(const CurvePlot& plot, size_t index) {
   std::string path;
   for (const auto& [x, y] : curve.points)
     path += format("%s%.1f %.1f", path.empty() ? "M" : "L", x_of(plot, x), y_of(plot, y));
-  std::string svg = "<path d=\"" + path +
-                    format("\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", color);
+  std::string svg =
+      "<path d=\"" + path + format("\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", color);
   if (curve.dot >= 0) {
     const auto& [x, y] = curve.points[static_cast<size_t>(curve.dot)];
     svg += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\"/>\n", x_of(plot, x),
@@ -104,8 +104,14 @@ CurvePlot::Curve curve_of_network(const Measured& of) {
 }
 
 CurvePlot plot_of_bytes(const OrderedJson& of) {
-  CurvePlot plot = {base_name(of["network"].get<std::string>()), "bytes of weights",
-                    of["metric"].get<std::string>(), 0, 1, 0, 1, {}};
+  CurvePlot plot = {base_name(of["network"].get<std::string>()),
+                    "bytes of weights",
+                    of["metric"].get<std::string>(),
+                    0,
+                    1,
+                    0,
+                    1,
+                    {}};
   CurvePlot::Curve curve = {"8 bits, layer by layer", {}, -1};
   double least = 1, most = 0;
   for (const OrderedJson& point : of["points"]) {

@@ -256,8 +256,8 @@ void print_difference(const DataSet& data, const MeasuredDifference& measured) {
   const auto objects = std::count_if(measured.pictures.begin(), measured.pictures.end(),
                                      [](const PictureDifference& of) { return of.objects; });
   std::printf("against '%s': outputs are the same on %zu of %zu pictures, and objects on %zu\n",
-              printable(measured.other).c_str(), data.pictures.size() - count,
-              data.pictures.size(), data.pictures.size() - static_cast<size_t>(objects));
+              printable(measured.other).c_str(), data.pictures.size() - count, data.pictures.size(),
+              data.pictures.size() - static_cast<size_t>(objects));
   for (size_t i = 0; i < std::min(count, kMostShown); ++i) {
     const PictureDifference& of = measured.pictures[i];
     std::printf("  %s: %llu values differ, by up to %g in output '%s'; %s objects\n",
@@ -271,12 +271,12 @@ void print_difference(const DataSet& data, const MeasuredDifference& measured) {
 OrderedJson difference_json(const DataSet& data, const MeasuredDifference& measured) {
   OrderedJson json = {{"other", measured.other}, {"pictures", OrderedJson::array()}};
   for (const PictureDifference& of : measured.pictures) {
-    json["pictures"].push_back({{"picture", data.pictures[of.picture].path},
-                                {"output", of.output},
-                                {"values", of.values},
-                                {"largest", std::isfinite(of.largest) ? OrderedJson(of.largest)
-                                                                      : OrderedJson()},
-                                {"objects", of.objects}});
+    json["pictures"].push_back(
+        {{"picture", data.pictures[of.picture].path},
+         {"output", of.output},
+         {"values", of.values},
+         {"largest", std::isfinite(of.largest) ? OrderedJson(of.largest) : OrderedJson()},
+         {"objects", of.objects}});
   }
   return json;
 }

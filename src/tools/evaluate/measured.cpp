@@ -229,8 +229,7 @@ std::optional<Metric> metric_of(const Measured& measured) {
   }
   if (measured.pixels) return Metric{"mIoU", measured.pixels->mean_overlap};
   if (measured.reading) return Metric{"1 - CER", 1 - measured.reading->count.character_error()};
-  if (measured.embeddings)
-    return Metric{"mAP", measured.embeddings->figures.mean_precision()};
+  if (measured.embeddings) return Metric{"mAP", measured.embeddings->figures.mean_precision()};
   return {};
 }
 

@@ -66,7 +66,7 @@ struct MeasuredEmbeddings {
 
 /// How far the software device differs from the device that it is compared with.
 struct MeasuredDifference {
-  std::string other;  // path of the other subject
+  std::string other;                        // path of the other subject
   std::vector<PictureDifference> pictures;  // those with a difference
 };
 

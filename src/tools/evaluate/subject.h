@@ -18,9 +18,9 @@ namespace dvnn::tools {
 /// What differs on one picture between two devices that run one network.
 struct PictureDifference {
   size_t picture = 0;
-  std::string output;   // the one with the largest difference
-  double largest = 0;   // of two values, or infinity if one of them is no number
-  uint64_t values = 0;  // number of values that differ
+  std::string output;    // the one with the largest difference
+  double largest = 0;    // of two values, or infinity if one of them is no number
+  uint64_t values = 0;   // number of values that differ
   bool objects = false;  // whether what is found differs, too
 };
 
@@ -45,7 +45,7 @@ struct Subject {
   // outputs differ.
   size_t compared_with = kNone;
   std::vector<PictureDifference> differences;
-  bool only_tracks = false;              // another program's tracks, without detections
+  bool only_tracks = false;  // another program's tracks, without detections
 };
 
 /// Matches each class of the network with the data set's class of that name, ignoring case; by

@@ -87,6 +87,49 @@ function drawCurves(svg, classes, choose) {
   });
 }
 
+// The metric of --quantize against the bytes of weights; the dot is what was written.
+function showBytes(of) {
+  const {points, layers, metric, chosen} = of, svg = byId('byte-curve');
+  const bytes = points.map(point => point.bytes), values = points.map(point => point.value);
+  const [left, right] = [Math.min(...bytes), Math.max(...bytes)], low = Math.floor(Math.min(...values) * 20) / 20;
+  const high = Math.max(Math.ceil(Math.max(...values) * 20) / 20, low + 0.05);
+  const x = value => PLOT.left + PLOT.width * (value - left) / (right - left);
+  const y = value => PLOT.top + PLOT.height * (high - value) / (high - low);
+  for (let i = 0; i <= 5; ++i) {
+    const across = left + (right - left) * i / 5, up = low + (high - low) * i / 5;
+    add(svg, 'line', {class: 'grid', x1: x(across), x2: x(across), y1: y(low), y2: y(high)});
+    add(svg, 'line', {class: 'grid', x1: x(left), x2: x(right), y1: y(up), y2: y(up)});
+    add(svg, 'text', {class: 'faint', x: x(across), y: y(low) + 18, 'text-anchor': i === 5 ? 'end' : 'middle'}, bytesText(across));
+    add(svg, 'text', {class: 'faint', x: PLOT.left - 8, y: y(up) + 4, 'text-anchor': 'end'}, up.toFixed(2));
+  }
+  add(svg, 'text', {class: 'faint', x: x((left + right) / 2), y: y(low) + 36, 'text-anchor': 'middle'}, 'weights');
+  add(svg, 'text', {class: 'faint', x: 14, y: y((low + high) / 2), transform: `rotate(-90 14 ${y((low + high) / 2)})`, 'text-anchor': 'middle'}, metric);
+  const group = add(svg, 'g');
+  add(group, 'path', {d: points.map((point, i) => `${i ? 'L' : 'M'}${x(point.bytes)} ${y(point.value)}`).join(''), stroke: colorOf(0, 1)});
+  points.forEach((point, i) => {
+    const dot = add(group, 'circle', {cx: x(point.bytes), cy: y(point.value), r: i === chosen ? 6 : 3, fill: colorOf(i === chosen ? 1 : 0, 2)});
+    add(dot, 'title', {}, `${point.layers} layers with 8 bits: ${bytesText(point.bytes)}, ${metric} ${point.value.toFixed(4)}`);
+  });
+  const best = points[chosen];
+  byId('spent').textContent = `${baseName(of.network)} has 8 bits in ${best.layers} of ${layers.length} layers: ` +
+    `${bytesText(best.bytes)} of ${bytesText(points[0].bytes)}, ${metric} ${best.value.toFixed(4)} of ${points[0].value.toFixed(4)}. ` +
+    'Layers get 8 bits in the order of what that costs alone, for each byte that it saves: the list has both.';
+  fillTable(byId('byte-layers'), ['layer', 'saves', 'loses'],
+    layers.map(layer => [layer.layer, bytesText(layer.saved), layer.loss.toFixed(4)]));
+}
+
+// Pictures on which two devices give other outputs.
+function showDevices(of) {
+  const {pictures, other} = of, objects = pictures.filter(picture => picture.objects).length;
+  byId('devices-text').textContent = `Against ${other}: outputs are the same on ${data.pictures - pictures.length} of ${data.pictures} ` +
+    `pictures, and objects on ${data.pictures - objects}.`;
+  if (pictures.length) {
+    fillTable(byId('differences'), ['picture', 'output', 'values that differ', 'by up to', 'objects'], pictures.map(picture =>
+      [baseName(picture.picture), picture.output, String(picture.values),
+        picture.largest === null ? 'no number' : picture.largest.toPrecision(3), picture.objects ? 'others' : 'the same']));
+  }
+}
+
 function showClasses(of) {
   const curves = [], rows = [];
   let alone = -1;
@@ -207,6 +250,11 @@ showNetworks();
 for (const section of document.querySelectorAll('.tracking')) section.hidden = !networks[0].tracking;
 byId('networks').closest('section').hidden = !!networks[0].tracking && !detects;
 if (networks[0].tracking) fillTracks(byId('tracks'), 'network', networks.map(({network: path, tracking}) => [baseName(path), tracking.figures]), show);
+byId('bytes').hidden = !report.quantized;
+if (report.quantized) showBytes(report.quantized);
+const compared = networks.find(of => of.difference);
+byId('devices').hidden = !compared;
+if (compared) showDevices(compared.difference);
 byId('which').hidden = networks.length < 2;
 networks.forEach(({network: path}, i) => {
   add(byId('choices'), 'button', {}, baseName(path)).addEventListener('click', () => show(i));

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "evaluate/key_points.h"
+#include "evaluate/run_lengths.h"
 
 namespace dvnn::evaluate {
 namespace {
@@ -25,9 +26,11 @@ uint16_t bit(int index) {
   return static_cast<uint16_t>(1U << static_cast<unsigned>(index));
 }
 
-// Returns the area that decides a found object's range: the box's, or for key points that of the
-// box around them.
+// Returns the area that decides a found object's range: the box's, for key points that of the box
+// around them, or the mask's.
 double area_of(const Found& found, Measure measure) {
+  if (measure == Measure::kMasks)
+    return found.mask ? static_cast<double>(found.mask->area()) : 0;
   if (measure == Measure::kBoxes || found.points.empty()) return found.box.area();
   const auto [left, right] =
       std::minmax_element(found.points.begin(), found.points.end(),
@@ -44,6 +47,14 @@ bool is_ignored(const Truth& truth, Measure measure) {
   return truth.crowd || truth.ignored ||
          (measure == Measure::kKeyPoints &&
           std::none_of(truth.points.begin(), truth.points.end(), annotated));
+}
+
+double likeness_of(const Found& found, const Truth& truth, Measure measure) {
+  if (measure == Measure::kKeyPoints) return key_point_similarity(found, truth);
+  if (measure == Measure::kBoxes) return overlap(found.box, truth.box, truth.crowd);
+  const bool same = found.mask && truth.mask && found.mask->width == truth.mask->width &&
+                    found.mask->height == truth.mask->height;
+  return same ? overlap(*found.mask, *truth.mask, truth.crowd) : 0;
 }
 
 // The objects of one class in one picture.
@@ -117,16 +128,14 @@ void judge_range(const Scene& scene, int range, Span<Judged> judged) {
 }
 
 void judge_scene(Scene* scene, uint32_t picture, ClassJudgement* to) {
-  const size_t most = scene->measure == Measure::kBoxes ? kMostFound : kMostPeople;
+  const size_t most = scene->measure == Measure::kKeyPoints ? kMostPeople : kMostFound;
   std::stable_sort(scene->found.begin(), scene->found.end(),
                    [](const Found* a, const Found* b) { return a->score > b->score; });
   if (scene->found.size() > most) scene->found.resize(most);
   scene->alike.clear();
   for (const Found* found : scene->found) {
     for (const Truth* truth : scene->truths) {
-      scene->alike.push_back(scene->measure == Measure::kBoxes
-                                 ? overlap(found->box, truth->box, truth->crowd)
-                                 : key_point_similarity(*found, *truth));
+      scene->alike.push_back(likeness_of(*found, *truth, scene->measure));
     }
   }
   const size_t before = to->found.size();
@@ -268,7 +277,7 @@ Means means_of(Span<const ClassJudgement> classes, Area area, uint32_t most, int
 
 Figures figures_of(Span<const ClassJudgement> classes, Measure measure) {
   constexpr int kHalf = 0, kThreeQuarters = 5;
-  const bool boxes = measure == Measure::kBoxes;
+  const bool boxes = measure != Measure::kKeyPoints;
   const uint32_t most = boxes ? kMostFound : kMostPeople;
   Figures figures;
   const Means all = means_of(classes, kAll, most), half = means_of(classes, kAll, most, kHalf),

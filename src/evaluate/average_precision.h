@@ -13,8 +13,9 @@
 
 namespace dvnn::evaluate {
 
-/// How similar a found object is to a truth: overlap of boxes, or OKS of key points (key_points.h).
-enum class Measure : uint8_t { kBoxes, kKeyPoints };
+/// How similar a found object is to a truth: overlap of boxes, OKS of key points (key_points.h), or
+/// overlap of masks.
+enum class Measure : uint8_t { kBoxes, kKeyPoints, kMasks };
 
 /// Ranges of an object's area in pixels: all, less than 32 x 32, up to 96 x 96, and larger.
 enum Area : uint8_t { kAll, kSmall, kMedium, kLarge, kAreas };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Box {
   double area() const { return width * height; }
 };
 
+struct RunLengths;  // run_lengths.h
+
 /// An annotated object, which a network should find.
 struct Truth {
   int class_id = 0;  // index into DataSet::classes
@@ -29,6 +32,7 @@ struct Truth {
   // Key points, or none. The confidence is 0 for points that were not annotated.
   std::vector<objects::Point> points;
   int64_t track = 0;  // the object's number in its sequence; 0: none
+  std::shared_ptr<const RunLengths> mask;  // null: none was annotated
 };
 
 struct Picture {
@@ -73,6 +77,7 @@ struct Found {
   double score = 0;
   Box box;
   std::vector<objects::Point> points;
+  std::shared_ptr<const RunLengths> mask;  // null: none
 };
 
 /// Found objects of each picture of a data set, in the order of its pictures.

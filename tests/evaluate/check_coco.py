@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from coco_rules import Rules  # noqa: E402
 
@@ -114,6 +116,87 @@ def random_set(rng, points):
     return {"images": images, "categories": categories, "annotations": annotations}, results
 
 
+# --- masks --------------------------------------------------------------------------------------------------------------------
+
+def runs_of(mask):
+    """COCO's uncompressed form: lengths of runs, column by column, the first being outside."""
+    pixels = mask.T.reshape(-1)
+    edges = np.flatnonzero(np.diff(pixels)) + 1
+    lengths = np.diff(np.concatenate(([0], edges, [len(pixels)]))).tolist()
+    return [0, *lengths] if pixels[0] else lengths
+
+
+def compressed(counts):
+    """Each length, from the fourth on its difference from the one two places before, in groups of five bits from the lowest
+    on; a sixth bit says that more follow; the highest of the last group is the sign."""
+    text = ""
+    for i, count in enumerate(counts):
+        value, more = count - counts[i - 2] if i > 2 else count, True
+        while more:
+            group, value = value & 31, value >> 5
+            more = value not in (0, -1) or (value == -1) != bool(group & 16)
+            text += chr(48 + group + 32 * more)
+    return text
+
+
+def segmentation_of(rng, mask):
+    counts = runs_of(mask)
+    return {"size": list(mask.shape), "counts": counts if rng.random() < 0.5 else compressed(counts)}
+
+
+def random_mask(rng, width, height):
+    """A blot: some discs, and a rectangle."""
+    y, x = np.mgrid[:height, :width]
+    mask = np.zeros((height, width), bool)
+    middle = rng.uniform(0, width), rng.uniform(0, height)
+    for _ in range(rng.randint(0, 4)):
+        at = [m + rng.gauss(0, 12) for m in middle]
+        mask |= (x - at[0]) ** 2 + (y - at[1]) ** 2 < rng.uniform(2, 55) ** 2
+    left, top = int(middle[0]), int(middle[1])
+    mask[top:top + rng.randint(1, 30), left:left + rng.randint(1, 60)] = True
+    return mask
+
+
+def check_masks(folder, seed):
+    rng = random.Random(seed)
+    width, height = rng.choice(((160, 120), (97, 101)))
+    images = [{"id": i + 1, "file_name": "%d.jpg" % i, "width": width, "height": height} for i in range(rng.randint(1, 4))]
+    categories = [{"id": 3, "name": "a"}, {"id": 9, "name": "b"}]
+    truths, results = [], []
+    for image in images:
+        own = []
+        for _ in range(rng.randint(0, 5)):
+            mask = random_mask(rng, width, height)
+            own.append({"image_id": image["id"], "category_id": rng.choice((3, 9)), "iscrowd": int(rng.random() < 0.15),
+                        "area": int(mask.sum()), "bbox": [0, 0, width, height], "id": len(truths) + len(own) + 1, "mask": mask,
+                        "segmentation": segmentation_of(rng, mask)})
+            if rng.random() < 0.3:  # a polygon along the edges of pixels
+                x0, y0 = rng.randint(0, width - 9), rng.randint(0, height - 9)
+                x1, y1, x2, y2 = x0 + rng.randint(1, 4), y0 + rng.randint(1, 4), x0 + rng.randint(5, 9), y0 + rng.randint(5, 9)
+                own[-1]["segmentation"] = [[x0, y0, x2, y0, x2, y1, x1, y1, x1, y2, x0, y2]]
+                mask[:] = False
+                mask[y0:y1, x0:x2] = mask[y0:y2, x0:x1] = True
+                own[-1]["area"] = int(mask.sum())
+        truths += own
+        for _ in range(rng.randint(0, 9)):
+            mask = rng.choice(own)["mask"].copy() if own and rng.random() < 0.8 else random_mask(rng, width, height)
+            mask = np.roll(mask, rng.randint(-4, 4), rng.randint(0, 1))
+            results.append({"image_id": image["id"], "category_id": rng.choice((3, 9)), "score": round(rng.random(), 2), "mask": mask,
+                            "segmentation": segmentation_of(rng, mask)})
+    if not truths or not results:
+        return
+
+    def written(items):
+        return [{key: value for key, value in item.items() if key != "mask"} for item in items]
+    paths = [os.path.join(folder, name) for name in ("truth.json", "found.json")]
+    for path, value in zip(paths, ({"images": images, "categories": categories, "annotations": written(truths)}, written(results))):
+        with open(path, "w") as file:
+            json.dump(value, file)
+    own = evaluate(paths[1], paths[0])
+    annotations = {"images": images, "categories": categories, "annotations": truths}
+    expect(own["masks"], Rules(annotations, results).figures(), "masks, seed %d" % seed)
+
+
 def check_random(folder, seed, points):
     rng = random.Random(seed)
     annotations, results = random_set(rng, points)
@@ -144,7 +227,8 @@ def main():
         for seed in range(begin, begin + rounds):
             check_random(folder, seed, points=False)
             check_random(folder, seed, points=True)
-    print("%d random sets of boxes and as many of points" % rounds)
+            check_masks(folder, seed)
+    print("%d random sets of boxes and as many of points and masks" % rounds)
     return 0
 
 

@@ -40,7 +40,16 @@ def similarity(found, truth):
     return float(np.mean(np.exp(-squares / (2 * (truth["area"] + np.spacing(1)) * (2 * sigmas) ** 2))))
 
 
+def mask_overlap(found, truth):
+    """The same of masks, which are arrays of pixels."""
+    common = int((found["mask"] & truth["mask"]).sum())
+    every = int(found["mask"].sum()) if truth["iscrowd"] else int((found["mask"] | truth["mask"]).sum())
+    return common / every if common else 0.0
+
+
 def found_area(found, points):
+    if "mask" in found:
+        return int(found["mask"].sum())
     if not points:
         return found["bbox"][2] * found["bbox"][3]
     places = np.array(found["keypoints"]).reshape(-1, 3)
@@ -69,7 +78,7 @@ def verdicts(found, truths, likeness, least, area, points):
 
 
 class Rules:
-    """The figures of a set of results for a set of annotations."""
+    """The figures of a set of results for a set of annotations; of masks, where results have a `mask`."""
 
     def __init__(self, annotations, results, points=False):
         self.points, self.most = points, 20 if points else 100
@@ -82,7 +91,8 @@ class Rules:
                     return [a for a in items if (a["image_id"], a["category_id"]) == (image, category)]
                 truths, found = of(annotations["annotations"]), of(results)
                 found = sorted(found, key=lambda f: -f["score"])[:self.most]  # equal scores keep their order
-                alike = [[(similarity if points else overlap)(f, t) for t in truths] for f in found]
+                likeness = similarity if points else mask_overlap if found and "mask" in found[0] else overlap
+                alike = [[likeness(f, t) for t in truths] for f in found]
                 self.cells[category, image] = (truths, found, alike)
 
     def curve(self, category, overlap_index, area, most):

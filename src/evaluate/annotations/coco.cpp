@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "evaluate/annotations/annotations.h"
+#include "evaluate/annotations/coco_masks.h"
 
 namespace dvnn::evaluate {
 namespace {
@@ -190,6 +191,8 @@ Status read_annotation(JsonReader* in, const Index& images, const Index& categor
   truth.area = in->number("area", truth.box.area());
   DVNN_ASSIGN(truth.crowd, read_flag(in, "iscrowd"));
   DVNN_ASSIGN(truth.points, read_points(in));
+  const Picture& of = data->pictures[picture];
+  DVNN_ASSIGN(truth.mask, read_segmentation(in, of.width, of.height));
   data->pictures[picture].truths.push_back(std::move(truth));
   return in->status();
 }
@@ -257,15 +260,17 @@ Box box_around(const std::vector<objects::Point>& points) {
 }
 
 Status read_result(JsonReader* in, const Index& images, const Index& categories,
-                   FoundByPicture* found) {
+                   const DataSet& data, FoundByPicture* found) {
   DVNN_ASSIGN(const size_t picture, look_up(in, "image_id", images, "images"));
   DVNN_ASSIGN(const size_t category, look_up(in, "category_id", categories, "categories"));
   Found one;
   one.class_id = static_cast<int>(category);
   one.score = in->number("score");
   DVNN_ASSIGN(one.points, read_points(in));
-  one.box = box_around(one.points);
-  if (in->member("bbox") || one.points.empty()) DVNN_TRY(read_box(in, "bbox", &one.box));
+  const Picture& of = data.pictures[picture];
+  DVNN_ASSIGN(one.mask, read_segmentation(in, of.width, of.height));
+  one.box = one.mask ? one.mask->box() : box_around(one.points);
+  if (in->member("bbox") || (one.points.empty() && !one.mask)) DVNN_TRY(read_box(in, "bbox", &one.box));
   (*found)[picture].push_back(std::move(one));
   return in->status();
 }
@@ -284,7 +289,7 @@ Result<FoundByPicture> read_coco_results(const std::string& path, const DataSet&
   for (size_t i = 0; i < file.size(); ++i) {
     if (!file.at(i).is_object()) return malformed(named("result", i, path) + " is not an object");
     JsonReader in(file.at(i), named("result", i, path));
-    DVNN_TRY(read_result(&in, by_image, by_category, &found));
+    DVNN_TRY(read_result(&in, by_image, by_category, data, &found));
   }
   return found;
 }
@@ -303,6 +308,7 @@ std::string coco_results_text(const FoundByPicture& found, const DataSet& data) 
           json["keypoints"].push_back(value);
         }
       }
+      if (one.mask) json["segmentation"] = segmentation_json(*one.mask);
       text += (text.size() > 1 ? ",\n" : "\n") + json_text(json);
     }
   }

@@ -240,6 +240,13 @@ void print_overview(const std::vector<Measured>& measured) {
                 "top-1, 95 % of samples");
     for (const Measured& m : measured) print_classifier(m);
   }
+  const auto has_masks = [](const Measured& m) { return m.detector && m.detector->masks; };
+  if (std::any_of(measured.begin(), measured.end(), has_masks)) {
+    print_heads("masks", kColumns);
+    for (const Measured& m : measured) {
+      if (has_masks(m)) print_figures(base_name(m.path), *m.detector->masks, kColumns);
+    }
+  }
   if (std::any_of(measured.begin(), measured.end(), has_points)) {
     print_heads("key points", kPointColumns);
     for (const Measured& m : measured) {
@@ -330,6 +337,7 @@ OrderedJson confusion_json(const DataSet& data, const evaluate::Confusion& confu
 OrderedJson detector_json(const DataSet& data, const MeasuredDetector& measured, bool intervals) {
   OrderedJson json = {{"figures", figures_json(measured.figures, kColumns)}};
   if (measured.key_points) json["key_points"] = figures_json(*measured.key_points, kPointColumns);
+  if (measured.masks) json["masks"] = figures_json(*measured.masks, kColumns);
   if (intervals) {
     json["intervals"] = {{"ap", interval_json(measured.ap)},
                          {"ap50", interval_json(measured.ap50)},

@@ -123,6 +123,19 @@ bool have_points(const DataSet& data, const Subject& subject) {
          std::any_of(subject.found.begin(), subject.found.end(), any_found);
 }
 
+bool have_masks(const DataSet& data, const Subject& subject) {
+  const auto any_truth = [](const evaluate::Picture& picture) {
+    return std::any_of(picture.truths.begin(), picture.truths.end(),
+                       [](const evaluate::Truth& truth) { return truth.mask != nullptr; });
+  };
+  const auto any_found = [](const std::vector<evaluate::Found>& found) {
+    return std::any_of(found.begin(), found.end(),
+                       [](const evaluate::Found& f) { return f.mask != nullptr; });
+  };
+  return std::any_of(data.pictures.begin(), data.pictures.end(), any_truth) &&
+         std::any_of(subject.found.begin(), subject.found.end(), any_found);
+}
+
 MeasuredDetector measure_detector(const DataSet& data, const Subject& subject,
                                   const MeasureOptions& options) {
   MeasuredDetector measured;
@@ -132,6 +145,10 @@ MeasuredDetector measure_detector(const DataSet& data, const Subject& subject,
   if (have_points(data, subject)) {
     const Judgement points = judge(data, subject.found, Measure::kKeyPoints);
     measured.key_points = figures_of(known_classes(points, subject), Measure::kKeyPoints);
+  }
+  if (have_masks(data, subject)) {
+    const Judgement masks = judge(data, subject.found, Measure::kMasks);
+    measured.masks = figures_of(known_classes(masks, subject), Measure::kMasks);
   }
   add_classes(judgement, subject, options, &measured);
   add_intervals(data, known, options, &measured);

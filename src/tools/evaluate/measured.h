@@ -32,7 +32,7 @@ struct MeasuredClass {
 /// Figures of a detector.
 struct MeasuredDetector {
   evaluate::Figures figures;
-  std::optional<evaluate::Figures> key_points;
+  std::optional<evaluate::Figures> key_points, masks;
   evaluate::Interval ap, ap50, ap75, ar;  // -1 where no samples were drawn
   std::vector<MeasuredClass> classes;     // classes with objects
   std::string thresholds;                 // for dvdecode's property of that name

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/grid.h"
+#include "evaluate/run_lengths.h"
 #include "objects/frame_map.h"
 #include "tools/evaluate/read_ahead.h"
 #include "tools/progress.h"
@@ -52,7 +53,38 @@ std::vector<int> matches_by_name(const evaluate::DataSet& data,
   return matches;
 }
 
-void add_found(const objects::Objects& objects, Subject* subject,
+// Returns a detection's mask in the picture's pixels: cells are interpolated, and from the middle
+// value on they are the object's. Null if it has none.
+std::shared_ptr<const evaluate::RunLengths> mask_of(const objects::Object& object, int width,
+                                                    int height) {
+  const objects::Mask& mask = object.mask;
+  const image::Corners &place = mask.place, &box = object.box;
+  if (!mask.there() || !(place.x1 > place.x0) || !(place.y1 > place.y0)) return nullptr;
+  constexpr double kEdge = 127.5;
+  const auto pixel = [](double at, int most) {
+    return static_cast<int>(std::clamp(std::round(at), 0.0, double(most)));
+  };
+  const auto cell = [](int at, double begin, double end, int cells) {
+    return std::clamp((at + 0.5 - begin) / (end - begin) * cells - 0.5, 0.0, cells - 1.0);
+  };
+  const auto value = [&](int x, int y) { return double(mask.cells[grid_index(x, y, mask.width)]); };
+  const auto inside = [&](int x, int y) {
+    const double u = cell(x, place.x0, place.x1, mask.width);
+    const double v = cell(y, place.y0, place.y1, mask.height);
+    const int left = static_cast<int>(u), top = static_cast<int>(v);
+    const int right = std::min(left + 1, mask.width - 1), low = std::min(top + 1, mask.height - 1);
+    const double upper = value(left, top) + (value(right, top) - value(left, top)) * (u - left);
+    const double lower = value(left, low) + (value(right, low) - value(left, low)) * (u - left);
+    return upper + (lower - upper) * (v - top) >= kEdge;
+  };
+  return std::make_shared<const evaluate::RunLengths>(evaluate::run_lengths_of(
+      width, height, pixel(std::max(place.x0, box.x0), width),
+      pixel(std::max(place.y0, box.y0), height), pixel(std::min(place.x1, box.x1), width),
+      pixel(std::min(place.y1, box.y1), height), inside));
+}
+
+// `masks`: theirs are wanted, in a picture of that size.
+void add_found(const objects::Objects& objects, const Bitmap& pixels, bool masks, Subject* subject,
                std::vector<evaluate::Found>* to) {
   for (const objects::Object& object : objects) {
     const bool ours =
@@ -67,6 +99,7 @@ void add_found(const objects::Objects& objects, Subject* subject,
     const image::Corners& box = object.box;
     found.box = {box.x0, box.y0, box.x1 - box.x0, box.y1 - box.y0};
     found.points = object.points;
+    if (masks) found.mask = mask_of(object, pixels.width, pixels.height);
     to->push_back(std::move(found));
   }
 }
@@ -131,9 +164,10 @@ Result<objects::Objects> found_on(const evaluate::Picture& picture, const Bitmap
   return subject->session->decode(threshold);
 }
 
-// Runs the network on a picture. `truth`: its mask, if it has one. `reads`: its text is wanted.
+// Runs the network on a picture. `truth`: its mask, if it has one. `reads`: its text is wanted; `masks`:
+// objects' masks are.
 Status run_picture(const evaluate::Picture& picture, const Bitmap& pixels, const Bitmap& truth,
-                   bool reads, float threshold, Subject* subject,
+                   bool reads, bool masks, float threshold, Subject* subject,
                    std::vector<evaluate::Found>* to) {
   const bool detects = subject->finds == objects::Kind::kDetection;
   DVNN_ASSIGN(objects::Objects objects,
@@ -153,7 +187,7 @@ Status run_picture(const evaluate::Picture& picture, const Bitmap& pixels, const
     objects.remove_if(
         [&](objects::Object& object) { return !objects::clip_box(frame, &object.box); });
   }
-  add_found(objects, subject, to);
+  add_found(objects, pixels, masks, subject, to);
   return {};
 }
 
@@ -214,6 +248,15 @@ void compare_outputs(size_t picture, const Subject& other, Subject* subject) {
   if (difference.values == 0) return;
   difference.objects = !same_objects(subject->found[picture], other.found[picture]);
   subject->differences.push_back(std::move(difference));
+}
+
+// Whether objects have masks, which is worth computing those of networks for.
+bool has_masks(const evaluate::DataSet& data) {
+  const auto any = [](const evaluate::Picture& picture) {
+    return std::any_of(picture.truths.begin(), picture.truths.end(),
+                       [](const evaluate::Truth& truth) { return truth.mask != nullptr; });
+  };
+  return std::any_of(data.pictures.begin(), data.pictures.end(), any);
 }
 
 // Converts annotations in fractions of the picture to pixels.
@@ -292,6 +335,7 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
     paths.push_back(picture.path);
     if (!picture.mask.empty()) masks.push_back(picture.mask);
   }
+  const bool outlined = has_masks(*data);
   ReadAhead pictures(std::move(paths)), truths(std::move(masks));
   Progress progress(doing, data->pictures.size());
   for (size_t i = 0; i < data->pictures.size(); ++i) {
@@ -307,7 +351,7 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
     }
     for (Subject* subject : running) {
       DVNN_TRY(run_picture(*picture, pixels, truth, data->kind == evaluate::Annotations::kTexts,
-                           threshold, subject, &subject->found[i]));
+                           outlined, threshold, subject, &subject->found[i]));
     }
     for (Subject* subject : running) {
       if (subject->compared_with != Subject::kNone)

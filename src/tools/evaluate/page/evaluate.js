@@ -40,6 +40,12 @@ function showNetworks() {
   if (detects) {
     fillTable(byId('networks'), ['network', ...FIGURES.map(([, head]) => head)], networks.map(({network: path, detection}) =>
       [baseName(path), ...FIGURES.map(([name]) => [figureText(detection && detection.figures[name]), interval(detection, name)])]), show);
+    const masked = networks.filter(of => of.detection && of.detection.masks);
+    byId('mask-text').hidden = !masked.length;
+    if (masked.length) {
+      fillTable(byId('masks'), ['network, masks', ...FIGURES.map(([, head]) => head)], masked.map(({network: path, detection}) =>
+        [baseName(path), ...FIGURES.map(([name]) => figureText(detection.masks[name]))]));
+    }
   } else if (networks[0].segmentation) {
     fillTable(byId('networks'), ['network', 'mIoU', 'accuracy'], networks.map(({network: path, segmentation: of}) =>
       [baseName(path), figureText(of.miou), figureText(of.accuracy)]), show);

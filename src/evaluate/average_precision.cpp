@@ -29,8 +29,7 @@ uint16_t bit(int index) {
 // Returns the area that decides a found object's range: the box's, for key points that of the box
 // around them, or the mask's.
 double area_of(const Found& found, Measure measure) {
-  if (measure == Measure::kMasks)
-    return found.mask ? static_cast<double>(found.mask->area()) : 0;
+  if (measure == Measure::kMasks) return found.mask ? static_cast<double>(found.mask->area()) : 0;
   if (measure == Measure::kBoxes || found.points.empty()) return found.box.area();
   const auto [left, right] =
       std::minmax_element(found.points.begin(), found.points.end(),

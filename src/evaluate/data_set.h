@@ -31,7 +31,7 @@ struct Truth {
   bool ignored = false;  // need not be found ("difficult")
   // Key points, or none. The confidence is 0 for points that were not annotated.
   std::vector<objects::Point> points;
-  int64_t track = 0;  // the object's number in its sequence; 0: none
+  int64_t track = 0;                       // the object's number in its sequence; 0: none
   std::shared_ptr<const RunLengths> mask;  // null: none was annotated
 };
 

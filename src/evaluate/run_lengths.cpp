@@ -140,7 +140,7 @@ Status check_run_lengths(const RunLengths& runs) {
   const uint64_t pixels = static_cast<uint64_t>(runs.width) * static_cast<uint64_t>(runs.height);
   if (sum == pixels) return {};
   return malformed(format("runs of %llu pixels, for a picture of %d x %d",
-                                  static_cast<unsigned long long>(sum), runs.width, runs.height));
+                          static_cast<unsigned long long>(sum), runs.width, runs.height));
 }
 
 Result<RunLengths> read_run_lengths(const std::string& text, int width, int height) {
@@ -190,8 +190,7 @@ std::string run_lengths_text(const RunLengths& runs) {
 
 RunLengths fill_polygons(const std::vector<std::vector<double>>& polygons, int width, int height) {
   RunLengths all = fill({}, width, height);
-  for (const std::vector<double>& polygon : polygons)
-    all = both(all, fill(polygon, width, height));
+  for (const std::vector<double>& polygon : polygons) all = both(all, fill(polygon, width, height));
   return all;
 }
 

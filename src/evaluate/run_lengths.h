@@ -36,7 +36,9 @@ RunLengths run_lengths_of(int width, int height, int x0, int y0, int x1, int y1,
     begin = at;
     state = !state;
   };
-  const auto column = [&](int x) { return static_cast<uint64_t>(x) * static_cast<uint64_t>(height); };
+  const auto column = [&](int x) {
+    return static_cast<uint64_t>(x) * static_cast<uint64_t>(height);
+  };
   for (int x = x0; x < x1; ++x) {
     for (int y = y0; y < y1; ++y) {
       if (inside(x, y) != state) turn(column(x) + static_cast<uint64_t>(y));
@@ -56,7 +58,8 @@ Status check_run_lengths(const RunLengths& runs);
 Result<RunLengths> read_run_lengths(const std::string& text, int width, int height);
 std::string run_lengths_text(const RunLengths& runs);
 
-/// Fills polygons, lists of x and y, as COCO's programs do: corners are rounded to fifths of a pixel.
+/// Fills polygons, lists of x and y, as COCO's programs do: corners are rounded to fifths of a
+/// pixel.
 RunLengths fill_polygons(const std::vector<std::vector<double>>& polygons, int width, int height);
 
 /// Returns intersection over union; for a crowd, over the area of `found`.

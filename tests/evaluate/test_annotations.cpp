@@ -8,6 +8,7 @@
 #include "check_suite.h"
 #include "evaluate/annotations/annotations.h"
 #include "evaluate/annotations/yolo_yaml.h"
+#include "evaluate/run_lengths.h"
 
 namespace dvnn::test::annotations_tests {
 
@@ -559,6 +560,38 @@ DVNN_TEST(mot_results_are_detections_or_tracks) {
   const std::string why = "'" + folder.at("tracks/a.txt") +
                           "', line 2: some boxes have the number of a track, and some have not";
   dvnn_assert_text(mixed.error().message, why.c_str());
+}
+
+DVNN_TEST(coco_masks_are_polygons_or_runs) {
+  const auto with = [](const std::string& segmentation) {
+    return R"({"images":[{"id":7,"file_name":"a.jpg","width":7,"height":6}],"categories":[{"id":1,"name":"a"}],)"
+           R"("annotations":[{"image_id":7,"category_id":1,"bbox":[1,2,3,4],"segmentation":)" +
+           segmentation + "}]}";
+  };
+  const Folder folder;
+  const auto area = [&](const std::string& segmentation) {
+    const DataSet data = read(folder.with("a.json", with(segmentation)).path());
+    const auto& mask = data.pictures[0].truths[0].mask;
+    return mask ? static_cast<int>(mask->area()) : -1;
+  };
+  ck_assert_int_eq(area("[[2,1,5,1,5,4,2,4]]"), 9);
+  ck_assert_int_eq(area(R"({"size":[6,7],"counts":[13,3,26]})"), 3);
+  ck_assert_int_eq(area("[]"), -1);
+  const struct {
+    const char *segmentation, *why;
+  } kCases[] = {{"[[2,1,5,1]]", "a list is no polygon: at least three pairs of x and y"},
+                {R"({"size":[7,6],"counts":[42]})", "size is not the picture's, [6, 7]"},
+                {R"({"size":[6,7],"counts":[41]})", "runs of 41 pixels, for a picture of 7 x 6"},
+                {R"({"size":[6,7]})", "has no size and counts"},
+                {R"({"size":[6,7],"counts":[-1,43]})",
+                 "counts are no list of numbers of pixels, and no text"},
+                {"[[0,0,1e6,0,0,1e6,1e6,1e6,0,0,1e6,1e6]]", "an outline of more than 4e+06 pixels"},
+                {"3", "3, and neither polygons nor runs"}};
+  for (const auto& c : kCases) {
+    expect_refused(
+        folder.with("a.json", with(c.segmentation)), "",
+        std::string("field 'segmentation' of annotations 0 of 'FOLDER/a.json': ") + c.why);
+  }
 }
 
 DVNN_TEST(mot_mistakes_are_named) {

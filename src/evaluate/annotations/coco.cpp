@@ -270,7 +270,8 @@ Status read_result(JsonReader* in, const Index& images, const Index& categories,
   const Picture& of = data.pictures[picture];
   DVNN_ASSIGN(one.mask, read_segmentation(in, of.width, of.height));
   one.box = one.mask ? one.mask->box() : box_around(one.points);
-  if (in->member("bbox") || (one.points.empty() && !one.mask)) DVNN_TRY(read_box(in, "bbox", &one.box));
+  if (in->member("bbox") || (one.points.empty() && !one.mask))
+    DVNN_TRY(read_box(in, "bbox", &one.box));
   (*found)[picture].push_back(std::move(one));
   return in->status();
 }

@@ -164,8 +164,8 @@ Result<objects::Objects> found_on(const evaluate::Picture& picture, const Bitmap
   return subject->session->decode(threshold);
 }
 
-// Runs the network on a picture. `truth`: its mask, if it has one. `reads`: its text is wanted; `masks`:
-// objects' masks are.
+// Runs the network on a picture. `truth`: its mask, if it has one. `reads`: its text is wanted;
+// `masks`: objects' masks are.
 Status run_picture(const evaluate::Picture& picture, const Bitmap& pixels, const Bitmap& truth,
                    bool reads, bool masks, float threshold, Subject* subject,
                    std::vector<evaluate::Found>* to) {

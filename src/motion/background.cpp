@@ -24,6 +24,9 @@ constexpr float kMeanDeviation = 0.7979f;
 constexpr float kShakeDoubt = 0.5f;
 // Brighter cells are white: some of their pixels cannot get brighter with the light.
 constexpr float kWhite = 245;
+// Levels that light may make of a cell. What lies beyond black and white is not seen, so that
+// nothing else would hold it: under a flashing lamp it would grow without end.
+constexpr float kDarkest = -255, kBrightest = 510;
 constexpr double kMostShift = 1.5;  // cells
 constexpr double kLeastGain = 0.5, kMostGain = 2;
 constexpr int kRounds = 3;        // of the fit
@@ -201,7 +204,7 @@ void Background::learn(double seconds, const std::vector<uint8_t>& masked) {
     noise_[i] += (known ? follow : flicker) * (seen - noise_[i]);
     noise_[i] = std::max(noise_[i], kLeastNoise);
     const float learned = (known ? follow : heal) * off;
-    mean_[i] = gain * mean_[i] + offset + learned;
+    mean_[i] = std::clamp(gain * mean_[i] + offset + learned, kDarkest, kBrightest);
     off_[i] = off - learned;
     all += !masked[i];
     unknown += !masked[i] && marks_[i];

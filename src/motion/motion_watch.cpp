@@ -2,6 +2,8 @@
 #include "motion/motion_watch.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 namespace dvnn::motion {
@@ -26,6 +28,10 @@ constexpr double kEverywhere = 0.4;
 constexpr int kDense = 4;
 // Most areas; more are merged.
 constexpr size_t kMostAreas = 16;
+// Most boxes of what has moved that are kept one by one, as merging takes the square of their
+// number: more, such as those of falling snow, become one in each of kPlaces x kPlaces places.
+constexpr size_t kMostMoved = 512;
+constexpr int kPlaces = 6;
 // Two areas become one if the box around both is at most this much larger than they are.
 constexpr double kWaste = 1.3;
 
@@ -155,6 +161,26 @@ void MotionWatch::find(int64_t time) {
   moved_.erase(std::remove_if(moved_.begin(), moved_.end(),
                               [&](const Moved& moved) { return time - moved.time > kAreaTime; }),
                moved_.end());
+  if (moved_.size() > kMostMoved) join_places();
+}
+
+// Makes one box of all whose middles lie in the same place of the frame.
+void MotionWatch::join_places() {
+  const auto place = [](double middle, double extent) {
+    return std::clamp(static_cast<int>(middle / extent * kPlaces), 0, kPlaces - 1);
+  };
+  std::array<std::optional<Moved>, size_t{kPlaces} * kPlaces> joined;
+  for (const Moved& moved : moved_) {
+    const image::Corners& box = moved.box;
+    const int x = place((box.x0 + box.x1) / 2, frame_.width);
+    const int y = place((box.y0 + box.y1) / 2, frame_.height);
+    std::optional<Moved>& all = joined[static_cast<size_t>(y * kPlaces + x)];
+    all = all ? Moved{std::max(all->time, moved.time), around(all->box, box)} : moved;
+  }
+  moved_.clear();
+  for (const std::optional<Moved>& all : joined) {
+    if (all) moved_.push_back(*all);
+  }
 }
 
 // Makes areas of what has moved: with margins, within the frame, and merged where that costs
@@ -169,16 +195,17 @@ void MotionWatch::merge() {
                       std::min(frame_.height, box.y1 + margin)});
   }
   const auto merge_once = [&](double waste) {
+    const size_t before = areas_.size();
     for (size_t a = 0; a < areas_.size(); ++a) {
       for (size_t b = a + 1; b < areas_.size(); ++b) {
         const image::Corners both = around(areas_[a], areas_[b]);
         if (area_of(both) > waste * (area_of(areas_[a]) + area_of(areas_[b]))) continue;
         areas_[a] = both;
         areas_.erase(areas_.begin() + static_cast<ptrdiff_t>(b));
-        return true;
+        b = a;  // the others again, with the larger one
       }
     }
-    return false;
+    return areas_.size() < before;
   };
   double waste = kWaste;
   while (areas_.size() > 1) {

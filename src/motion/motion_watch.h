@@ -55,6 +55,7 @@ class MotionWatch {
   bool is_dense(int x, int y) const;
   void follow(int x, int y, std::vector<size_t>* cells);
   void keep(const std::vector<size_t>& cells, int64_t time);
+  void join_places();
   void merge();
 
   MotionRules rules_;

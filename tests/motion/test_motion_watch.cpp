@@ -352,6 +352,63 @@ DVNN_TEST(jumps_begin_anew_and_small_frames_are_always_looked_at) {
   }
 }
 
+// Thousands of flakes, each in another place in each frame, that no margin joins. Merged one by
+// one, a frame would take seconds; at times that stand still, their number would grow without end.
+DVNN_TEST(snow_is_a_few_areas) {
+  constexpr int kPitch = 8, kFrames = 400, kFirst = 20, kStands = 40;
+  std::vector<uint8_t> frame(kWidth * kHeight);
+  Random random(dvnn_seed(11));
+  MotionWatch motion;
+  MotionRules rules;
+  rules.margin = 0;
+  rules.least = 0.005;
+  motion.configure(rules);
+  for (int i = 0; i < kFrames; ++i) {
+    std::fill(frame.begin(), frame.end(), uint8_t{100});
+    const auto top = static_cast<int>(random() % kPitch),
+               left = static_cast<int>(random() % kPitch);
+    for (int y = top; i >= kFirst && y + 4 < kHeight; y += 2 * kPitch) {
+      for (int x = left; x + 8 < kWidth; x += 2 * kPitch) {
+        if (random() % 2) continue;
+        for (int j = 0; j < 4; ++j) {
+          std::fill_n(&frame[static_cast<size_t>((y + j) * kWidth + x)], 8, uint8_t{220});
+        }
+      }
+    }
+    const Reason reason = motion.see(std::min(i, kStands) * kSecond / 25, luma_of(frame));
+    if (i < kFirst) continue;
+    ck_assert_int_eq(static_cast<int>(reason), static_cast<int>(Reason::kMoving));
+    ck_assert_uint_ge(motion.areas().size(), 1);
+    ck_assert_uint_le(motion.areas().size(), 16);
+  }
+  ck_assert(covers(motion.areas(),
+                   {kWidth / 2.0 - 1, kHeight / 2.0 - 1, kWidth / 2.0 + 1, kHeight / 2.0 + 1}));
+}
+
+// Flashes make white and black of most cells, whose background is a guess meanwhile: it stays one
+// that a frame can have.
+DVNN_TEST(a_flashing_lamp_blinds_no_background) {
+  constexpr int kSide = 64, kFlashes = 14000, kSteady = 1500, kBlock = 16;
+  LumaPyramid::Level scene{kSide, kSide, std::vector<float>(kSide * kSide)}, seen = scene;
+  Random random(dvnn_seed(12));
+  for (float& value : scene.pixels) value = static_cast<float>(random() % 256);
+  const std::vector<uint8_t> masked(scene.pixels.size());
+  Background background;
+  for (int i = 0; i < kFlashes; ++i) {
+    const float light = i % 2 ? 1.9F : 0.55F;
+    for (size_t k = 0; k < seen.pixels.size(); ++k)
+      seen.pixels[k] = std::min(255.0F, light * scene.pixels[k]);
+    background.see(seen, 0.04, 8, masked);
+  }
+  for (int i = 0; i < kSteady; ++i) background.see(scene, 0.04, 8, masked);
+  ck_assert_double_lt(background.unknown_share(), 0.1);
+  for (size_t k = 0; k < kBlock * kSide; ++k) scene.pixels[k] = scene.pixels[k] < 128 ? 200 : 50;
+  background.see(scene, 0.04, 8, masked);
+  const auto& marks = background.marks();
+  ck_assert_int_gt(std::count(marks.begin(), marks.begin() + kBlock * kSide, 1),
+                   kBlock * kSide / 2);
+}
+
 DVNN_TEST(frames_take_little_time) {
   std::vector<uint8_t> frame(1920 * 1080);
   Random random(1);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "publish/label_folder.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -15,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const char* const kClasses = "classes.txt";
 constexpr uint64_t kMostClassesBytes = 4 << 20;
 constexpr size_t kMostClasses = 8192;
 constexpr size_t kMostLabelBytes = 120;  // so that all of them are a file that can be read
@@ -50,11 +55,24 @@ std::string line_of(const image::Corners& box, const image::Corners& seen) {
                 ((y0 + y1) / 2 - seen.y0) / height, (x1 - x0) / width, (y1 - y0) / height);
 }
 
-Status append(const std::string& path, const std::string& text) {
-  DVNN_ASSIGN(File file, open_for_lines(path));
+// Opens the file of classes for adding to it. A link would lead the labels of a network into
+// another file.
+Result<File> open_classes(const std::string& folder, bool may_be_new) {
+  DVNN_ASSIGN(const File at, open_folder(folder + "/."));
+  File file = open_own(at, kClasses, O_WRONLY | O_APPEND | (may_be_new ? O_CREAT : 0));
+  if (file) return file;
+  const int code = errno;
+  return Error{code == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
+               "'" + folder + "/" + kClasses + "' cannot be added to: " + std::strerror(code) +
+                   "; it has to be a file of this user, and no link"};
+}
+
+Status append(const std::string& folder, const std::string& text) {
+  DVNN_ASSIGN(File file, open_classes(folder, true));
   const Status status = write_all(file.fd(), text.data(), text.size());
-  if (!status.ok()) return status.error().within("'" + path + "'");
-  if (!file.close()) return Error{ErrorCode::kIo, "'" + path + "' cannot be written"};
+  const std::string path = "'" + folder + "/" + kClasses + "'";
+  if (!status.ok()) return status.error().within(path);
+  if (!file.close()) return Error{ErrorCode::kIo, path + " cannot be written"};
   return {};
 }
 
@@ -70,9 +88,11 @@ Result<LabelFolder> LabelFolder::open(const std::string& path, const Bounds& bou
   uint64_t labels = 0;
   DVNN_TRY(count_files(path + "/images", &folder.pictures_, &folder.bytes_));
   DVNN_TRY(count_files(path + "/labels", &labels, &folder.bytes_));
-  std::error_code unknown;
-  if (fs::exists(path + "/classes.txt", unknown)) {
-    DVNN_ASSIGN(folder.classes_, objects::read_labels(path + "/classes.txt"));
+  const auto classes = open_classes(path, false);
+  if (classes.ok()) {
+    DVNN_ASSIGN(folder.classes_, objects::read_labels(path + "/" + kClasses));
+  } else if (classes.error().code != ErrorCode::kNotFound) {
+    return classes.error();
   }
   return folder;
 }
@@ -88,7 +108,7 @@ std::string LabelFolder::why_full() const {
 Result<size_t> LabelFolder::class_of(const std::string& label) {
   const auto found = std::find(classes_.begin(), classes_.end(), label);
   if (found != classes_.end()) return static_cast<size_t>(found - classes_.begin());
-  const std::string path = path_ + "/classes.txt";
+  const std::string path = path_ + "/" + kClasses;
   if (classes_.size() >= kMostClasses) {
     return too_large(format("'%s' has %zu classes, and '%s' would be one more", path.c_str(),
                             classes_.size(), label.c_str()));
@@ -99,7 +119,7 @@ Result<size_t> LabelFolder::class_of(const std::string& label) {
     DVNN_ASSIGN(const std::string text, read_file(path, kMostClassesBytes));
     open_line = !text.empty() && text.back() != '\n';
   }
-  DVNN_TRY(append(path, (open_line ? "\n" : "") + label + "\n"));
+  DVNN_TRY(append(path_, (open_line ? "\n" : "") + label + "\n"));
   classes_.push_back(label);
   bytes_ += label.size() + 1;
   return classes_.size() - 1;
@@ -118,13 +138,22 @@ Result<bool> LabelFolder::add(LabelledPicture picture, const std::string& name) 
     lines += format("%zu", index) + line;
   }
   const uint64_t bytes = picture.picture.jpeg.size() + lines.size();
-  if (bytes > bounds_.most_bytes - bytes_) {
+  if (bytes_ + bytes > bounds_.most_bytes) {
     full_ = true;
     return false;
   }
   // A picture without labels would count as one that shows nothing, so it comes last, and whole.
-  DVNN_TRY(write_file(path_ + "/labels/" + name + ".txt", lines));
-  DVNN_TRY(replace_file(path_ + "/images/" + name + ".jpg", {picture.picture.jpeg}));
+  const std::string labels = path_ + "/labels/" + name + ".txt";
+  Status written = write_file(labels, lines);
+  if (written.ok()) {
+    written = replace_file(path_ + "/images/" + name + ".jpg", {picture.picture.jpeg});
+  }
+  if (!written.ok()) {
+    // On a full disk, what is left of a picture would only fill it more.
+    std::error_code failed;
+    fs::remove(labels, failed);
+    return written.error();
+  }
   ++pictures_;
   bytes_ += bytes;
   return true;

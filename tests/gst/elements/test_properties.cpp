@@ -19,8 +19,8 @@ namespace {
 // All elements; dvread is there if it was built.
 const std::vector<const char*>& elements() {
   static const std::vector<const char*> names = [] {
-    std::vector<const char*> all = {"dvconvert", "dvinfer",   "dvdecode", "dvtrack",
-                                    "dvzones",   "dvpublish", "dvoverlay"};
+    std::vector<const char*> all = {"dvmotion", "dvconvert", "dvinfer",   "dvdecode",
+                                    "dvtrack",  "dvzones",   "dvpublish", "dvoverlay"};
     GstElementFactory* factory = gst_element_factory_find("dvread");
     if (factory) all.push_back("dvread");
     gst_clear_object(&factory);
@@ -36,8 +36,8 @@ std::string pipeline_with_all() {
   return painted_source(kEndless) + "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
          infer(Looks::kRed, "name=dvinfer") +
          " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! "
-         "dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! dvoverlay "
-         "name=dvoverlay" +
+         "dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! dvmotion name=dvmotion "
+         "! dvoverlay name=dvoverlay" +
          (elements().back() == std::string("dvread") ? " ! dvread name=dvread" : "") + kSink;
 }
 
@@ -59,6 +59,7 @@ const Text kTexts[] = {{"roi", {"<0.0,0.0,0.5,1.0>", "<0.0,0.0,1.0,1.0>"}},
                        {"mean", {"<1.0,2.0,3.0>", "<0.0>"}},
                        {"scale", {"<0.5>", "<1.0>"}},
                        {"device", {"soft", "auto"}},
+                       {"contrast", {"4", "12"}},
                        {"video-direction", {"180", "identity"}},
                        {"zones", {"{\"areas\":[]}", ""}},
                        {"zones-file", {nullptr, nullptr}},
@@ -74,6 +75,8 @@ const Text kTexts[] = {{"roi", {"<0.0,0.0,0.5,1.0>", "<0.0,0.0,1.0,1.0>"}},
                        {"spool-folder", {nullptr, nullptr}},
                        {"extra-fields", {"{\"site\":\"Kyoto\"}", ""}},
                        {"snapshot-folder", {"/tmp", ""}},
+                       {"collect-folder", {nullptr, nullptr}},  // gst_publish_collect
+                       {"live-inputs", {nullptr, nullptr}},     // gst_live_inputs
                        {"input-size", {nullptr, nullptr}},
                        {"weights-file", {nullptr, nullptr}},
                        {"custom-layers", {nullptr, nullptr}}};
@@ -444,7 +447,7 @@ DVNN_TEST(every_property_is_read_once_there_is_something_to_read) {
 }
 
 DVNN_TEST(elements_that_must_see_each_frame_drop_none_for_qos) {
-  for (const char* name : {"dvdecode", "dvtrack", "dvzones", "dvpublish"}) {
+  for (const char* name : {"dvmotion", "dvdecode", "dvtrack", "dvzones", "dvpublish"}) {
     GstElement* element = gst_element_factory_make(name, nullptr);
     gboolean qos = TRUE;
     g_object_set(element, "qos", TRUE, nullptr);

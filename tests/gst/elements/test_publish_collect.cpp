@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames that dvpublish collects for annotation: which ones, how many, and as which files.
+#include <sys/resource.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <csignal>
 
 #include "base/file.h"
 #include "publish_harness.h"
@@ -208,6 +212,83 @@ DVNN_TEST(what_cannot_be_collected_is_refused_before_the_start) {
   expect_refused("collect-from=0.6 collect-folder=" + harness.folder());
   ck_assert(write_file(harness.folder() + "/images", "").ok());
   expect_refused("collect-folder=" + harness.folder());
+}
+
+// The bound holds also where the names of new classes are what exceeds it.
+DVNN_TEST(names_of_classes_count_as_bytes_of_the_folder) {
+  constexpr uintmax_t kMiB = 1 << 20, kLeft = 40;
+  CollectHarness harness;
+  fs::create_directory(harness.folder() + "/images");
+  const std::string other = harness.folder() + "/images/other.jpg";
+  ck_assert(write_file(other, "").ok());
+  fs::resize_file(other, kMiB - kLeft);
+  harness.begin("collect-size-mib=1");
+  const std::string label(2 * kLeft, 'x');
+  harness.push(0, {{0.5, 0, label.c_str()}});
+  ck_assert_uint_eq(harness.end(), 1);
+  ck_assert_uint_eq(harness.files("images").size(), 1);
+  ck_assert(harness.files("labels").empty());
+}
+
+// Labels are whatever a network says: they become lines of one file, and name no other.
+DVNN_TEST(labels_are_lines_and_lead_nowhere) {
+  CollectHarness harness;
+  harness.begin("stream=\"../../a b/etc\"");
+  harness.push(0, {{0.5, 0, "../../up"}, {0.5, 0, "/etc/passwd"}, {0.5, 0, "two\nlines\r"}});
+  ck_assert_uint_eq(harness.end(), 0);
+  ck_assert_uint_eq(harness.files("images").size(), 1);
+  ck_assert_uint_eq(harness.files("labels").size(), 1);
+  const std::string classes = harness.classes();
+  ck_assert_int_eq(std::count(classes.begin(), classes.end(), '\n'), 3);
+  ck_assert(classes.find("../../up\n/etc/passwd\n") == 0);
+  ck_assert_msg(classes.find('\r') == std::string::npos, "%s", classes.c_str());
+}
+
+// A link would lead labels into any file of the user, a pipe would wait for a reader.
+DVNN_TEST(classes_are_no_link_and_no_pipe) {
+  CollectHarness harness;
+  const std::string classes = harness.folder() + "/classes.txt",
+                    other = harness.folder() + "/other";
+  ck_assert(write_file(other, "mine\n").ok());
+  const std::string settings = "collect-folder=" + harness.folder();
+  fs::create_symlink(other, classes);
+  expect_refused(settings);
+  fs::remove(classes);
+  fs::create_symlink(harness.folder() + "/missing", classes);
+  expect_refused(settings);
+  fs::remove(classes);
+  fs::create_hard_link(other, classes);
+  expect_refused(settings);
+  fs::remove(classes);
+  ck_assert_int_eq(mkfifo(classes.c_str(), 0600), 0);
+  expect_refused(settings);
+  fs::remove(classes);
+  // It becomes one while the element plays.
+  harness.begin("collect-per-hour=3600");
+  fs::create_symlink(other, classes);
+  for (int i = 0; i < 6; ++i) harness.push(i, {{0.5}});
+  ck_assert_uint_eq(harness.end(), 1);
+  ck_assert(harness.files("images").empty());
+  dvnn_assert_text(bytes_of_file(other), "mine\n");
+}
+
+// Files may have no more bytes than labels need, as on a disk that is full.
+DVNN_TEST(a_full_disk_ends_collecting_and_keeps_no_parts) {
+  CollectHarness harness;
+  harness.begin("collect-per-hour=3600");
+  rlimit before{};
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit little = before;
+  little.rlim_cur = 200;
+  const auto old = std::signal(SIGXFSZ, SIG_IGN);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
+  for (int i = 0; i < 6; ++i) harness.push(i, {{0.5}});
+  const size_t warnings = harness.end();
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old);
+  ck_assert_uint_eq(warnings, 1);
+  ck_assert(harness.files("images").empty());
+  ck_assert(harness.files("labels").empty());
 }
 
 }  // namespace dvnn::test::publish_collect_tests

@@ -243,12 +243,17 @@ DVNN_TEST(every_system_call_may_fail) {
 // loses the buffer. So everything slow belongs to the way to READY.
 DVNN_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
   const Folder folder;
-  const std::string zones = folder.path() + "/zones", labels = folder.path() + "/labels";
+  const std::string zones = folder.path() + "/zones", labels = folder.path() + "/labels",
+                    masks = folder.path() + "/masks", hard = folder.path() + "/hard";
+  ck_assert(std::filesystem::create_directory(hard));
+  g_file_set_contents(masks.c_str(), R"({"masks":[{"name":"a","points":[[0,0],[1,0],[1,1]]}]})", -1,
+                      nullptr);
   g_file_set_contents(zones.c_str(), R"({"areas":[{"name":"a","points":[[0,0],[1,0],[1,1]]}]})", -1,
                       nullptr);
   g_file_set_contents(labels.c_str(), "one\ntwo\n", -1, nullptr);
   FaultPlan device("");
   std::vector<std::string> lines = {
+      "dvmotion zones-file=" + masks,
       "dvconvert regions=tiles",
       "dvinfer network=" + network_path() + " " + FaultPlan::device(),
       "dvinfer max-in-flight=16 network=" + network_path() + " " + FaultPlan::device(),
@@ -257,6 +262,7 @@ DVNN_TEST(from_ready_to_paused_no_element_asks_the_device_or_the_system) {
       "dvzones zones-file=" + zones,
       "dvpublish location=" + folder.path() + "/out spool-folder=" + folder.path() + "/spool",
       "dvpublish url=http://127.0.0.1:9/ snapshot=object snapshot-folder=" + folder.path(),
+      "dvpublish location=" + folder.path() + "/out collect-folder=" + hard,
       "dvoverlay blur=face show=label,text"};
   if (GstElementFactory* reader = gst_element_factory_find("dvread")) {
     lines.push_back("dvread marker-class=marker marker-families=aruco-4x4");

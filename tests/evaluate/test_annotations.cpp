@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -467,8 +469,7 @@ DVNN_TEST(broken_annotations_are_read_or_refused) {
   ck_assert_uint_gt(refused, 0);
 }
 
-// --- MOT
-// -----------------------------------------------------------------------------------------
+// --- MOT ----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -615,6 +616,40 @@ DVNN_TEST(mot_mistakes_are_named) {
   expect_refused(folder, "", "'FOLDER' has 1 pictures, and seqinfo.ini says 3");
   expect_refused(folder.with("seqinfo.ini", "frameRate=0\n"), "",
                  "'FOLDER/seqinfo.ini', frameRate: '0' is no number above 0 and up to 1000");
+// A pipe is not waited for, and neither it nor a broken link counts as a file that is missing,
+// which would make a picture without objects of it, or classes without names.
+DVNN_TEST(what_is_no_file_is_not_a_missing_one) {
+  const Folder yolo, masks;
+  yolo.with("images/a.jpg").with("images/b.jpg").with("labels/b.txt", "0 .5 .5 1 1\n");
+  masks.with("images/a.jpg").with("masks/a.png");
+  const struct {
+    const Folder& folder;
+    const char* name;
+  } kCases[] = {{yolo, "labels/a.txt"}, {yolo, "classes.txt"}, {masks, "classes.txt"}};
+  for (const auto& c : kCases) {
+    const std::string path = c.folder.at(c.name);
+    const std::string named = std::string("'FOLDER/") + c.name + "'";
+    ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
+    expect_refused(c.folder, "", named + " is not a regular file");
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink("nowhere", path);
+    expect_refused(c.folder, "", named + ": No such file or directory");
+    std::filesystem::remove(path);
+    (void)read(c.folder.path());
+  }
+}
+
+// Rounding may make a width of nothing a little less; an area of less than nothing is a mistake.
+DVNN_TEST(no_box_is_less_than_nothing) {
+  const Folder folder;
+  folder.with("a.jpg").with("a.txt", "0 .5 .5 -0.0005 -0.0001\n");
+  const evaluate::Box box = read(folder.path()).pictures.at(0).truths.at(0).box;
+  ck_assert(box.width == 0 && box.height == 0 && box.x == 0.5);
+  const Folder other;
+  const std::string area = coco(R"({"image_id":7,"category_id":18,"bbox":[1,2,3.5,4],"area":-2})");
+  other.with("a.jpg").with("c.json", area);
+  const auto data = evaluate::read_data_set(other.at("c.json"), Annotations::kCoco);
+  ck_assert(!data.ok() && data.error().message.find("area") != std::string::npos);
 }
 
 DVNN_TEST(what_has_no_annotations_is_refused) {

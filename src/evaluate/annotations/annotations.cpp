@@ -155,6 +155,11 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+}
+
 std::vector<std::string> files_in(const std::string& folder, const std::string& end) {
   std::vector<std::string> files;
   std::error_code error;

@@ -93,6 +93,9 @@ Result<std::vector<std::string>> pictures_below(const std::string& folder);
 /// Returns whether there is a folder, or a file, of that name.
 bool is_folder(const std::string& path);
 bool is_file(const std::string& path);
+/// Returns whether anything has that name, be it a pipe or a broken link. Reading what is no file
+/// is an error: it is not taken for a missing one.
+bool is_there(const std::string& path);
 /// Returns the files of a folder whose names end with `end`, sorted; none if there is no folder.
 std::vector<std::string> files_in(const std::string& folder, const std::string& end);
 /// Returns a string without the blanks around it.

@@ -189,6 +189,7 @@ Status read_annotation(JsonReader* in, const Index& images, const Index& categor
   truth.class_id = static_cast<int>(category);
   DVNN_TRY(read_box(in, "bbox", &truth.box));
   truth.area = in->number("area", truth.box.area());
+  if (!(truth.area >= 0)) in->fail("area", format("%g is no number of pixels", truth.area));
   DVNN_ASSIGN(truth.crowd, read_flag(in, "iscrowd"));
   DVNN_ASSIGN(truth.points, read_points(in));
   const Picture& of = data->pictures[picture];

@@ -12,7 +12,7 @@ Result<DataSet> read_masks(const std::string& path) {
   namespace fs = std::filesystem;
   DataSet data;
   data.source = path;
-  if (is_file(path + "/classes.txt")) {
+  if (is_there(path + "/classes.txt")) {
     DVNN_ASSIGN(data.classes, objects::read_labels(path + "/classes.txt"));
   }
   data.named = !data.classes.empty();

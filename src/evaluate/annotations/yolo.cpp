@@ -73,7 +73,8 @@ void take_outline(const std::vector<double>& numbers, Truth* truth) {
 
 // Sets a box from its middle and size, and the points that follow.
 void take_box(const std::vector<double>& numbers, const YoloYaml& yaml, Truth* truth) {
-  truth->box = {numbers[1] - numbers[3] / 2, numbers[2] - numbers[4] / 2, numbers[3], numbers[4]};
+  const double width = std::max(0.0, numbers[3]), height = std::max(0.0, numbers[4]);
+  truth->box = {numbers[1] - width / 2, numbers[2] - height / 2, width, height};
   truth->area = truth->box.area();
   const auto each = static_cast<size_t>(yaml.numbers_per_point);
   for (size_t i = 5; each > 0 && i + each <= numbers.size(); i += each) {
@@ -164,14 +165,12 @@ std::string yaml_near(const std::string& folder) {
   return "";
 }
 
-std::vector<std::string> names_in_text(const std::string& folder) {
+Result<std::vector<std::string>> names_in_text(const std::string& folder) {
   for (const char* name :
        {"/classes.txt", "/labels/classes.txt", "/../classes.txt", "/obj.names"}) {
-    if (!is_file(folder + name)) continue;
-    auto labels = objects::read_labels(folder + name);
-    if (labels.ok()) return labels.value();
+    if (is_there(folder + name)) return objects::read_labels(folder + name);
   }
-  return {};
+  return std::vector<std::string>();
 }
 
 // Returns the folder `val` of data.yaml, below `path` or its own folder; else its own folder.
@@ -216,7 +215,10 @@ Result<DataSet> read_yolo(const std::string& path) {
   std::string folder = is_file(path) || own ? folder_of(yaml, file) : path;
   DataSet data;
   data.source = path;
-  data.classes = yaml.names.empty() ? names_in_text(is_file(path) ? folder : path) : yaml.names;
+  data.classes = yaml.names;
+  if (data.classes.empty()) {
+    DVNN_ASSIGN(data.classes, names_in_text(is_file(path) ? folder : path));
+  }
   if (is_folder(folder + "/images")) folder += "/images";
   DVNN_ASSIGN(const std::vector<std::string> paths, pictures_below(folder));
   bool any = false;
@@ -225,7 +227,7 @@ Result<DataSet> read_yolo(const std::string& path) {
     picture.path = at;
     picture.in_fractions = true;
     const std::string labels = labels_file_of(at);
-    if (is_file(labels)) {
+    if (is_there(labels)) {
       any = true;
       DVNN_TRY(read_labels_of(labels, yaml, &picture));
     }

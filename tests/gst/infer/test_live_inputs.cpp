@@ -45,6 +45,13 @@ class File {
   std::string path_ = "/tmp/dvnn-live-XXXXXX";
 };
 
+// Writes a number that may be none of the enumeration's.
+template <typename Enum>
+void write(Enum* to, guint number) {
+  static_assert(sizeof *to == sizeof number, "an enumeration of C");
+  std::memcpy(to, &number, sizeof number);
+}
+
 GstBuffer* frame_of(guint8 value, int number = 0) {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, kPixels, nullptr);
   gst_buffer_memset(frame, 0, value, kPixels);
@@ -212,6 +219,82 @@ DVNN_TEST(values_that_are_missing_or_do_not_fit_are_errors) {
   GstHarness* const h = chain(network.infer("active=false"), video());
   ck_assert_int_eq(gst_harness_push(h, frame_of(1)), GST_FLOW_OK);
   gst_buffer_unref(gst_harness_pull(h));
+  gst_harness_teardown(h);
+}
+
+// Any element may attach a tensor, and say anything of it.
+DVNN_TEST(tensors_that_lie_are_errors_that_name_the_input) {
+  using Lie = void (*)(GstDvTensor*);
+  const Lie lies[] = {
+      [](GstDvTensor* t) { write(&t->layout, 77); },
+      [](GstDvTensor* t) { write(&t->layout, G_MAXUINT); },
+      [](GstDvTensor* t) { write(&t->data_type, 77); },
+      [](GstDvTensor* t) { t->layout = GST_DV_TENSOR_LAYOUT_HWC8, t->num_dims = 2; },
+      [](GstDvTensor* t) { t->num_dims = 0; },
+      [](GstDvTensor* t) { t->num_dims = G_MAXSIZE; },
+      [](GstDvTensor* t) { t->dims[1] = 0; },
+      [](GstDvTensor* t) { t->dims[1] = G_MAXSIZE / 2; },
+      [](GstDvTensor* t) { t->dims[0] = t->dims[1] = gsize{1} << 32; },
+      [](GstDvTensor* t) { gst_buffer_resize(t->data, 0, 767); },
+      [](GstDvTensor* t) { gst_clear_buffer(&t->data); }};
+  const File network;
+  for (const Lie lie : lies) {
+    for (const char* head : kHeads) {
+      GstBuffer* frame = frame_of(1);
+      attach(frame, "before", 1, {1, 3, 8, 8});
+      lie(&gst_buffer_get_dv_tensor_meta(frame)->tensors[0]);
+      expect_words(error_of(head + network.infer("live-inputs=before=1"), video(), frame),
+                   "live input 'before'");
+    }
+  }
+}
+
+// A value belongs to its frame, whatever lies between two of them.
+DVNN_TEST(caps_flushes_and_streams_keep_values_apart) {
+  const File network;
+  GstHarness* const h = chain("dvconvert ! " + network.infer("live-inputs=before=100"), video());
+  const auto push = [&](int number, int side) {
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, size_t{3} * side * side, nullptr);
+    gst_buffer_memset(frame, 0, 5, size_t{3} * side * side);
+    GST_BUFFER_PTS(frame) = static_cast<GstClockTime>(number) * 40 * GST_MSECOND;
+    if (number % 2) attach(frame, "before", static_cast<float>(number), {1, 3, 8, 8});
+    ck_assert_int_eq(gst_harness_push(h, frame), GST_FLOW_OK);
+  };
+  const auto expect = [&](int number) {
+    expect_sum(h, 5 + 0.5f * (number % 2 ? static_cast<float>(number) : 100));
+  };
+  int number = 0;
+  for (int round = 0; round < 6; ++round) {
+    const int side = round % 2 ? 16 : 8;
+    gst_harness_set_src_caps_str(h, video_caps("RGB", side, side).c_str());
+    for (int i = 0; i < 5; ++i) push(number + i, side);
+    for (int i = 0; i < 5; ++i) expect(number + i);
+    number += 5;
+    if (round % 3 == 1) {
+      // What waits is dropped, with its values.
+      push(number + 1, side);
+      gst_harness_push_event(h, gst_event_new_flush_start());
+      gst_harness_push_event(h, gst_event_new_flush_stop(TRUE));
+      while (GstBuffer* late = gst_harness_try_pull(h)) gst_buffer_unref(late);
+      GstSegment segment;
+      gst_segment_init(&segment, GST_FORMAT_TIME);
+      gst_harness_push_event(h, gst_event_new_segment(&segment));
+    }
+    if (round % 3 == 2) {
+      gst_harness_push_event(h, gst_event_new_eos());
+      gst_element_set_state(h->element, GST_STATE_READY);
+      gst_element_set_state(h->element, GST_STATE_PLAYING);
+      gst_harness_push_event(h, gst_event_new_flush_start());
+      gst_harness_push_event(h, gst_event_new_flush_stop(TRUE));
+      gst_harness_push_event(h, gst_event_new_stream_start("again"));
+      GstSegment segment;
+      gst_segment_init(&segment, GST_FORMAT_TIME);
+      GstCaps* caps = gst_caps_from_string(video_caps("RGB", side, side).c_str());
+      gst_harness_push_event(h, gst_event_new_caps(caps));
+      gst_caps_unref(caps);
+      gst_harness_push_event(h, gst_event_new_segment(&segment));
+    }
+  }
   gst_harness_teardown(h);
 }
 

@@ -38,7 +38,7 @@ void attach_tensor(FuzzedData* in, GstBuffer* frame) {
   GstDvTensor& tensor = gst_buffer_add_dv_tensor_meta(frame, 1)->tensors[0];
   const uint8_t lies = in->byte();
   const guint layout = lies & 1 ? in->extent(5) - 1 : 0;
-  const guint type = lies & 2 ? in->extent(4) - 1 : GST_DV_TENSOR_DATA_TYPE_FLOAT32;
+  const guint type = lies & 2 ? in->extent(4) - 1 : guint{GST_DV_TENSOR_DATA_TYPE_FLOAT32};
   std::memcpy(&tensor.layout, &layout, sizeof layout);  // numbers that are none of it, too
   std::memcpy(&tensor.data_type, &type, sizeof type);
   tensor.id = g_quark_from_string(in->one_of(kNames));

@@ -639,6 +639,20 @@ DVNN_TEST(what_is_no_file_is_not_a_missing_one) {
   }
 }
 
+// A data set of links, some of which are broken, would be measured by the others alone.
+DVNN_TEST(pictures_that_are_no_files_are_not_left_out) {
+  const Folder folder;
+  folder.with("images/a.jpg").with("labels/a.txt", "0 .5 .5 1 1\n").with("images/c.jpg/b.jpg");
+  const std::string path = folder.at("images/b.jpg");
+  const std::string why = "'FOLDER/images/b.jpg' is not a regular file, or a broken link";
+  ck_assert_uint_eq(read(folder.path()).pictures.size(), 2);
+  ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
+  expect_refused(folder, "", why);
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink("nowhere", path);
+  expect_refused(folder, "", why);
+}
+
 // Rounding may make a width of nothing a little less; an area of less than nothing is a mistake.
 DVNN_TEST(no_box_is_less_than_nothing) {
   const Folder folder;

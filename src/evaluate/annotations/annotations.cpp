@@ -134,7 +134,10 @@ Result<std::vector<std::string>> pictures_below(const std::string& folder) {
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     std::error_code ignored;
-    if (!at->is_regular_file(ignored) || !is_picture_name(at->path().string())) continue;
+    if (at->is_directory(ignored) || !is_picture_name(at->path().string())) continue;
+    if (!at->is_regular_file(ignored)) {
+      return malformed("'" + at->path().string() + "' is not a regular file, or a broken link");
+    }
     paths.push_back(at->path().string());
     if (paths.size() > kMostPictures) {
       return too_large(format("'%s' has more than %zu pictures", folder.c_str(), kMostPictures));

@@ -48,6 +48,17 @@ DVNN_TEST(a_command_reads_what_is_known) {
   expect("a known picture", sum_with_known({1, 3, 4, 4}, known), input, want, {1, 3, 4, 4});
 }
 
+// The importer computes what depends on constants alone in a graph of its own.
+DVNN_TEST(what_is_known_is_computed_where_the_model_reads_it_too) {
+  OnnxModel m({1, 2, 3}, 13);
+  m.ints("k_dims", {1, 2, 3}).ints("w_dims", {3, 2});
+  m.floats("a", {1, 2, 3, 4, 5, 6}).node("Reshape", {"a", "k_dims"}, {"k"});
+  m.floats("b", {1, 0, 0, 1, 1, 1}).node("Reshape", {"b", "w_dims"}, {"w"});
+  m.node("Add", {"x", "k"}, {"s"}).node("MatMul", {"k", "w"}, {"p"});
+  m.node("MatMul", {"s", "w"}, {"q"}).node("Sub", {"q", "p"}, {"y"}).output("y");
+  expect("both", m, {7, 8, 9, 1, 2, 4}, {16, 17, 5, 6}, {1, 2, 2});
+}
+
 DVNN_TEST(several_pictures_are_added) {
   const std::vector<float> input = rising(2 * 12), known(input.rbegin(), input.rend());
   std::vector<float> want = input;

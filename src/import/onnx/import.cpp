@@ -92,8 +92,9 @@ Status fold_by_running(const OnnxNode& node, const OnnxRow& row) {
   scratch.batch = node.importer().batch;
   scratch.constants = true;
   for (int i = 0; i < node.inputs(); ++i) {
-    if (node.has(i))
-      scratch.entries[node.input_name(i)] = node.importer().entries[node.input_name(i)];
+    if (!node.has(i)) continue;
+    auto& entry = scratch.entries[node.input_name(i)] = node.importer().entries[node.input_name(i)];
+    entry.value = -1;  // that of the other graph, if something computed reads the constant there
   }
   GraphBuilder& b = scratch.builder;
   b.graph.input = b.graph.add_value("none", {1});

@@ -309,6 +309,56 @@ DVNN_TEST(groups_are_reduced_in_either_order) {
   }
 }
 
+// LayerNormalization as Keras writes it: x * g + (beta - mean * g), g = gamma * rsqrt(variance +
+// e).
+DVNN_TEST(a_line_through_elements_is_a_normalisation) {
+  for (const std::vector<int>& dims : {std::vector<int>{1, 4, 5, 6}, {1, 20, 6}}) {
+    Dice dice(19);
+    const Array in = dice.numbers(dims), gamma = dice.numbers({6}), beta = dice.numbers({6});
+    TfliteModel m(dims32(in));
+    std::vector<int32_t> whole = dims32(in), each = whole;
+    each.back() = 1;
+    const auto op = [&](const char* type, std::vector<int32_t> inputs, bool reduced) {
+      const int y = m.tensor(type + std::to_string(inputs.back()), reduced ? each : whole);
+      m.op(type, std::move(inputs), {y});
+      return y;
+    };
+    const int axis = m.list("axis", {static_cast<int32_t>(dims.size()) - 1});
+    const auto mean = [&](int of) {
+      const int y = m.tensor("mean" + std::to_string(of), each);
+      m.op("MEAN", {of, axis}, {y}, Options::ReducerOptions, tfl::CreateReducerOptions(m.b, true));
+      return y;
+    };
+    const int middle = mean(0);
+    const int variance = mean(op("SQUARED_DIFFERENCE", {0, middle}, false));
+    const int above = op("ADD", {variance, m.floats("epsilon", {}, {0.125f})}, true);
+    const int factor =
+        op("MUL", {op("RSQRT", {above}, true), m.floats("gamma", {6}, gamma.floats())}, false);
+    const int scaled = op("MUL", {0, factor}, false), moved = op("MUL", {middle, factor}, false);
+    const int shift = op("SUB", {m.floats("beta", {6}, beta.floats()), moved}, false);
+    m.output(op("ADD", {scaled, shift}, false));
+    Array want = in;
+    for (size_t row = 0; row < in.v.size(); row += 6) {
+      double sum = 0, squares = 0;
+      for (size_t c = 0; c < 6; ++c) sum += in.v[row + c] / 6;
+      for (size_t c = 0; c < 6; ++c) squares += std::pow(in.v[row + c] - sum, 2) / 6;
+      for (size_t c = 0; c < 6; ++c) {
+        const double standard = (in.v[row + c] - sum) / std::sqrt(squares + 0.125);
+        want.v[row + c] = standard * gamma.v[c] + beta.v[c];
+      }
+    }
+    expect("normalisation", m, in, want);
+    const auto made = convert_model(m);
+    int standards = 0;
+    for (const network::Step& step : made.value().steps) {
+      const auto* layer = step.kind == network::StepKind::kCpu ? step.layer.get() : nullptr;
+      standards += layer && layer->as<layers::StandardizeAttributes>() != nullptr;
+      ck_assert(!layer || !layer->as<layers::ReduceAttributes>());
+    }
+    ck_assert_int_eq(standards, 1);
+  }
+}
+
 namespace {
 
 // Which of the numbers along an axis of (1, 4, 5, 3) is the largest, or the least.

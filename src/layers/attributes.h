@@ -50,14 +50,16 @@ struct TypeList {
 };
 
 /// All types in the order of names; the last one stands for types that are not built in.
-using LayerTypes = TypeList<
-    ArgReduceAttributes, AttentionAttributes, BorderAttributes, ChannelGatherAttributes,
-    ConcatAttributes, ConstantAttributes, ConvolutionAttributes, CumSumAttributes,
-    DetectionOutputAttributes, ElementwiseAttributes, GatherAttributes, GridSampleAttributes,
-    LrnAttributes, MatMulAttributes, NormalizeAttributes, PadAttributes, PermuteAttributes,
-    PoolingAttributes, PriorBoxAttributes, RecurrentAttributes, ReduceAttributes, ReshapeAttributes,
-    ResizeAttributes, ScatterAttributes, SliceAttributes, SoftmaxAttributes, StandardizeAttributes,
-    TileAttributes, TopKAttributes, WhereAttributes, WindowPoolAttributes, CustomAttributes>;
+using LayerTypes =
+    TypeList<ArgReduceAttributes, AttentionAttributes, BorderAttributes, ChannelGatherAttributes,
+             ConcatAttributes, ConstantAttributes, ConvolutionAttributes, CumSumAttributes,
+             DetectionOutputAttributes, ElementwiseAttributes, GatherAttributes,
+             GridSampleAttributes, LrnAttributes, MatMulAttributes, NormalizeAttributes,
+             PadAttributes, PermuteAttributes, PixelGatherAttributes, PoolingAttributes,
+             PriorBoxAttributes, RecurrentAttributes, ReduceAttributes, ReshapeAttributes,
+             ResizeAttributes, ScatterAttributes, SliceAttributes, SoftmaxAttributes,
+             StandardizeAttributes, TileAttributes, TopKAttributes, WhereAttributes,
+             WindowPoolAttributes, CustomAttributes>;
 
 /// The attributes of a layer of any type. It is no std::variant, whose visitors would be compiled
 /// for each pair of types.

@@ -38,6 +38,7 @@ std::vector<Sized> sized_layers() {
         {"step", {8, 8, 8}}},
        {{1, 24, 1, 600}, {1, 24, 1, 400}, {1, 24, 1, 400}, {1, 3, 300, 200}},
        {1, 24, 1, 600}},
+      {"PixelGather", {{"pixels", 600}, {"places", {5, 4, 599}}}, {{1, 24, 1, 600}}, {1, 24, 1, 3}},
       {"Concat", {{"axis", 2}}, {picture, picture}, {1, 24, 40, 30}},
       {"Convolution",
        {{"kernel_w", 1},

@@ -90,7 +90,96 @@ int block(Tokens* m, int in, int64_t sequences) {
   return m->both(Operation::kAdd, sum, m->linear(m->both(Operation::kMul, wide, gate), c));
 }
 
+// Moves tokens to the front along an axis, and those that stood there to its end.
+int rolled(Tokens* m, int in, int axis, int by) {
+  const Shape shape = m->shape_of(in);
+  const auto part = [&](int from, int count) {
+    std::vector<int> begin(4, 0), step(4, 1), counts(shape.dims, shape.dims + 4);
+    nth(begin, axis) = from, nth(counts, axis) = count;
+    return sure(m->cpu(m->next(), layers::SliceAttributes{begin, step, counts}, {in}));
+  };
+  const int first = part(by, shape[axis] - by), second = part(0, by);
+  return sure(m->concat(m->next(), {first, second}, axis));
+}
+
+// Windows of 2 x 2 of a picture's pixels, (1, rows, columns, channels), as sequences, and back.
+int in_windows(Tokens* m, int in, bool back, const Shape& whole) {
+  const int64_t h = whole[1] / 2, w = whole[2] / 2, c = whole[3];
+  if (back) {
+    const int parts = m->turned(m->shaped(in, {1, h, w, 2, 2, c}), {0, 1, 3, 2, 4, 5});
+    return m->shaped(parts, {1, 2 * h, 2 * w, c});
+  }
+  const int parts = m->turned(m->shaped(in, {1, h, 2, w, 2, c}), {0, 1, 3, 2, 4, 5});
+  return m->shaped(parts, {1, h * w * 4, c});
+}
+
+// Swin's attention: windows that may be shifted, of a picture that may need zeros around it.
+int attended_in_windows(Tokens* m, int in, int shift) {
+  const Shape shape = m->shape_of(in);
+  Shape whole = shape;
+  for (int axis : {1, 2}) whole[axis] += shape[axis] % 2;
+  int made = m->normal(in);
+  if (whole != shape) {
+    made = sure(m->cpu(
+        m->next(),
+        layers::BorderAttributes{{0, 0, 0, 0}, {0, whole[1] - shape[1], whole[2] - shape[2], 0}},
+        {made}));
+  }
+  for (int axis : {1, 2}) made = shift > 0 ? rolled(m, made, axis, shift) : made;
+  const int sequences = whole[1] * whole[2] / 4;
+  made = m->linear(attended(m, in_windows(m, made, false, whole), sequences), shape[3]);
+  made = in_windows(m, made, true, whole);
+  for (int axis : {1, 2}) made = shift > 0 ? rolled(m, made, axis, whole[axis] - shift) : made;
+  if (whole != shape) {
+    made = sure(m->cpu(
+        m->next(),
+        layers::SliceAttributes{{0, 0, 0, 0}, {1, 1, 1, 1}, {1, shape[1], shape[2], shape[3]}},
+        {made}));
+  }
+  return sure(m->sum(m->next(), in, made));
+}
+
 }  // namespace
+
+DVNN_TEST(windows_are_places_of_tokens) {
+  Tokens m(6, 4);
+  int made = m.turned(m.conv(m.graph.input, 16), {0, 2, 3, 1});
+  for (const int shift : {0, 1}) made = attended_in_windows(&m, made, shift);
+  const Graph turned = after("windows", m.done({m.linear(m.normal(made), 8)}), turn);
+  ck_assert_int_eq(layers_of<layers::AttentionAttributes>(turned), 2);
+  ck_assert_int_eq(layers_of<layers::PixelGatherAttributes>(turned), 0);
+  ck_assert_int_eq(layers_of<layers::SliceAttributes>(turned), 0);
+  ck_assert_int_eq(layers_of<layers::PermuteAttributes>(turned), 1);  // of the output
+  for (const Node& node : turned.nodes) {
+    const auto* attention = node.layer<layers::AttentionAttributes>();
+    if (attention) ck_assert_uint_eq(attention->places.size(), 24);
+  }
+}
+
+DVNN_TEST(windows_with_zeros_are_gathered_in_one_step) {
+  Tokens m(5, 3);
+  int made = m.turned(m.conv(m.graph.input, 16), {0, 2, 3, 1});
+  for (const int shift : {0, 1}) made = attended_in_windows(&m, made, shift);
+  const Graph turned = after("zeros", m.done({m.linear(m.normal(made), 8)}), turn);
+  ck_assert_int_eq(layers_of<layers::AttentionAttributes>(turned), 2);
+  ck_assert_int_eq(layers_of<layers::PixelGatherAttributes>(turned), 2 * 2);
+  ck_assert_int_eq(layers_of<layers::PermuteAttributes>(turned), 1);
+}
+
+// Tokens of other orders meet: a sum takes them in one, and attention stays where it is.
+DVNN_TEST(tokens_that_lie_otherwise_are_gathered) {
+  Tokens m(6, 4);
+  const Shape whole = {1, 6, 4, 16};
+  const int in = m.turned(m.conv(m.graph.input, 16), {0, 2, 3, 1});
+  const int plain = m.linear(m.normal(m.shaped(in, {1, 24, 16})), 16);
+  const int other = m.linear(in_windows(&m, m.shaped(plain, {1, 6, 4, 16}), false, whole), 16);
+  const int sum = sure(m.sum(m.next(), plain, other));
+  const int gate = m.both(Operation::kMul, other, plain);
+  const int scores = m.product(plain, m.turned(other, {0, 2, 1}));
+  const int taken = m.product(sure(m.softmax(m.next(), scores, 2)), plain);
+  const int normal = m.linear(m.normal(other), 8);  // follows windows
+  after("orders", m.done({m.linear(sum, 8), m.linear(gate, 8), taken, normal, other}), turn);
+}
 
 DVNN_TEST(a_block_stays_in_the_devices_form) {
   for (const int64_t sequences : {1, 3}) {
@@ -156,6 +245,65 @@ DVNN_TEST(steps_of_a_normalisation_become_one_layer) {
       ck_assert_int_eq(layers_of<layers::ReduceAttributes>(found), whole ? 0 : 1);
       if (fault != kNone) continue;  // it is followed as tokens
       ck_assert_int_eq(layers_of<layers::PermuteAttributes>(after("tokens", found, turn)), 1);
+    }
+  }
+}
+
+// As Keras writes it: x * g + (beta - mean * g), where g = gamma / root(variance + epsilon).
+DVNN_TEST(lines_through_elements_become_one_layer) {
+  enum Form { kLite, kNegative, kSquares, kPlain, kPicture, kPictureNegative, kForms };
+  enum Fault { kNone, kOtherFactor, kOtherMean, kOtherVariance, kOtherSign, kFaults };
+  for (int form = 0; form < kForms; ++form) {
+    for (int fault = 0; fault < kFaults; ++fault) {
+      Tokens m(6, 4);
+      const bool picture = form == kPicture || form == kPictureNegative;
+      const int conv = m.conv(m.graph.input, 16), in = picture ? conv : m.pixels(conv);
+      const int axis = picture ? 1 : 2;
+      const auto known = [&] {
+        if (!picture) return m.known({16});
+        return m.known({16, 1, 1});
+      };
+      const auto mean = [&](int value) {
+        return sure(m.cpu(
+            m.next(), layers::ReduceAttributes{layers::Reduction::kMean, {axis}, true}, {value}));
+      };
+      const auto times = [&](int a, int b) { return m.both(Operation::kMul, a, b); };
+      const auto curve = [&](kernels::Curve kind, int a) {
+        return sure(m.unary(m.next(), kind, a));
+      };
+      const auto negative = [&](int a) {
+        return sure(m.unary(m.next(), kernels::Curve::kLine, a, -1, 0));
+      };
+      const int middle = mean(in);
+      int spread;
+      if (form == kSquares) {
+        spread = m.both(Operation::kSub, mean(times(in, in)), times(middle, middle));
+      } else {
+        const int off = m.both(Operation::kSub, in, fault == kOtherVariance ? in : middle);
+        spread = mean(times(off, off));
+      }
+      if (fault == kOtherVariance && form == kSquares) spread = mean(times(in, in));
+      const int above = m.both(Operation::kAdd, spread, sure(m.constant(m.next(), {1}, {0.5f})));
+      const int root = curve(kernels::Curve::kReciprocal, curve(kernels::Curve::kSqrt, above));
+      const int factor = form == kPlain ? root : times(root, known());
+      const int other = fault == kOtherFactor ? times(root, known()) : factor;
+      const int taken = fault == kOtherMean ? mean(times(in, in)) : middle;
+      const bool negates = form == kNegative || form == kPlain || form == kPictureNegative;
+      const bool wrong = fault == kOtherSign;
+      int shift;
+      if (form == kPlain) {
+        shift = wrong ? times(taken, other) : times(negative(taken), other);
+      } else if (negates) {
+        shift = m.both(Operation::kAdd, times(wrong ? taken : negative(taken), other), known());
+      } else {
+        shift = m.both(Operation::kSub, known(), times(wrong ? negative(taken) : taken, other));
+      }
+      const int made = sure(m.sum(m.next(), times(in, factor), shift));
+      const int read = picture ? m.conv(made, 8, 1) : m.linear(made, 8);
+      const Graph found = after("line", m.done({read}), find_standards);
+      ck_assert_msg(layers_of<layers::StandardizeAttributes>(found) == (fault == kNone), "%d, %d",
+                    form, fault);
+      if (fault == kNone) ck_assert_int_eq(layers_of<layers::ReduceAttributes>(found), 0);
     }
   }
 }

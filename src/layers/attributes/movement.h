@@ -63,6 +63,14 @@ struct PermuteAttributes {
   std::vector<int> order;
 };
 
+/// Pixels of a picture of one row of {pixels}, (1, channels, 1, pixels): pixel i of the result is
+/// pixel {places}[i]; -1: zeros.
+struct PixelGatherAttributes {
+  DVNN_LAYER_TYPE("PixelGather");
+  int pixels = 1;
+  std::vector<int> places;
+};
+
 /// The same elements in another shape, type or layout (also called Flatten). {dims} gives the shape
 /// for inputs of another size: 0 keeps the input's dimension, -1 takes the rest. Running the layer
 /// needs only the shapes.

@@ -13,13 +13,16 @@ namespace dvnn::layers {
 /// optional bias, (sequences, heads, queries, keys), whose dimensions of 1 repeat. Attributes:
 /// {sequences: number of equal parts of the tokens, each a sequence of its own, heads, size:
 /// channels of a head's queries and keys, value_size: of its values, scale, first: [3] and step:
-/// [3]: the first channel of queries, keys and values, and channels from one head to the next}. The
-/// result is (1, heads * value_size, 1, queries). Source: Vaswani et al. (2017).
+/// [3]: the first channel of queries, keys and values, and channels from one head to the next,
+/// places: [...] (none: in order): the pixel of each token, in the inputs and in the result, as of
+/// windows, whose tokens are not adjacent}. The result is (1, heads * value_size, 1, queries).
+/// Source: Vaswani et al. (2017).
 struct AttentionAttributes {
   DVNN_LAYER_TYPE("Attention");
   int sequences = 1, heads = 1, size = 1, value_size = 1;
   float scale = 1;
   std::vector<int> first = {0, 0, 0}, step = {0, 0, 0};
+  std::vector<int> places;
 };
 
 /// A recurrent layer in one direction over (steps, batch, inputs): {kind: lstm|gru|rnn,

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kOperands = 3, kWithAttentionBias = 4;
 constexpr size_t kAttentionPieces = 16;
-constexpr int kMostHeadChannels = 1 << 20;
+constexpr int kMostHeadChannels = 1 << 20, kMostTokens = 1 << 20;
 
 // AttentionSizes of one sequence.
 struct AttentionSizes {
@@ -114,13 +114,16 @@ class Attend {
     const size_t tokens = input == 0 ? sizes_.queries : sizes_.keys;
     return {static_cast<size_t>(layer_.first[input]) +
                 place.head * static_cast<size_t>(layer_.step[input]),
-            input == 2 ? sizes_.value_size : sizes_.size, place.sequence * tokens + first, count};
+            input == 2 ? sizes_.value_size : sizes_.size, place.sequence * tokens + first, count,
+            places()};
   }
 
   HeadPart seen_part(const Place& place, size_t count) const {
     return {place.head * sizes_.value_size, sizes_.value_size,
-            place.sequence * sizes_.queries + place.first, count};
+            place.sequence * sizes_.queries + place.first, count, places()};
   }
+
+  const int* places() const { return layer_.places.empty() ? nullptr : layer_.places.data(); }
 
   void see(const float* bias, const Place& place, size_t count, const Room& room) const {
     for (size_t i = 0; i < count * sizes_.size; ++i) room.query[i] *= layer_.scale;
@@ -204,6 +207,16 @@ Error attention_misfit(const std::string& what) {
   return {ErrorCode::kUnsupported, what};
 }
 
+// Returns whether each pixel of a row is the place of one token.
+bool are_all_pixels(const std::vector<int>& places, int pixels) {
+  std::vector<bool> seen(static_cast<size_t>(pixels), false);
+  for (int place : places) {
+    if (place >= pixels || seen[static_cast<size_t>(place)]) return false;
+    seen[static_cast<size_t>(place)] = true;
+  }
+  return places.size() == seen.size();
+}
+
 }  // namespace
 
 void AttentionAttributes::fields(Fields* f) {
@@ -216,6 +229,7 @@ void AttentionAttributes::fields(Fields* f) {
     f->integers(name, list, 0, kMostHeadChannels, kOperands);
     if (list->size() != kOperands) f->fail(name, "does not have a number for each of three inputs");
   }
+  f->integers("places", &places, 0, kMostTokens - 1, kMostTokens, !places.empty());
 }
 
 DimsResult AttentionAttributes::dims_after(Span<const Shape> inputs) const {
@@ -230,6 +244,11 @@ DimsResult AttentionAttributes::dims_after(Span<const Shape> inputs) const {
     }
   }
   if (inputs[1].w() != inputs[2].w()) return attention_misfit("has not as many keys as values");
+  const bool in_order = places.empty();
+  if (!in_order && (inputs[0].w() != inputs[1].w() || !are_all_pixels(places, inputs[0].w()))) {
+    return attention_misfit(
+        format("the places of %zu tokens are not all %d pixels", places.size(), inputs[0].w()));
+  }
   if (inputs.size() > kOperands) {
     const Shape& bias = inputs[kOperands];
     const int whole[] = {sequences, heads, inputs[0].w() / sequences, inputs[1].w() / sequences};
@@ -247,7 +266,8 @@ Cost AttentionAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc>
   const AttentionSizes sizes = attention_sizes(*this, in[0].shape, in[1].shape);
   const uint64_t tokens = saturating_product(in[0].shape.extent(3), sizes.keys);
   const auto per_pair = static_cast<uint64_t>(heads) * (sizes.size + sizes.value_size);
-  return cost.borrow_floats(saturating_product(kAttentionPieces, sizes.floats()))
+  return cost.keep_bytes(places.size() * sizeof(int))
+      .borrow_floats(saturating_product(kAttentionPieces, sizes.floats()))
       .add_macs(saturating_product(tokens, per_pair));
 }
 

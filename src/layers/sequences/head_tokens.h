@@ -12,9 +12,15 @@
 
 namespace dvnn::layers {
 
-/// Some channels of some tokens: the first ones, and how many.
+/// Some channels of some tokens: the first ones, and how many. Tokens follow one another in the
+/// order of `places`, the pixels where they lie; null: they lie in their order.
 struct HeadPart {
   size_t channel, channels, token, tokens;
+  const int* places = nullptr;
+
+  size_t place(size_t i) const {
+    return places ? static_cast<size_t>(places[token + i]) : token + i;
+  }
 };
 
 /// Planes: each channel has a line of `pixels` tokens.
@@ -25,17 +31,32 @@ class PlaneTokens {
 
   /// Copies the part to a row-major matrix (channels, tokens).
   void by_channel(const HeadPart& part, float* to) const {
-    for (size_t c = 0; c < part.channels; ++c) {
-      std::copy_n(line(part) + c * pixels_, part.tokens, to + c * part.tokens);
+    for (size_t c = 0; c < part.channels; ++c, to += part.tokens) {
+      if (!part.places) {
+        std::copy_n(line(part) + c * pixels_, part.tokens, to);
+        continue;
+      }
+      const float* from = first_ + (part.channel + c) * pixels_;
+      for (size_t i = 0; i < part.tokens; ++i) to[i] = from[part.place(i)];
     }
   }
   /// Copies the part to a row-major matrix (tokens, channels).
   void by_token(const HeadPart& part, float* to) const {
+    for (size_t i = 0; part.places && i < part.tokens; ++i) {
+      const float* from = first_ + part.channel * pixels_ + part.place(i);
+      for (size_t c = 0; c < part.channels; ++c) *to++ = from[c * pixels_];
+    }
+    if (part.places) return;
     kernels::transpose(line(part), static_cast<ptrdiff_t>(pixels_), to,
                        static_cast<ptrdiff_t>(part.channels), part.tokens, part.channels);
   }
   /// Writes such a matrix to the part of a picture that begins at `first`.
   static void put(const float* from, const HeadPart& part, float* first, size_t pixels) {
+    for (size_t i = 0; part.places && i < part.tokens; ++i) {
+      float* const to = first + part.channel * pixels + part.place(i);
+      for (size_t c = 0; c < part.channels; ++c) to[c * pixels] = *from++;
+    }
+    if (part.places) return;
     kernels::transpose(from, static_cast<ptrdiff_t>(part.channels),
                        first + part.channel * pixels + part.token, static_cast<ptrdiff_t>(pixels),
                        part.channels, part.tokens);
@@ -78,8 +99,16 @@ class ChunkTokens {
         for (size_t i = 0; i < count; ++i) {
           std::copy_n(from + (t + i) * part.channels + c, kChunk, some + i * kChunk);
         }
-        float_to_half(some, first + (part.channel + c) * pixels + (part.token + t) * kChunk,
-                      count * kChunk);
+        half_t* const chunk = first + (part.channel + c) * pixels;
+        if (!part.places) {
+          float_to_half(some, chunk + (part.token + t) * kChunk, count * kChunk);
+          continue;
+        }
+        half_t halves[kSome * kChunk];
+        float_to_half(some, halves, count * kChunk);
+        for (size_t i = 0; i < count; ++i) {
+          std::copy_n(halves + i * kChunk, kChunk, chunk + part.place(t + i) * kChunk);
+        }
       }
     }
   }
@@ -95,7 +124,12 @@ class ChunkTokens {
     for (size_t c = 0; c < part.channels; c += kChunk) {
       for (size_t t = 0; t < part.tokens; t += kSome) {
         const size_t count = std::min(kSome, part.tokens - t);
-        half_to_float(first_ + (part.channel + c) * pixels_ + (part.token + t) * kChunk, some,
+        const half_t* const chunk = first_ + (part.channel + c) * pixels_;
+        half_t halves[kSome * kChunk];
+        for (size_t i = 0; part.places && i < count; ++i) {
+          std::copy_n(chunk + part.place(t + i) * kChunk, kChunk, halves + i * kChunk);
+        }
+        half_to_float(part.places ? halves : chunk + (part.token + t) * kChunk, some,
                       count * kChunk);
         take(c, t, count, some);
       }

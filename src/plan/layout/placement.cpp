@@ -60,6 +60,7 @@ bool Placer::works_in_chunks(const Node& node) const {
   const auto* layer = node.as<CpuLayer>();
   const auto* standard = node.layer<layers::StandardizeAttributes>();
   return (layer && layer->in_chunks) || node.layer<layers::ChannelGatherAttributes>() ||
+         node.layer<layers::PixelGatherAttributes>() ||
          (standard && standard->axes == std::vector<int>{1});
 }
 

@@ -44,8 +44,8 @@ std::vector<int> without_ones(const Shape& shape) {
 std::optional<AttentionFinder::View> AttentionFinder::view_of(int value) const {
   const auto it = views_.find(value);
   if (it != views_.end()) return it->second;
-  const auto known = pictures_.picture(value);
-  if (!known) return std::nullopt;
+  const auto known = pictures_.ordered(value);
+  if (!known || !known->are_all) return std::nullopt;
   View whole = {*known, 0, dims_of(graph_.shape_of(value)), {}, 1};
   whole.strides.assign(whole.dims.size(), 1);
   for (size_t i = whole.dims.size() - 1; i-- > 0;) {
@@ -65,17 +65,18 @@ void AttentionFinder::view(size_t index) {
   if (!from || !moved(node, &*from)) return;
   views_[node.output] = *from;
   // A view of the whole sequence in its own order has the sequence's picture.
-  const int64_t channels = graph_.shape_of(from->picture).c();
+  const Shape picture = graph_.shape_of(from->tokens.picture);
   const Shape shape = graph_.shape_of(node.output);
-  if (from->factor != 1 || from->offset != 0 || !is_sequence(shape) || last_of(shape) != channels ||
-      shape.elements() != graph_.shape_of(from->picture).elements()) {
+  if (from->factor != 1 || from->offset != 0 || !is_sequence(shape) ||
+      last_of(shape) != picture.c() || shape.elements() != picture.elements() ||
+      pictures_.ordered(node.output)) {
     return;
   }
   int64_t stride = 1;
   for (size_t i = from->dims.size(); i-- > 0; stride *= from->dims[i]) {
     if (from->dims[i] > 1 && from->strides[i] != stride) return;
   }
-  pictures_.set_picture(node.output, from->picture);
+  pictures_.set_tokens(node.output, from->tokens);
 }
 
 bool AttentionFinder::moved(const Node& node, View* view) const {
@@ -259,9 +260,9 @@ bool AttentionFinder::has_tokens(const Matrices& m, int64_t tokens, int64_t toke
 }
 
 bool AttentionFinder::finish_attention(size_t index, const Products& products, const View& value) {
-  const Shape q_picture = graph_.shape_of(products.query.picture);
-  const Shape k_picture = graph_.shape_of(products.key.picture);
-  const Shape v_picture = graph_.shape_of(value.picture);
+  const Shape q_picture = graph_.shape_of(products.query.tokens.picture);
+  const Shape k_picture = graph_.shape_of(products.key.tokens.picture);
+  const Shape v_picture = graph_.shape_of(value.tokens.picture);
   const auto q = matrices_of(products.query, q_picture.c());
   const auto k = matrices_of(products.key, k_picture.c());
   const auto v = matrices_of(value, v_picture.c());
@@ -271,7 +272,8 @@ bool AttentionFinder::finish_attention(size_t index, const Products& products, c
       has_tokens(*k, k->columns, k->column_step, k->row_step, k_picture, products.key.offset) &&
       has_tokens(*v, v->rows, v->row_step, v->column_step, v_picture, value.offset) &&
       q->heads == k->heads && k->heads == v->heads && q->sequences == k->sequences &&
-      k->sequences == v->sequences;
+      k->sequences == v->sequences && products.query.tokens.lie_as(products.key.tokens) &&
+      products.key.tokens.lie_as(value.tokens);
   if (!fits) return false;
   layers::AttentionAttributes layer;
   const auto number = [](int64_t n) { return static_cast<int>(n); };
@@ -280,19 +282,21 @@ bool AttentionFinder::finish_attention(size_t index, const Products& products, c
   layer.scale = products.factor * products.query.factor * products.key.factor;
   layer.first = {number(products.query.offset), number(products.key.offset), number(value.offset)};
   layer.step = {number(q->head_step), number(k->head_step), number(v->head_step)};
-  std::vector<int> inputs = {products.query.picture, products.key.picture, value.picture};
+  if (const auto& places = value.tokens.places) layer.places = *places;
+  std::vector<int> inputs = {products.query.tokens.picture, products.key.tokens.picture,
+                             value.tokens.picture};
   if (products.bias >= 0) inputs.push_back(products.bias);
   std::vector<Shape> shapes;
   for (int input : inputs) shapes.push_back(graph_.shape_of(input));
   if (!layer.dims_after(shapes).ok()) return false;
   const int made = pictures_.add_layer(index, layer, inputs, "_attention",
                                        {1, layer.heads * layer.value_size, 1, q_picture.w()});
-  see(index, made, *q, layer);
+  see(index, {made, value.tokens.places, true}, *q, layer);
   return true;
 }
 
 // Makes the node's result a view of the attention's result.
-void AttentionFinder::see(size_t index, int made, const Matrices& q,
+void AttentionFinder::see(size_t index, const OrderedTokens& made, const Matrices& q,
                           const layers::AttentionAttributes& layer) {
   const int out = rewriter_.node(index).output;
   const Shape shape = graph_.shape_of(out);
@@ -310,7 +314,7 @@ void AttentionFinder::see(size_t index, int made, const Matrices& q,
   views_[out] = view;
   // For nodes that read the result in another way.
   const Shape apart = {layer.heads, layer.value_size, layer.sequences, static_cast<int>(q.rows)};
-  const int parts = pictures_.add_reshape(index, made, apart, "_heads");
+  const int parts = pictures_.add_reshape(index, pictures_.gathered(index, made), apart, "_heads");
   const int ordered = pictures_.add_layer(index, layers::PermuteAttributes{{2, 0, 3, 1}}, {parts},
                                           "_by_head", {apart[2], apart[0], apart[3], apart[1]});
   rewriter_.change(index, [&](Node* node) {

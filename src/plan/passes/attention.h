@@ -27,7 +27,7 @@ class AttentionFinder {
   // A strided view of a sequence's row-major elements, multiplied by `factor`: the offset of the
   // first element, and for each axis its size and its stride in elements.
   struct View {
-    int picture = -1;  // the sequence's picture
+    OrderedTokens tokens;  // the sequence's, all of a picture
     int64_t offset = 0;
     std::vector<int64_t> dims, strides;
     float factor = 1;
@@ -56,7 +56,8 @@ class AttentionFinder {
   static bool has_tokens(const Matrices& m, int64_t tokens, int64_t token_step, int64_t number_step,
                          const Shape& picture, int64_t offset);
   bool finish_attention(size_t index, const Products& products, const View& value);
-  void see(size_t index, int made, const Matrices& q, const layers::AttentionAttributes& layer);
+  void see(size_t index, const OrderedTokens& made, const Matrices& q,
+           const layers::AttentionAttributes& layer);
 
   Graph& graph_;
   Rewriter& rewriter_;

@@ -87,7 +87,8 @@ std::vector<int> passed_on(const Node& node) {
       (resize && resize->mode == layers::ResizeAttributes::Mode::kNearest) ||
       node.layer<layers::PermuteAttributes>() || node.layer<layers::SliceAttributes>() ||
       node.layer<layers::BorderAttributes>() || node.layer<layers::PadAttributes>() ||
-      node.layer<layers::TileAttributes>() || node.layer<layers::GatherAttributes>();
+      node.layer<layers::TileAttributes>() || node.layer<layers::GatherAttributes>() ||
+      node.layer<layers::PixelGatherAttributes>();
   return passes ? std::vector<int>{node.inputs[0]} : std::vector<int>();
 }
 

@@ -48,9 +48,28 @@ const ConstantAttributes* TokenPictures::constant_of(int value) const {
 }
 
 std::optional<int> TokenPictures::picture(int value) const {
-  const auto it = pictures_.find(value);
-  if (it == pictures_.end()) return std::nullopt;
+  const auto it = tokens_.find(value);
+  if (it == tokens_.end() || it->second.places) return std::nullopt;
+  return it->second.picture;
+}
+
+std::optional<OrderedTokens> TokenPictures::ordered(int value) const {
+  const auto it = tokens_.find(value);
+  if (it == tokens_.end()) return std::nullopt;
   return it->second;
+}
+
+void TokenPictures::set_places(int value, int picture, std::vector<int> places) {
+  const size_t pixels = graph_.shape_of(picture).extent(3);
+  std::vector<bool> seen(pixels, false);
+  bool in_order = places.size() == pixels, all = in_order;
+  for (size_t i = 0; i < places.size(); ++i) {
+    in_order = in_order && places[i] == static_cast<int>(i);
+    all = all && places[i] != kNoToken && !seen[static_cast<size_t>(places[i])];
+    if (all) seen[static_cast<size_t>(places[i])] = true;
+  }
+  if (in_order) return set_picture(value, picture);
+  tokens_[value] = {picture, std::make_shared<const std::vector<int>>(std::move(places)), all};
 }
 
 int TokenPictures::add(size_t index, Node node, const std::string& suffix, const Shape& shape) {
@@ -88,19 +107,37 @@ int TokenPictures::add_reshape(size_t index, int value, const Shape& shape,
   return add(index, std::move(node), suffix, shape);
 }
 
+int TokenPictures::gathered(size_t index, const OrderedTokens& tokens) {
+  if (!tokens.places) return tokens.picture;
+  const Shape from = graph_.shape_of(tokens.picture);
+  const auto count = static_cast<int>(tokens.places->size());
+  return add_layer(index, layers::PixelGatherAttributes{from.w(), *tokens.places}, {tokens.picture},
+                   "_in_order", {1, from.c(), 1, count});
+}
+
 int TokenPictures::turned(size_t index, int value) {
-  if (const auto known = picture(value)) return *known;
+  if (const auto known = ordered(value)) {
+    if (known->places) set_picture(value, gathered(index, *known));
+    return *picture(value);
+  }
   const Shape whole = picture_of(graph_.shape_of(value));
   const int row = add_reshape(index, value, {1, 1, whole.w(), whole.c()}, "_tokens");
   const int made = add_layer(index, layers::PermuteAttributes{{0, 3, 1, 2}}, {row}, "_pixels",
                              {1, whole.c(), 1, whole.w()});
-  pictures_[value] = made;
+  set_picture(value, made);
   return made;
 }
 
-void TokenPictures::finish(size_t index, int picture) {
+OrderedTokens TokenPictures::all_turned(size_t index, int value) {
+  const auto known = ordered(value);
+  if (known && known->are_all) return *known;
+  return {turned(index, value), nullptr, true};
+}
+
+void TokenPictures::finish(size_t index, const OrderedTokens& tokens) {
   const int out = rewriter_.node(index).output;
-  pictures_[out] = picture;
+  tokens_[out] = tokens;
+  const int picture = gathered(index, tokens);
   const Shape shape = graph_.shape_of(out), whole = graph_.shape_of(picture);
   const Shape row = {1, 1, whole.w(), whole.c()};
   const layers::PermuteAttributes back{{0, 2, 3, 1}};
@@ -108,9 +145,9 @@ void TokenPictures::finish(size_t index, int picture) {
     rewriter_.change(index, [&](Node* node) { become(node, back, {picture}); });
     return;
   }
-  const int tokens = add_layer(index, back, {picture}, "_tokens", row);
+  const int made = add_layer(index, back, {picture}, "_tokens", row);
   rewriter_.change(index, [&](Node* node) {
-    become(node, reshape_to(shape), {tokens});
+    become(node, reshape_to(shape), {made});
     node->op = Op::kReshape;
   });
 }

@@ -3,6 +3,7 @@
 // tokens), while passes rewrite them. Private to turn_tokens().
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -27,6 +28,20 @@ bool is_sum(const Node& node);
 /// Turns the node into a CPU layer; its name and its result stay.
 void become(Node* node, layers::LayerAttributes layer, std::vector<int> inputs);
 
+/// Instead of the place of a token that is zeros.
+constexpr int kNoToken = -1;
+
+/// The tokens of a sequence as pixels of a picture.
+struct OrderedTokens {
+  int picture = -1;
+  std::shared_ptr<const std::vector<int>> places = nullptr;  // of each token; null: in order
+  bool are_all = true;                                       // whether each pixel is one token
+
+  bool lie_as(const OrderedTokens& other) const {
+    return places == other.places || (places && other.places && *places == *other.places);
+  }
+};
+
 /// Tracks which sequences have pictures, and adds the nodes that make them.
 class TokenPictures {
  public:
@@ -34,9 +49,14 @@ class TokenPictures {
 
   /// Returns the numbers of a known value; null if it is computed.
   const layers::ConstantAttributes* constant_of(int value) const;
-  /// Returns the picture of a sequence, if it has one.
+  /// Returns the picture of a sequence in its order, if it has one.
   std::optional<int> picture(int value) const;
-  void set_picture(int value, int picture) { pictures_[value] = picture; }
+  /// Returns the tokens of a sequence that has a picture in any order.
+  std::optional<OrderedTokens> ordered(int value) const;
+  void set_picture(int value, int picture) { tokens_[value] = {picture, nullptr, true}; }
+  void set_tokens(int value, OrderedTokens tokens) { tokens_[value] = std::move(tokens); }
+  /// Says that tokens of a picture lie at these pixels, or are zeros.
+  void set_places(int value, int picture, std::vector<int> places);
 
   /// Adds a node before the one at `index`, and names it after that one. Returns the new node's
   /// result.
@@ -47,13 +67,17 @@ class TokenPictures {
   int add_reshape(size_t index, int value, const Shape& shape, const std::string& suffix);
   /// Returns the sequence's picture, which is added if it has none yet.
   int turned(size_t index, int value);
-  /// Makes `picture` the picture of the node's result; the node itself now turns it back into that.
-  void finish(size_t index, int picture);
+  /// Returns tokens that are all pixels of a picture; it is added if the value has none such.
+  OrderedTokens all_turned(size_t index, int value);
+  /// Adds the tokens in their order.
+  int gathered(size_t index, const OrderedTokens& tokens);
+  /// Makes `tokens` those of the node's result; the node itself now turns them back into that.
+  void finish(size_t index, const OrderedTokens& tokens);
 
  private:
   Graph& graph_;
   Rewriter& rewriter_;
-  std::unordered_map<int, int> pictures_;  // by sequence
+  std::unordered_map<int, OrderedTokens> tokens_;  // by sequence
 };
 
 }  // namespace dvnn::plan

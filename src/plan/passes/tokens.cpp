@@ -12,6 +12,7 @@
 #include "plan/passes/attention.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/quantise.h"
+#include "plan/passes/token_orders.h"
 #include "plan/passes/token_pictures.h"
 #include "tensor/half.h"
 
@@ -36,6 +37,7 @@ class TokenTurner {
         rewriter_(graph),
         limits_(limits),
         pictures_(&rewriter_),
+        orders_(&rewriter_, graph, &pictures_),
         attention_(&rewriter_, &pictures_) {}
 
   Status run() {
@@ -50,10 +52,12 @@ class TokenTurner {
 
  private:
   void follow(size_t index) {
+    const bool moves = orders_.follow(rewriter_.node(index));
     attention_.view(index);
     const Node& node = rewriter_.node(index);
-    const auto known = pictures_.picture(node.output);
-    if (known && is_attention(*known)) made_.insert(*known);
+    const auto known = pictures_.ordered(node.output);
+    if (known && is_attention(known->picture)) made_.insert(known->picture);
+    if (moves) return;
     if (node.layer<layers::MatMulAttributes>()) {
       if (!attention_.follow_product(index)) follow_product(index);
       return;
@@ -66,14 +70,14 @@ class TokenTurner {
     const Node& node = rewriter_.node(index);
     if (node.layer<layers::PermuteAttributes>()) return follow_permute(index);
     const bool of_product = std::any_of(node.inputs.begin(), node.inputs.end(), [this](int value) {
-      const auto own = pictures_.picture(value);
-      return own && made_.count(*own) > 0;
+      const auto own = pictures_.ordered(value);
+      return own && made_.count(own->picture) > 0;
     });
     // A value that neither comes from a product nor goes into one would only be rounded to 16 bits.
     if (!of_product && !nth(wanted_, node.output)) return;
     const int out = node.output;
     follow_by_token(index);
-    if (const auto own = pictures_.picture(out); own && of_product) made_.insert(*own);
+    if (const auto own = pictures_.ordered(out); own && of_product) made_.insert(own->picture);
   }
 
   bool is_attention(int value) const {
@@ -105,7 +109,8 @@ class TokenTurner {
           node.op == Op::kConcat || node.op == Op::kReshape || node.op == Op::kActivation ||
           node.op == Op::kAffine || node.op == Op::kAdd ||
           node.layer<layers::StandardizeAttributes>() || node.layer<layers::PermuteAttributes>() ||
-          node.layer<layers::SliceAttributes>() || node.layer<ElementwiseAttributes>();
+          node.layer<layers::SliceAttributes>() || node.layer<layers::BorderAttributes>() ||
+          node.layer<ElementwiseAttributes>();
       if (!passes_on || !nth(wanted_, node.output)) continue;
       for (int value : node.inputs) nth(wanted_, value) = true;
     }
@@ -161,13 +166,14 @@ class TokenTurner {
       for (size_t o = 0; o < n; ++o) conv.weights[o * k + i] = matrix->values[i * n + o];
     }
     conv.bias.assign(n, 0.0f);
-    conv.inputs = {pictures_.turned(index, first)};
+    OrderedTokens tokens = pictures_.all_turned(index, first);
+    conv.inputs = {tokens.picture};
     take_affine(&conv);
     const Shape in = graph_.shape_of(conv.inputs[0]);
-    const int made =
+    tokens.picture =
         pictures_.add(index, std::move(conv), "_product", {1, static_cast<int>(n), 1, in.w()});
-    pictures_.finish(index, made);
-    made_.insert(made);
+    pictures_.finish(index, tokens);
+    made_.insert(tokens.picture);
   }
 
   // Merges factors and sums of channels before a product into its weights.
@@ -211,8 +217,8 @@ class TokenTurner {
     to_tokens.back() = 1;
     std::iota(to_pixels.begin() + 1, to_pixels.end(), 0);  // 0 3 1 2
     to_pixels[1] = from.rank - 1;
-    if (order == to_pixels && pictures_.picture(in)) {
-      const int made = pictures_.add_reshape(index, *pictures_.picture(in), to, "_of_tokens");
+    if (order == to_pixels && pictures_.ordered(in)) {
+      const int made = pictures_.add_reshape(index, pictures_.turned(index, in), to, "_of_tokens");
       rewriter_.change(index, [&](Node* other) {
         become(other, reshape_to(to), {made});
         other->op = Op::kReshape;
@@ -263,11 +269,14 @@ class TokenTurner {
     const Node& node = rewriter_.node(index);
     auto layer = *node.layer<layers::StandardizeAttributes>();
     const Shape shape = graph_.shape_of(node.output);
-    const auto known = pictures_.picture(node.inputs[0]);
-    if (!known || layer.axes != std::vector<int>{shape.rank - 1}) return;
+    if (!pictures_.ordered(node.inputs[0]) || layer.axes != std::vector<int>{shape.rank - 1}) {
+      return;
+    }
+    OrderedTokens tokens = pictures_.all_turned(index, node.inputs[0]);
     layer.axes = {1};
-    pictures_.finish(
-        index, pictures_.add_layer(index, layer, {*known}, "_pixels", graph_.shape_of(*known)));
+    tokens.picture = pictures_.add_layer(index, layer, {tokens.picture}, "_pixels",
+                                         graph_.shape_of(tokens.picture));
+    pictures_.finish(index, tokens);
   }
 
   // Follows sequences that are joined one after the other.
@@ -280,14 +289,14 @@ class TokenTurner {
       if (shape[i] != 1) return;
     }
     const std::vector<int> inputs = node.inputs;
-    const auto known = [this](int value) { return pictures_.picture(value).has_value(); };
+    const auto known = [this](int value) { return pictures_.ordered(value).has_value(); };
     if (std::none_of(inputs.begin(), inputs.end(), known)) return;
     std::vector<int> parts;
     for (int value : inputs) {
       bool each = true;
       const Shape own = graph_.shape_of(value);
-      if (pictures_.picture(value)) {
-        parts.push_back(*pictures_.picture(value));
+      if (known(value)) {
+        parts.push_back(pictures_.turned(index, value));
       } else if (auto numbers = numbers_of(value, own, &each); numbers) {
         parts.push_back(add_constant(index, std::move(*numbers), picture_of(own), "_known"));
       } else {
@@ -298,43 +307,68 @@ class TokenTurner {
     concat.op = Op::kConcat;
     concat.inputs = std::move(parts);
     concat.set_layer(layers::ConcatAttributes{3});
-    pictures_.finish(index, pictures_.add(index, std::move(concat), "_pixels", picture_of(shape)));
+    finish(index, std::move(concat), {-1}, picture_of(shape));
+  }
+
+  // Adds a node that computes the result's picture from tokens that lie as `tokens`, and makes it
+  // the result.
+  void finish(size_t index, Node node, OrderedTokens tokens, const Shape& shape) {
+    tokens.picture = pictures_.add(index, std::move(node), "_pixels", shape);
+    pictures_.finish(index, tokens);
   }
 
   void follow_activation(size_t index) {
-    const auto known = pictures_.picture(rewriter_.node(index).inputs[0]);
-    if (!known) return;
+    const int in = rewriter_.node(index).inputs[0];
+    if (!pictures_.ordered(in)) return;
+    const OrderedTokens tokens = pictures_.all_turned(index, in);
     Node activation = rewriter_.node(index);
-    activation.inputs = {*known};
-    pictures_.finish(
-        index, pictures_.add(index, std::move(activation), "_pixels", graph_.shape_of(*known)));
+    activation.inputs = {tokens.picture};
+    finish(index, std::move(activation), tokens, graph_.shape_of(tokens.picture));
   }
 
   void follow_line(size_t index) {
     const Node& node = rewriter_.node(index);
-    const auto known = pictures_.picture(node.inputs[0]);
     const auto line = line_of(node);
-    if (!known || !line) return;
-    const size_t channels = graph_.shape_of(*known).channels();
+    if (!pictures_.ordered(node.inputs[0]) || !line) return;
+    const OrderedTokens tokens = pictures_.all_turned(index, node.inputs[0]);
+    const size_t channels = graph_.shape_of(tokens.picture).channels();
     Node affine;
     affine.op = Op::kAffine;
-    affine.inputs = {*known};
+    affine.inputs = {tokens.picture};
     affine.weights.assign(channels, line->first);
     affine.bias.assign(channels, line->second);
-    pictures_.finish(index,
-                     pictures_.add(index, std::move(affine), "_pixels", graph_.shape_of(*known)));
+    finish(index, std::move(affine), tokens, graph_.shape_of(tokens.picture));
   }
 
   // Follows a sum of two sequences in four dimensions, as those of Swin, (1, rows, columns,
   // channels).
   void follow_sum(size_t index) {
     const std::vector<int> inputs = rewriter_.node(index).inputs;
-    if (!pictures_.picture(inputs[0]) && !pictures_.picture(inputs[1])) return;
+    if (!pictures_.ordered(inputs[0]) && !pictures_.ordered(inputs[1])) return;
     Node sum;
     sum.op = Op::kAdd;
-    for (int value : inputs) sum.inputs.push_back(pictures_.turned(index, value));
+    const OrderedTokens order = common_order(inputs);
+    for (int value : inputs) sum.inputs.push_back(in_order(index, value, order));
     const Shape whole = picture_of(graph_.shape_of(rewriter_.node(index).output));
-    pictures_.finish(index, pictures_.add(index, std::move(sum), "_pixels", whole));
+    finish(index, std::move(sum), order, whole);
+  }
+
+  // Returns how the tokens of all these values lie, if they lie alike; in their order otherwise.
+  OrderedTokens common_order(const std::vector<int>& values) const {
+    const OrderedTokens in_order = {-1};
+    std::optional<OrderedTokens> common;
+    for (int value : values) {
+      if (pictures_.constant_of(value)) continue;
+      const auto own = pictures_.ordered(value);
+      if (!own || !own->are_all || (common && !own->lie_as(*common))) return in_order;
+      common = own;
+    }
+    return common.value_or(in_order);
+  }
+
+  // Returns a picture of the value whose tokens lie as in `order`.
+  int in_order(size_t index, int value, const OrderedTokens& order) {
+    return order.places ? pictures_.ordered(value)->picture : pictures_.turned(index, value);
   }
 
   // Follows elementwise functions of sequences and known numbers.
@@ -349,10 +383,15 @@ class TokenTurner {
       bool each = false;
       if (numbers_of(value, shape, &each)) continue;
       if (graph_.shape_of(value) != shape) return;
-      ++(pictures_.picture(value) ? pictures : others);
+      ++(pictures_.ordered(value) ? pictures : others);
     }
     if (pictures == 0 || others > 1) return;
     if (make_affine(index, shape)) return;
+    const bool by_token = std::any_of(inputs.begin(), inputs.end(), [&](int value) {
+      bool each = false;
+      return numbers_of(value, shape, &each) && each;
+    });
+    const OrderedTokens order = by_token ? OrderedTokens{-1} : common_order(inputs);
     std::vector<int> operands;
     for (int value : inputs) {
       bool each = false;
@@ -360,7 +399,7 @@ class TokenTurner {
       const Shape whole = picture_of(shape);
       const Shape own = each ? whole : Shape{1, whole.c(), 1, 1};
       operands.push_back(numbers ? add_constant(index, std::move(*numbers), own, "_known")
-                                 : pictures_.turned(index, value));
+                                 : in_order(index, value, order));
     }
     Node made;
     made.op = Op::kCpu;
@@ -373,7 +412,7 @@ class TokenTurner {
       made.op = Op::kAdd;
       made.attributes = {};
     }
-    pictures_.finish(index, pictures_.add(index, std::move(made), "_pixels", picture_of(shape)));
+    finish(index, std::move(made), order, picture_of(shape));
   }
 
   // Turns a sum or product with one number per channel into an affine layer, for convolutions.
@@ -389,7 +428,7 @@ class TokenTurner {
     const int known = node.inputs[known_first ? 0 : 1], other = node.inputs[known_first ? 1 : 0];
     bool each = false;
     auto numbers = numbers_of(known, shape, &each);
-    if (!numbers || each || !pictures_.picture(other)) return false;
+    if (!numbers || each || !pictures_.ordered(other)) return false;
     const bool in_order = layer.steps[0].x == 0;
     const bool divides = operation == Operation::kDiv && known_first != in_order;
     const bool takes = operation == Operation::kSub && known_first != in_order;
@@ -398,13 +437,14 @@ class TokenTurner {
     }
     Node affine;
     affine.op = Op::kAffine;
-    affine.inputs = {*pictures_.picture(other)};
+    const OrderedTokens tokens = pictures_.all_turned(index, other);
+    affine.inputs = {tokens.picture};
     const size_t c = numbers->size();
     for (float& number : *numbers) number = divides ? 1 / number : takes ? -number : number;
     const bool scales = operation == Operation::kMul || divides;
     affine.weights = scales ? *numbers : std::vector<float>(c, 1.0f);
     affine.bias = scales ? std::vector<float>(c, 0.0f) : *numbers;
-    pictures_.finish(index, pictures_.add(index, std::move(affine), "_pixels", picture_of(shape)));
+    finish(index, std::move(affine), tokens, picture_of(shape));
     return true;
   }
 
@@ -412,6 +452,7 @@ class TokenTurner {
   Rewriter rewriter_;
   const device::Limits limits_;
   TokenPictures pictures_;
+  TokenOrders orders_;
   AttentionFinder attention_;
   std::vector<bool> wanted_;      // by value: whether inputs of a product depend on it
   std::unordered_set<int> made_;  // pictures computed by products

@@ -124,6 +124,39 @@ def transformer_block(g):
         normalised(g, x)
 
 
+@idiom
+def attention_in_windows(g):
+    """A block of Swin: windows of a map, shifted or not, perhaps with zeros around the map."""
+    size = g.choose([2, 3])
+    x = g.picture(fits=lambda a: 2 <= a.shape[1] and 2 * size <= min(a.shape[2:]) and a.shape[2] * a.shape[3] <= 100)
+    n, c, h, w = g.shape(x)
+    x = g.transpose(x, [0, 2, 3, 1])
+    high, wide = -(-h // size) * size, -(-w // size) * size
+    shift = g.int(0, size - 1)
+
+    def roll(value, by):
+        for axis, whole in ((1, high), (2, wide)) if by else ():
+            parts = [g.slice(value, [by], [2 ** 31 - 1], [axis]), g.slice(value, [0], [by], [axis])]
+            value = g.add('Concat', parts, axis=axis)
+        return value
+    y = normalised(g, x)
+    if (high, wide) != (h, w):
+        pads = [0, 0, 0, 0, 0, high - h, wide - w, 0]
+        y = g.add('Pad', [y, g.ints(pads)]) if g.opset >= 11 else g.add('Pad', [y], pads=pads)
+    y = g.reshape(roll(y, shift), [n, high // size, size, wide // size, size, c])
+    y = g.transpose(y, [0, 1, 3, 2, 4, 5])
+    count, tokens = high // size * (wide // size), size * size
+    heads, each = g.choose([1, 2]), g.choose([4, 8, 5])
+    y = g.reshape(y, [1, count * tokens, c])
+    y = linear(g, attention(g, y, count, heads, each), c)
+    y = g.transpose(g.reshape(y, [n, high // size, wide // size, size, size, c]), [0, 1, 3, 2, 4, 5])
+    y = roll(g.reshape(y, [n, high, wide, c]), -shift)
+    if (high, wide) != (h, w):
+        y = g.slice(y, [0, 0], [h, w], [1, 2])
+    y = g.add('Add', g.shuffled([x, y]))
+    linear(g, normalised(g, y), g.choose([8, c]))
+
+
 @operator('com.microsoft.Attention')
 def attention_of_runtime(g, op):
     x, tokens, c = sequence(g)

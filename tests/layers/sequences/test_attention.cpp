@@ -169,6 +169,51 @@ DVNN_TEST(chunks_and_planes_give_the_same_bits) {
   }
 }
 
+// Tokens at places give the result of tokens in order, at the same places: each pixel of windows.
+DVNN_TEST(tokens_are_read_and_written_at_their_places) {
+  constexpr int kTokens = 12;
+  const std::vector<int> places = {3, 0, 11, 7, 1, 2, 10, 4, 6, 5, 9, 8};
+  for (const int size : {8, 5}) {  // whole chunks, and none
+    const int channels = 2 * size;
+    Json params = {{"sequences", 3},     {"heads", 2},         {"size", size},
+                   {"value_size", size}, {"first", {0, 0, 0}}, {"step", {size, size, size}}};
+    const Shape shape = {1, channels, 1, kTokens};
+    std::vector<Tensor> in, ordered;
+    for (unsigned i = 0; i < 3; ++i) {
+      in.push_back(seeded(shape, i + 1));
+      ordered.push_back(in.back());
+      for (size_t k = 0; k < ordered.back().values.size(); ++k) {
+        const size_t row = k / kTokens * kTokens;
+        ordered.back().values[k] = in.back().values[row + static_cast<size_t>(places[k % kTokens])];
+      }
+    }
+    const auto want = run("Attention", params, ordered, shape);
+    params["places"] = places;
+    const auto have = run("Attention", params, in, shape);
+    for (size_t k = 0; k < want.size(); ++k) {
+      const size_t row = k / kTokens * kTokens;
+      ck_assert_float_eq(have[row + static_cast<size_t>(places[k % kTokens])], want[k]);
+    }
+  }
+}
+
+DVNN_TEST(places_that_are_not_all_pixels_are_refused) {
+  const auto dims = [](const std::vector<int>& places, const Shape& keys) {
+    const Json params = {{"first", {0, 0, 0}}, {"step", {0, 0, 0}}, {"places", places}};
+    const std::vector<Shape> shapes = {{1, 1, 1, 3}, keys, keys};
+    return dims_after(parse_layer("Attention", params).value(), shapes).ok();
+  };
+  const Shape three = {1, 1, 1, 3};
+  ck_assert(dims({2, 0, 1}, three));
+  ck_assert(dims({}, {1, 1, 1, 4}));
+  ck_assert(!dims({2, 0, 1}, {1, 1, 1, 4}));  // keys are other tokens
+  ck_assert(!dims({2, 0}, three));
+  ck_assert(!dims({2, 0, 0}, three));
+  ck_assert(!dims({3, 0, 1}, three));
+  ck_assert(!parse_layer("Attention", {{"first", {0, 0, 0}}, {"step", {0, 0, 0}}, {"places", {-1}}})
+                 .ok());
+}
+
 DVNN_TEST(heads_that_are_not_there_are_refused) {
   const json params = {{"sequences", 2},  {"heads", 2},         {"size", 4},
                        {"value_size", 4}, {"first", {0, 0, 0}}, {"step", {4, 4, 4}}};

@@ -6,7 +6,7 @@ ONNX Runtime with states carried by hand.
   judge_states.py RUN_MODELS [--seed N] [--count N] [--only N[,N...]] [--jobs N] [--folder FOLDER]
 
 RUN_MODELS is the program of that name. The seed is printed; the same seed gives the same graphs, and --only chooses some
-of them by number. A finding is written to FOLDER, as .onnx and .npz, with the options that convert it."""
+of them by number. A finding is reduced and written to FOLDER, as .onnx and .npz, with the options that convert it."""
 import collections
 import os
 import shlex
@@ -23,6 +23,7 @@ try:
         import onnx.reference  # noqa: F401  (before ONNX Runtime, as in judge_onnx.py)
         import onnxruntime  # noqa: F401
         from onnx_judge.device import Device
+        from onnx_judge.fewer_frames import minimise_frames
         from onnx_judge.memory import generate
         from onnx_judge.sequence import MISTAKES, judge_frames
 except ImportError as error:
@@ -57,7 +58,10 @@ def write(g, stem, verdict):
 
 def one(number):
     g = generate(options.seed, number)
-    verdict = judge_frames(g, device, ['hwc'] if number % 4 == 3 else [])
+    layout = ['hwc'] if number % 4 == 3 else []
+    verdict = judge_frames(g, device, layout)
+    if verdict.is_finding():
+        g, verdict = minimise_frames(g, device, layout, verdict)
     verdict.number = number
     verdict.operators = sorted({node.op_type for node in g.written.model.graph.node})
     verdict.written = ''

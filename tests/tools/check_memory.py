@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""dvnet run takes pictures, and the elements of arrays, as frames of one stream if the network has a memory.
+"""dvnet run takes pictures, and the elements of arrays, as frames of one stream if the network has a memory; with a
+live input, each frame has its own value of that.
 
   check_memory.py DVNET
 """
@@ -20,11 +21,9 @@ SIDE = 4
 COUNT = 3 * SIDE * SIDE
 
 
-def onnx_model(factor):
-    """Returns an ONNX model of hn = factor * h + x and y = 2 * hn."""
-    dims = (1, 3, SIDE, SIDE)
-
-    def end(name):
+def onnx_model(factor, live=False):
+    """Returns an ONNX model of hn = factor * h + x and y = 2 * hn, or `live` * hn."""
+    def end(name, dims=(1, 3, SIDE, SIDE)):
         shape = b''.join(field(1, field(1, d)) for d in dims)
         return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
 
@@ -33,9 +32,9 @@ def onnx_model(factor):
 
     def number(name, value):
         return field(5, field(2, 1) + field(8, name) + field(9, struct.pack('<f', value)))
-    graph = node('Mul', ['h', 'factor'], 'g') + node('Add', ['g', 'x'], 'hn') + node('Mul', ['hn', 'two'], 'y') + \
+    graph = node('Mul', ['h', 'factor'], 'g') + node('Add', ['g', 'x'], 'hn') + node('Mul', ['hn', 'live' if live else 'two'], 'y') + \
         field(2, 'g') + number('factor', factor) + number('two', 2) + field(11, end('x')) + field(11, end('h')) + \
-        field(12, end('y')) + field(12, end('hn'))
+        (field(11, end('live', (1,))) if live else b'') + field(12, end('y')) + field(12, end('hn'))
     return field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 13))
 
 
@@ -73,6 +72,23 @@ def check_evaluation(path):
         assert (done.returncode != 0) == bool(refused) and refused in done.stderr, done
 
 
+def check_live(path, values):
+    """The state goes from frame to frame, and the live input is each frame's own, or one for all."""
+    with open(path('live.onnx'), 'wb') as file:
+        file.write(onnx_model(0.5, live=True))
+    dvnet('convert', path('live.onnx'), '--live', 'live', '-o', path('live.dvn'))
+    for gains in ([1, 2, 3], [5]):
+        write_npy(path('gains.npy'), [len(gains), 1], gains)
+        wanted, own, state = [], [], 0
+        for k, value in enumerate(values):
+            state = state / 2 + value
+            wanted.append(state * gains[k % len(gains)])
+            own.append(value * gains[k % len(gains)])
+        inputs = ['x=' + path('frames.npy'), 'live=' + path('gains.npy')]
+        assert sums(path('live.dvn'), *inputs) == wanted, (sums(path('live.dvn'), *inputs), wanted)
+        assert sums(path('live.dvn'), *inputs, '--apart') == own, gains
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         path = lambda name: os.path.join(folder, name)  # noqa: E731
@@ -93,6 +109,7 @@ def main():
             assert sums(network, *inputs, '--apart') == apart, inputs
         assert sums(network, pictures[0], path('frames.npy')) == [2 * 200, *(
             w + 200 / 2 ** k for k, w in enumerate(wanted))]  # of all inputs together
+        check_live(path, values)
         check_evaluation(path)
         assert 'of one stream' in dvnet('run', '--help')
     return 0

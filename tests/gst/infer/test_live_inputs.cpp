@@ -27,6 +27,29 @@ network::Model live_network() {
   return model;
 }
 
+// sum = 0.5 * the sum before + the frame's pixels, and shown = sum + more: `sum` is a state, and
+// each frame brings `more`.
+network::Model remembering_network() {
+  using layers::ElementwiseAttributes;
+  network::Model model = leaky_network();
+  const TensorDesc plain = model.tensors[2].desc;
+  model.tensors.push_back({"more", plain, network::Storage::kIo, model.io_bytes});
+  model.tensors.push_back({"shown", plain, network::Storage::kIo, 2 * model.io_bytes});
+  model.io_bytes *= 3;
+  network::Step step;
+  step.name = "show";
+  step.inputs = {2, 3};
+  step.outputs = {4};
+  ElementwiseAttributes chain;
+  chain.inputs = 2;
+  chain.steps = {ElementwiseAttributes::Step::of(kernels::Operation::kAdd, 0, 1)};
+  step.layer = std::make_shared<layers::LayerAttributes>(chain);
+  model.steps.push_back(step);
+  model.extra_inputs.push_back({"more", 3, -1});
+  model.outputs = {{"sum", 4}};
+  return model;
+}
+
 // A network's file, and elements that run it.
 class File {
  public:
@@ -134,6 +157,30 @@ DVNN_TEST(each_frame_has_its_own_value) {
       wanted.clear();
     }
     for (float sum : wanted) expect_sum(h, sum);
+    gst_harness_teardown(h);
+  }
+}
+
+// The state is the stream's and begins anew with it; the live input is each frame's.
+DVNN_TEST(a_state_and_a_live_input_do_not_mix) {
+  const File network(remembering_network());
+  for (const char* head : kHeads) {
+    GstHarness* const h = chain(head + network.infer("live-inputs=more=1000"), video());
+    std::vector<float> wanted;
+    float state = 0;
+    for (int i = 0; i < 40; ++i) {
+      GstBuffer* frame = frame_of(static_cast<guint8>(i * 6), i);
+      if (i == 23) GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT);
+      if (i == 23) state = 0;
+      const bool brings = i % 4 == 1;
+      if (brings) attach(frame, "more", static_cast<float>(i), {1, 3, 8, 8});
+      state = 0.5f * state + static_cast<float>(i * 6);
+      wanted.push_back(state + (brings ? static_cast<float>(i) : 1000.0f));
+      ck_assert_int_eq(gst_harness_push(h, frame), GST_FLOW_OK);
+      if (i % 5 != 4) continue;
+      for (float sum : wanted) expect_sum(h, sum);
+      wanted.clear();
+    }
     gst_harness_teardown(h);
   }
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random graphs with a memory: some inputs are states, which the next frame takes from what this one makes."""
+import copy
+
 import numpy as np
 from onnx import TensorProto, helper
 
@@ -71,16 +73,16 @@ class MemoryGraph(Graph):
 
 
 def renamed(node, names):
-    copy = type(node)()
-    copy.CopyFrom(node)
-    for field in (copy.input, copy.output):
+    other = type(node)()
+    other.CopyFrom(node)
+    for field in (other.input, other.output):
         field[:] = [names.get(n, n) for n in field]
-    for attribute in copy.attribute:
+    for attribute in other.attribute:
         if attribute.HasField('g'):
             inner = [renamed(n, names) for n in attribute.g.node]
             del attribute.g.node[:]
             attribute.g.node.extend(inner)
-    return copy
+    return other
 
 
 def name_states(g, usual):
@@ -420,6 +422,7 @@ def generate(seed, number):
         g.input = 'x'
         try:
             of_pictures(g) if g.chance(0.5) else of_sequences(g)
+            g.before_writing = copy.deepcopy(rng)
             g.written = write(g)
             return g
         except Unfit:

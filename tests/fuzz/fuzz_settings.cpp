@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that people write for elements: labels, and areas of dvzones and of dvconvert. Each is
-// taken as it stands, or refused in a line that begins with the file's name.
+// What people write for elements: labels, areas of dvzones and of dvconvert, patterns of texts.
+// Each is taken as it stands, or refused in a line, which names the file if there is one.
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "agree/text_votes.h"
+#include "base/format.h"
 #include "fuzzed_data.h"
 #include "objects/label_file.h"
 #include "regions/areas.h"
@@ -45,17 +48,40 @@ void read_labels(const std::string& text) {
   expect(at == left.size(), "lines are left");
 }
 
+// The first line is the pattern; the others are what looks at one thing have read.
+void read_texts(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  const auto patterns = agree::Patterns::parse(line);
+  if (!patterns.ok()) {
+    expect(is_printable(patterns.error().message), "an error that is no line");
+    return;
+  }
+  ++accepted;
+  const agree::Pattern* pattern = patterns.value().find("plate");
+  agree::TextVotes votes;
+  double confidence = 0;
+  for (; std::getline(lines, line); confidence += 0.1) votes.add(line, confidence);
+  const agree::TextVotes::Agreed agreed = votes.result(pattern);
+  expect(agreed.probability >= 0 && agreed.probability <= 1, "it is no probability");
+  if (pattern && agreed.matches && !votes.empty()) {
+    expect(pattern->matches(agreed.text), "a text that does not match is agreed");
+  }
+}
+
 }  // namespace
 
 static void prepare() {}
 
 static void try_input(const uint8_t* data, size_t size) {
   FuzzedData in(data, size);
-  const uint8_t kind = in.byte() % 3;
+  const uint8_t kind = in.byte() % 4;
   const std::string text = in.rest();
   if (kind == 0) read_labels(text);
   if (kind == 1) is_taken(zones::parse_config(text, "'file'"), "'file'");
   if (kind == 2) is_taken(regions::parse_areas(text, "'file'"), "'file'");
+  if (kind == 3) read_texts(text);
 }
 
 DVNN_FUZZ_TARGET(settings)

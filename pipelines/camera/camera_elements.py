@@ -195,6 +195,12 @@ def chain_of(text):
         at = match.end() + 1
 
 
+def comes_later(element):
+    """Whether an element may get source pads while it plays, to which only the parser of lines links."""
+    return any(template.direction == Gst.PadDirection.SRC and template.presence == Gst.PadPresence.SOMETIMES
+               for template in element.get_factory().get_static_pad_templates())
+
+
 def check_numbers(text, made):
     """Refuses numbers of a text that its elements have not got: the parser of lines clamps them."""
     elements = [made]
@@ -217,8 +223,9 @@ def parts_of(given):
     if not isinstance(given, str):
         return [make_part(given)]
     pieces = chain_of(given)
-    if pieces:
-        return [make_of_text(piece) for piece in pieces]
+    parts = [make_of_text(piece) for piece in pieces or ()]
+    if parts and not any(comes_later(part.element) for part in parts[:-1]):
+        return parts
     try:
         made = Gst.parse_bin_from_description(given, True)
     except GLib.Error as error:

@@ -91,7 +91,7 @@ DVNN_TEST(a_class_that_changes_is_noticed) {
   ClassVotes votes;
   for (int look = 0; look < 1000; ++look) votes.add({{0, "open", 0.95}});
   for (int look = 0; look < 6; ++look) votes.add({{1, "closed", 0.95}});
-  ck_assert_str_eq(votes.result()[0].label.c_str(), "closed");
+  dvnn_assert_text(votes.result()[0].label, "closed");
 }
 
 DVNN_TEST(confidences_that_are_no_numbers_count_for_nothing) {

@@ -78,6 +78,11 @@ Result<Patterns> Patterns::parse(const std::string& text) {
   return patterns;
 }
 
+Error pattern_without_agree() {
+  return invalid_argument(
+      "it says what agreed texts look like, but 'agree' is 0: set it to 2, for example");
+}
+
 const Pattern* Patterns::find(const std::string& label) const {
   if (all_) return all_.get();
   const auto found = by_label_.find(label);

@@ -36,4 +36,7 @@ class Patterns {
   std::map<std::string, Pattern> by_label_;
 };
 
+/// The error of a pattern where looks are not compared, so that it would mean nothing.
+Error pattern_without_agree();
+
 }  // namespace dvnn::agree

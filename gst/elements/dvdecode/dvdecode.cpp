@@ -370,8 +370,13 @@ bool DecodeElement::open() {
 #ifdef DVNN_HAVE_TENSORS
   if (status.ok()) status = open_network();
 #endif
-  if (!status.ok()) post_error(element(), Topic::kFile, status.error());
-  return status.ok();
+  if (!status.ok()) {
+    post_error(element(), Topic::kFile, status.error());
+    return false;
+  }
+  if (current().agree > 0 || current().pattern.empty()) return true;
+  post_error(element(), Topic::kSettings, blame("pattern", agree::pattern_without_agree()));
+  return false;
 }
 
 void DecodeElement::start() {

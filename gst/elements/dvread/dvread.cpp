@@ -59,6 +59,7 @@ class ReadElement final : public ElementWithSettings<ReadSettings> {
  public:
   using ElementWithSettings::ElementWithSettings;
 
+  bool open() override;
   void stop() override { reader_.reset(); }
   bool set_caps(GstCaps* in, GstCaps*) override { return video_info_from_caps(in, &video_); }
   void event(GstEvent* event) override;
@@ -125,6 +126,15 @@ Properties<ReadSettings> read_properties() {
                  "Post an element message 'dvnn-objects' for each frame with objects"});
   table.see_every_frame();
   return table;
+}
+
+bool ReadElement::open() {
+  take_settings();
+  if (current().agree > 0 || current().pattern.empty()) return true;
+  post_error(element(), Topic::kSettings,
+             agree::pattern_without_agree().within(std::string(GST_OBJECT_NAME(element())) +
+                                                   ": property 'pattern'"));
+  return false;
 }
 
 void ReadElement::post_objects(GstBuffer* frame) {

@@ -160,6 +160,19 @@ DVNN_TEST(what_was_agreed_is_open_again_if_a_larger_box_contradicts) {
   ck_assert(looked.told().find("7 settled") == 0);
 }
 
+DVNN_TEST(a_pattern_without_agree_is_an_error) {
+  for (const char* name : {"dvdecode", "dvread"}) {
+    GstElement* element = gst_element_factory_make(name, nullptr);
+    if (!element) continue;  // dvread needs ZBar
+    g_object_set(element, "pattern", "[0-9]+", nullptr);
+    ck_assert_int_eq(gst_element_set_state(element, GST_STATE_READY), GST_STATE_CHANGE_FAILURE);
+    g_object_set(element, "agree", 2u, nullptr);
+    ck_assert_int_eq(gst_element_set_state(element, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_object_unref(element);
+  }
+}
+
 DVNN_TEST(an_object_without_a_track_has_one_look) {
   Looked looked("agree=2", "classification", kBestClass);
   for (int i = 0; i < 5; ++i) {

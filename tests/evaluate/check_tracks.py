@@ -61,6 +61,10 @@ def random_sequence(rng, classes):
             if rng.random() < 0.75 and names[n] not in [t for t, *_ in found[-1]]:
                 off = [round(v + rng.gauss(0, rng.choice((0, 2, 12))), 2) for v in box]
                 found[-1].append((names[n], (off[0], off[1], max(1, off[2]), max(1, off[3])), rng.random(), kind))
+            # Another track on the same thing: which of the two fits better changes from frame to frame.
+            if n % 3 == 0 and rng.random() < 0.8:
+                off = [round(v + rng.gauss(0, 3), 2) for v in box]
+                found[-1].append((4000 + n, (off[0], off[1], max(1, off[2]), max(1, off[3])), rng.random(), kind))
         if rng.random() < 0.2:
             found[-1].append((rng.randint(5000, 5005), (rng.uniform(0, 400), rng.uniform(0, 300), 30, 40), 0.5, classes[0]))
     return truth, found

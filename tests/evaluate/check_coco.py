@@ -227,8 +227,9 @@ def main():
         for seed in range(begin, begin + rounds):
             check_random(folder, seed, points=False)
             check_random(folder, seed, points=True)
-            check_masks(folder, seed)
-    print("%d random sets of boxes and as many of points and masks" % rounds)
+            if seed % 2 == 0:
+                check_masks(folder, seed)
+    print("%d random sets of boxes, as many of points, and half as many of masks" % rounds)
     return 0
 
 

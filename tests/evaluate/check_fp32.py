@@ -91,7 +91,7 @@ def main():
         figures = [of["detection"]["figures"]["ap"] for of in both]
         print("AP in FP32 %.4f, on the device %.4f" % tuple(figures))
         assert abs(figures[0] - figures[1]) < 0.02, figures
-        for args, why in ((("--as", "fp64"), "none of device, fp32 and both"), (("--as", "fp32", "--keep"), "--keep"),
+        for args, why in ((("--as", "fp64"), "'fp64'"), (("--as", "fp32", "--keep"), "--keep"),
                           (("--as", "both", "--save", "x.json"), "--save")):
             assert why in evaluate(data, *args, status=2), args
     return 0

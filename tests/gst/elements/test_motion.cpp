@@ -176,19 +176,30 @@ DVNN_TEST(areas_alone_are_shown_to_the_network) {
   gst_buffer_unref(frame);
 }
 
-// Somebody who stands in an area while nothing moves dwells there, and does not leave.
+// Somebody who stands in an area while nothing moves dwells there, and does not leave, also where
+// predictions do not count, and where frames have been scaled or copied since.
 DVNN_TEST(still_frames_count_in_zones) {
-  MotionHarness h(
-      "dvmotion name=m hold-ms=200 verify-ms=0 post-messages=false ! dvconvert ! dvinfer network=" +
-      network_path() +
-      " ! dvdecode ! dvtrack post-messages=false ! dvzones leave-after-ms=1000 "
-      "zones=\"{\\\"areas\\\":[{\\\"name\\\":\\\"all\\\",\\\"points\\\":"
-      "[[0,0],[1,0],[1,1],[0,1]],\\\"dwell\\\":4000}]}\"");
-  h.rest(200, 1, 1);
-  ck_assert(h.message().rfind("dvnn-zone-event", 0) == 0);  // enters
-  const std::string dwells = h.message();
-  ck_assert_msg(dwells.rfind("dvnn-zone-event @4", 0) == 0, "%s", dwells.c_str());
-  dvnn_assert_text(h.message(), "");
+  for (const char* scaling :
+       {"", "videoscale ! capsfilter caps=video/x-raw,width=160,height=120 ! ",
+        "tee name=t t. ! fakesink async=false t. ! "}) {
+    for (const char* predicted : {"true", "false"}) {
+      MotionHarness h(
+          std::string("dvmotion name=m hold-ms=200 verify-ms=0 post-messages=false ! ") + scaling +
+          "dvconvert ! dvinfer name=i network=" + network_path() +
+          " ! dvdecode ! dvtrack post-messages=false ! dvzones leave-after-ms=1000 "
+          "count-predicted=" +
+          predicted +
+          " zones=\"{\\\"areas\\\":[{\\\"name\\\":\\\"all\\\",\\\"points\\\":"
+          "[[0,0],[1,0],[1,1],[0,1]],\\\"dwell\\\":4000}]}\"");
+      h.rest(200, 1, 1);
+      ck_assert_uint_lt(stat_of(h.element("i"), "inferred"), 20);
+      ck_assert(h.message().rfind("dvnn-zone-event", 0) == 0);  // enters
+      const std::string dwells = h.message();
+      ck_assert_msg(dwells.rfind("dvnn-zone-event @40", 0) == 0, "%s%s: %s", scaling, predicted,
+                    dwells.c_str());
+      dvnn_assert_text(h.message(), "");
+    }
+  }
 }
 
 DVNN_TEST(masks_come_from_the_zones) {

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "evaluate/annotations/annotations.h"
+#include "evaluate/average_precision.h"
 #include "fuzzed_data.h"
 #include "target.h"
 
@@ -52,12 +53,39 @@ void check(const DataSet& data) {
   }
 }
 
+// Figures are shares, or -1 of nothing, whatever is held against the truth.
+void check_figures(const DataSet& data, const evaluate::FoundByPicture& found) {
+  for (const auto measure : {evaluate::Measure::kBoxes, evaluate::Measure::kKeyPoints}) {
+    const evaluate::Figures f =
+        evaluate::figures_of(evaluate::judge(data, found, measure), measure);
+    for (double share : {f.ap, f.ap50, f.ap75, f.ap_small, f.ap_medium, f.ap_large, f.ar1, f.ar10,
+                         f.ar, f.ar_small, f.ar_medium, f.ar_large, f.ar50, f.ar75}) {
+      expect(share == -1 || (share >= 0 && share <= 1), "a figure is no share");
+    }
+  }
+}
+
+// What is annotated is found, and beside it.
+void check_judgement(const DataSet& data) {
+  evaluate::FoundByPicture found(data.pictures.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const evaluate::Truth& truth : data.pictures[i].truths) {
+      const double score = static_cast<double>(found[i].size() % 7);
+      found[i].push_back({truth.class_id, score, truth.box, truth.points});
+      found[i].push_back({truth.class_id, score / 2, truth.box, {}});
+      found[i].back().box.x += truth.box.width / 3;
+    }
+  }
+  check_figures(data, found);
+}
+
 // Reads as this form.
 void read(const std::string& name, Annotations kind) {
   const auto data = evaluate::read_data_set(folder() + name, kind);
   if (fuzz::is_good(data)) {
     ++accepted;
-    return check(data.value());
+    check(data.value());
+    return check_judgement(data.value());
   }
   expect(data.error().message.find(folder()) != std::string::npos, data.error().message.c_str());
 }
@@ -72,13 +100,25 @@ void read_results(const std::string& text) {
   const auto found = evaluate::read_coco_results(folder() + "/results.json", data);
   if (!fuzz::is_good(found)) return;
   ++accepted;
-  for (const auto& picture : found.value()) {
-    for (const evaluate::Found& one : picture) {
+  for (size_t i = 0; i < data.pictures.size(); ++i) {
+    for (const evaluate::Found& one : found.value()[i]) {
       expect(one.class_id == 0 || one.class_id == 1, "an object of no class");
       expect(std::isfinite(one.score), "a confidence that is no number");
       check_numbers(one.box, one.points);
+      // They are what was to be found in the other picture.
+      evaluate::Truth truth;
+      truth.class_id = one.class_id;
+      truth.box = one.box;
+      truth.area = one.score;
+      truth.points = one.points;
+      data.pictures[1 - i].truths.push_back(truth);
     }
   }
+  check_figures(data, found.value());
+  const std::string again = evaluate::coco_results_text(found.value(), data);
+  put("again.json", again);
+  expect(fuzz::is_good(evaluate::read_coco_results(folder() + "/again.json", data)),
+         "results cannot be read again");
 }
 
 }  // namespace

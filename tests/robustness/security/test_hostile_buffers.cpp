@@ -117,6 +117,65 @@ DVNN_TEST(pictures_are_made_of_no_frame_that_lies) {
   }
 }
 
+// dvmotion lets a frame pass that it cannot read, as one that is looked at.
+DVNN_TEST(motion_is_sought_in_no_frame_that_lies) {
+  using Lie = void (*)(GstVideoMeta*);
+  const Lie lies[] = {[](GstVideoMeta* m) { m->stride[0] = 1 << 20; },
+                      [](GstVideoMeta* m) { m->stride[0] = -192; },
+                      [](GstVideoMeta* m) { m->stride[0] = G_MININT; },
+                      [](GstVideoMeta* m) { m->offset[0] = 64 * 64 * 3 - 1; },
+                      [](GstVideoMeta* m) { m->n_planes = 0; },
+                      [](GstVideoMeta* m) { m->width = 16; },
+                      [](GstVideoMeta* m) { m->width = G_MAXUINT; },
+                      [](GstVideoMeta* m) { m->height = G_MAXINT; },
+                      [](GstVideoMeta* m) { m->height = 65; },
+                      [](GstVideoMeta* m) { m->format = GST_VIDEO_FORMAT_UNKNOWN; },
+                      [](GstVideoMeta* m) { m->offset[m->n_planes - 1] = 64 * 64 * 8; }};
+  for (const char* format : {"GRAY8", "NV12", "I420", "RGB", "YUY2", "P010_10LE"}) {
+    const GstVideoInfo info = video_info(format, kSize, kSize);
+    HostileChain chain("dvmotion name=motion", video_caps(format, kSize, kSize));
+    GstElement* motion = gst_bin_get_by_name(GST_BIN(chain.harness()->element), "motion");
+    guint64 frames = 0;
+    for (const Lie lie : lies) {
+      GstBuffer* frame = exact_frame(info);
+      lie(add_video_meta(frame, info));
+      GST_BUFFER_PTS(frame) = frames++ * GST_SECOND;
+      dvnn_assert_text(chain.push(frame), "");
+      // An honest one, and one that is cut off.
+      frame = exact_frame(info);
+      GST_BUFFER_PTS(frame) = frames++ * GST_SECOND;
+      dvnn_assert_text(chain.push(frame), "");
+      frame = exact_frame(video_info(format, kSize, kSize / 2));
+      GST_BUFFER_PTS(frame) = frames++ * GST_SECOND;
+      dvnn_assert_text(chain.push(frame), "");
+    }
+    GstStructure* counts = nullptr;
+    g_object_get(motion, "counts", &counts, nullptr);
+    gst_object_unref(motion);
+    guint64 seen = 0, still = 0;
+    ck_assert(gst_structure_get_uint64(counts, "frames", &seen));
+    ck_assert(gst_structure_get_uint64(counts, "still", &still));
+    gst_structure_free(counts);
+    ck_assert_uint_eq(seen, frames);
+    ck_assert_uint_eq(still, 0);
+  }
+}
+
+DVNN_TEST(motion_is_sought_in_frames_of_any_shape) {
+  const std::pair<int, int> sizes[] = {{1, 1},   {2, 1},     {1, 2},     {63, 64},   {64, 64},
+                                       {65, 67}, {32767, 1}, {1, 32767}, {8191, 129}};
+  for (const char* format : {"GRAY8", "NV12", "RGB", "UYVY", "P010_10LE", "GRAY16_LE"}) {
+    for (const auto& [width, height] : sizes) {
+      HostileChain chain("dvmotion", video_caps(format, width, height));
+      for (int i = 0; i < 4; ++i) {
+        GstBuffer* frame = exact_frame(video_info(format, width, height));
+        GST_BUFFER_PTS(frame) = static_cast<GstClockTime>(i) * 300 * GST_MSECOND;
+        dvnn_assert_text(chain.push(frame), "");
+      }
+    }
+  }
+}
+
 DVNN_TEST(crops_beyond_the_frame_are_refused) {
   const struct {
     guint x, y, width, height;
@@ -212,7 +271,7 @@ DVNN_TEST(times_may_be_anything) {
   for (const char* how :
        {"", "interval-ms=1000", "max-rate=1e-300", "max-rate=1000 when-busy=pass"}) {
     for (double rate : {1.0, -1.0, 1e300, -1e-300}) {
-      HostileChain chain("dvconvert ! " + infer_grid(how) +
+      HostileChain chain("dvmotion ! dvconvert ! " + infer_grid(how) +
                              " ! dvdecode post-messages=true post-empty=true ! dvoverlay ! " +
                              kPublish,
                          video_caps("RGB", kSize, kSize));

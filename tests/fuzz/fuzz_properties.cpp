@@ -74,7 +74,7 @@ void set_any(FuzzedData* in, GObject* element, GParamSpec* spec) {
   } else if (type == G_TYPE_UINT) {
     g_value_set_uint(&value, in->extent(50) - 1);
   } else if (type == G_TYPE_INT) {
-    g_value_set_int(&value, static_cast<gint>(in->extent(300)) - 100);
+    g_value_set_int(&value, static_cast<gint>(in->extent(300) - 100));
   } else if (type == G_TYPE_DOUBLE) {
     g_value_set_double(&value, in->real(2));
   } else if (type == G_TYPE_FLOAT) {

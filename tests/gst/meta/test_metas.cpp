@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detections and outputs on their way through other people's elements: they come through right, or
 // not at all, never wrong.
+#include <algorithm>
+
+#include "gst/dvnn/gstdvnetworkinfo.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "gst/dvnn/gstdvtensormeta.h"
 #include "watched_suite.h"
 
 namespace dvnn::test::metas_tests {
@@ -220,6 +225,83 @@ DVNN_TEST(values_of_enumerations_have_names) {
     ck_assert_msg(value && std::string(value->value_nick) == c.nick, "%s", c.nick);
     g_type_class_unref(all);
   }
+}
+
+// As bindings use them: a copy lives on when its frame has gone, and its bytes when the copy has.
+DVNN_TEST(copies_of_tensors_outlive_their_frames) {
+  constexpr gsize kDims[] = {1, 2, 3};
+  constexpr guint8 kNumbers[] = {1, 2, 3, 4, 5, 6};
+  GstBuffer* data = gst_buffer_new_memdup(kNumbers, sizeof kNumbers);
+  GstDvTensor* made = gst_dv_tensor_new("scores", GST_DV_TENSOR_DATA_TYPE_UINT8,
+                                        GST_DV_TENSOR_LAYOUT_NCHW, kDims, 3, data);
+  gst_buffer_unref(data);
+  GstBuffer* frame = gst_buffer_new();
+  GstDvTensorMeta* meta = gst_buffer_add_dv_tensor_meta(frame, 2);
+  GstDvTensor* moved = static_cast<GstDvTensor*>(g_boxed_copy(gst_dv_tensor_get_type(), made));
+  meta->tensors[1] = *moved;
+  g_free(moved);  // the frame has its reference
+  gst_dv_tensor_free(made);
+  ck_assert_ptr_null(gst_dv_tensor_meta_get_tensor(meta, 2));
+  ck_assert_ptr_eq(gst_dv_tensor_meta_get_tensor(meta, 1),
+                   gst_dv_tensor_meta_find_tensor(meta, "scores"));
+  GstDvTensor* copy = gst_dv_tensor_copy(gst_dv_tensor_meta_get_tensor(meta, 1));
+  GstDvTensor* nothing = gst_dv_tensor_copy(gst_dv_tensor_meta_get_tensor(meta, 0));
+  gst_buffer_unref(frame);
+
+  ck_assert_ptr_null(nothing->data);
+  ck_assert_ptr_null(gst_dv_tensor_get_name(nothing));
+  gst_dv_tensor_free(nothing);
+  ck_assert_str_eq(gst_dv_tensor_get_name(copy), "scores");
+  gsize count = 0;
+  const gsize* dims = gst_dv_tensor_get_dims(copy, &count);
+  ck_assert_uint_eq(count, 3);
+  ck_assert(std::equal(dims, dims + count, kDims));
+  GBytes* bytes = gst_dv_tensor_get_bytes(copy);
+  gst_dv_tensor_free(copy);
+  gsize size = 0;
+  const auto* numbers = static_cast<const guint8*>(g_bytes_get_data(bytes, &size));
+  ck_assert_uint_eq(size, sizeof kNumbers);
+  ck_assert(std::equal(numbers, numbers + size, kNumbers));
+  g_bytes_unref(bytes);
+}
+
+DVNN_TEST(descriptions_of_networks_and_passes_outlive_what_they_are_of) {
+  const gchar* const labels[] = {"one", "two", nullptr};
+  GstDvNetworkInfo* info = gst_dv_network_info_new("net", "yolo", "{\"a\":1}", labels);
+  auto* other = static_cast<GstDvNetworkInfo*>(g_boxed_copy(gst_dv_network_info_get_type(), info));
+  gst_dv_network_info_unref(info);
+  ck_assert_str_eq(gst_dv_network_info_get_name(other), "net");
+  ck_assert_str_eq(gst_dv_network_info_get_decoder(other), "yolo");
+  ck_assert_str_eq(gst_dv_network_info_get_decoder_params(other), "{\"a\":1}");
+  ck_assert_str_eq(gst_dv_network_info_get_labels(other)[1], "two");
+  ck_assert_ptr_null(gst_dv_network_info_get_labels(other)[2]);
+  g_boxed_free(gst_dv_network_info_get_type(), other);
+  GstDvNetworkInfo* none = gst_dv_network_info_new(nullptr, nullptr, nullptr, nullptr);
+  ck_assert_str_eq(gst_dv_network_info_get_name(none), "");
+  ck_assert_ptr_null(gst_dv_network_info_get_labels(none)[0]);
+  gst_dv_network_info_unref(none);
+
+  GstBuffer* frame = gst_buffer_new();
+  GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+  gst_dv_objects_meta_add_pass(meta, "net", GST_DV_PASS_PREDICTED);
+  gst_dv_objects_meta_get_pass(meta, 0)->regions = 3;
+  GstDvPass* pass = gst_dv_pass_copy(gst_dv_objects_meta_get_pass(meta, 0));
+  auto* again = static_cast<GstDvPass*>(g_boxed_copy(gst_dv_pass_get_type(), pass));
+  gst_dv_object_add_corner(
+      gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 0, "one", 1), 3, 4);
+  GstDvObject* object = static_cast<GstDvObject*>(
+      g_boxed_copy(gst_dv_object_get_type(), gst_dv_objects_meta_get_object(meta, 0)));
+  gst_buffer_unref(frame);
+  ck_assert_str_eq(pass->network, "net");
+  gst_dv_pass_free(pass);
+  ck_assert_uint_eq(again->regions, 3);
+  ck_assert_str_eq(again->network, "net");
+  gst_dv_pass_free(again);
+  ck_assert_str_eq(object->label, "one");
+  gst_dv_object_set_box(object, 1, 1, 2, 2);
+  gst_dv_object_forget_places(object);
+  ck_assert(!gst_dv_object_has_box(object));
+  g_boxed_free(gst_dv_object_get_type(), object);
 }
 
 }  // namespace dvnn::test::metas_tests

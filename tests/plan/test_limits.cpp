@@ -102,7 +102,7 @@ DVNN_TEST(windows_become_strips_with_what_they_share) {
   }
 }
 
-DVNN_TEST(long_kernels_become_sums_of_two) {
+DVNN_TEST(long_kernels_become_sums_of_short_ones) {
   struct Case {
     int kernel_x, kernel_y, stride, dilation, pad, groups;
     int convolutions, slices;
@@ -114,7 +114,8 @@ DVNN_TEST(long_kernels_become_sums_of_two) {
                         {8, 1, 1, 2, 3, 1, 1, 0},  // dilated kernels are odd
 
                         {1, 8, 1, 1, 3, 1, 2, 0},  {1, 15, 1, 1, 7, 1, 1, 0},  // would be three
-                        {9, 9, 1, 1, 4, 1, 1, 0},                              // would be four
+                        {9, 9, 1, 1, 4, 1, 4, 0},  // a quarter of the taps each
+                        {11, 9, 2, 1, 5, 1, 4, 0}, {9, 15, 1, 1, 4, 1, 1, 0},  // would be six
                         {7, 7, 1, 1, 3, 1, 1, 0}};
   for (const Case& c : cases) {
     Maker m(33, 34);

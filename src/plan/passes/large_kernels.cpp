@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits kernels that are longer than the device's along one axis.
+// Splits kernels that are longer than the device's along one axis or both.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/grid.h"
 #include "base/nth.h"
@@ -82,8 +83,10 @@ std::vector<float> weights_of(const Node& node, bool along_x, const Taps& taps) 
 
 class KernelSplitter {
  public:
-  KernelSplitter(Graph* graph, const PlanOptions& options)
-      : graph_(*graph), rewriter_(graph), limits_(options.limits) {}
+  /// `both`: splits kernels that are too long along both axes, along x. Other kernels that are too
+  /// long along one axis are split along that one.
+  KernelSplitter(Graph* graph, const PlanOptions& options, bool both)
+      : graph_(*graph), rewriter_(graph), limits_(options.limits), both_(both) {}
 
   Status run() {
     for (size_t i = 0; i < rewriter_.count(); ++i) {
@@ -101,17 +104,18 @@ class KernelSplitter {
     const device::Extent kernel = node.run.kernel;
     const bool along_x = kernel.x > limits_.kernel;
     const int size = along_x ? kernel.x : kernel.y, other = along_x ? kernel.y : kernel.x;
-    if (size <= limits_.kernel || size > 2 * limits_.kernel || other > limits_.kernel ||
-        device::is_deconv(node.run.conv)) {
+    if (size <= limits_.kernel || std::max(size, other) > 2 * limits_.kernel ||
+        (other > limits_.kernel) != both_ || device::is_deconv(node.run.conv)) {
       return;
     }
     const Shape in = graph_.shape_of(node.inputs[0]), out = graph_.shape_of(node.output);
     const Axis axis = axis_of(node, in, out, along_x);
     const auto first = taps_of(axis, 0, size / 2, limits_.kernel);
     const auto second = taps_of(axis, size / 2, size, limits_.kernel);
-    if (!first || !second || !fits(node, in, along_x, *first) ||
-        !fits(node, in, along_x, *second)) {
-      return;
+    if (!first || !second) return;
+    for (const Taps& taps : {*first, *second}) {
+      const bool fit = both_ ? fits_along_y(node, in, out, taps) : fits(node, in, along_x, taps);
+      if (!fit) return;
     }
     rewriter_.take(index);
     Node sum;
@@ -137,6 +141,21 @@ class KernelSplitter {
     const Node part = part_of(node, along_x, taps);
     const device::Dims dims = {along_x ? size : in.w(), along_x ? in.h() : size, in.c()};
     return device::misfit(part.run, dims, limits_).empty();
+  }
+
+  // Returns whether a convolution by some columns of taps can be split along y, too.
+  bool fits_along_y(const Node& node, const Shape& in, const Shape& out,
+                    const Taps& columns) const {
+    const Node part = part_of(node, true, columns);
+    Shape some = in;
+    some[3] = columns.end - columns.begin;
+    const Axis axis = axis_of(part, some, out, false);
+    for (const auto& [from, to] :
+         {std::pair(0, axis.kernel / 2), std::pair(axis.kernel / 2, axis.kernel)}) {
+      const auto taps = taps_of(axis, from, to, limits_.kernel);
+      if (!taps || !fits(part, some, false, *taps)) return false;
+    }
+    return true;
   }
 
   // Adds a convolution by some taps before the node at `index`; returns its value.
@@ -173,13 +192,15 @@ class KernelSplitter {
   Graph& graph_;
   Rewriter rewriter_;
   const device::Limits limits_;
+  const bool both_;
 };
 
 }  // namespace
 
 Status split_large_kernels(Graph* graph, const PlanOptions& options) {
   if (options.as_vendor) return {};
-  return KernelSplitter(graph, options).run();
+  DVNN_TRY(KernelSplitter(graph, options, true).run());
+  return KernelSplitter(graph, options, false).run();
 }
 
 }  // namespace dvnn::plan

@@ -55,8 +55,8 @@ layers::ConvolutionParams convolution_params(const Node& node);
 /// Makes a convolution the CPU's.
 void to_cpu_convolution(Node* node);
 
-/// Splits kernels of up to twice the device's length along one axis: the sum of two convolutions by
-/// some taps each. `options.as_vendor`: leaves them to fit_device().
+/// Splits kernels of up to twice the device's length along one axis or both: the sum of two or four
+/// convolutions by some taps each. `options.as_vendor`: leaves them to fit_device().
 Status split_large_kernels(Graph* graph, const PlanOptions& options);
 
 /// Fits nodes to the device's limits: those that work pixel by pixel count pixels in another width

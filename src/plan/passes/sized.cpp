@@ -7,7 +7,7 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"split_large_kernels",
-     "a convolution of up to 14 elements along one axis becomes the sum of two",
+     "a convolution of 8 to 14 elements along one axis becomes the sum of two, along both of four",
      run_pass<split_large_kernels>},
     {"fit_device",
      "what exceeds the device's limits is [reshaped, cut or left to the "

@@ -52,7 +52,8 @@ struct ConvertOptions : plan::PlanOptions {
 /// Decisions of the conversion, for people to read.
 struct Report : plan::PlanReport {
   std::vector<std::string> warnings;
-  std::vector<std::string> skipped;             // ignored fields of the file, with their lines
+  std::vector<std::string> skipped;  // ignored fields of the file, with their lines
+  bool keep_imported = true;         // whether `imported` is wanted: it is as large as the model
   std::shared_ptr<const plan::Graph> imported;  // the model before any pass; see reference.h
 };
 

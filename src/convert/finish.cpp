@@ -125,7 +125,8 @@ Result<network::Model> convert_graph(plan::Graph graph, const ConvertOptions& op
   InputSpec picture = options.picture;
   const Shape input = graph.shape_of(graph.input);
   DVNN_TRY(fit_picture(input, options.given.order, &picture));
-  if (report) report->imported = std::make_shared<const plan::Graph>(graph);
+  if (report && report->keep_imported)
+    report->imported = std::make_shared<const plan::Graph>(graph);
   plan::PlanOptions planning = options;
   if (options.read_samples && plan::is_picture(input)) {
     DVNN_ASSIGN(planning.samples, options.read_samples(input, picture));

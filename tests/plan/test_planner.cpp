@@ -2,9 +2,13 @@
 // Bytes of I/O and of weights against what the vendor's converter reserves for the same networks,
 // as its published sources say. Source: ReserveMemory(weights, io) in the dv-sdk's generated files
 // of JointFace and LaneDetection.
+#include <algorithm>
+
+#include "base/nth.h"
 #include "check_suite.h"
 #include "graph_maker.h"
 #include "plan/plan.h"
+#include "plan/reference/reference.h"
 
 namespace dvnn::test::planner_tests {
 
@@ -12,7 +16,9 @@ DVNN_SUITE(plan_planner);
 
 using namespace dvnn::import;
 using device::Activation;
+using dvnn::plan::Graph;
 using dvnn::plan::PlanOptions;
+using dvnn::plan::Reference;
 
 namespace {
 
@@ -124,6 +130,33 @@ DVNN_TEST(channels_are_cut_and_joined_where_they_lie) {
   const int first = n.max(n.same(n.graph.input, 16), 2, 2), second = n.max(n.same(first, 8), 3, 1);
   const int narrow = n.max(first, 3, 1);
   check_on_device(n.model({n.conv(n.joined({narrow, second}), 8), n.conv(second, 8)}));
+}
+
+// What a run past the values shows is what a whole run keeps; it keeps outputs and inputs alone.
+DVNN_TEST(values_are_shown_once_and_then_forgotten) {
+  Maker m(8, 8);
+  const int first = m.conv(m.graph.input, 8), second = m.active(first, device::Activation::kRelu);
+  const int joined = m.joined({first, second, m.conv(second, 8)});
+  const Graph graph = m.done({m.conv(joined, 4), second});
+  const auto input = numbers(graph.shape_of(graph.input).count());
+  auto whole = Reference::create(graph), past = Reference::over(graph);
+  ck_assert(whole.ok() && past.ok());
+  ck_assert(whole.value()->run(input.data()).ok());
+  std::vector<int> shown(graph.values.size(), 0);
+  const auto see = [&](int value, const std::vector<float>& values) {
+    ++nth(shown, value);
+    ck_assert(values == whole.value()->value(value));
+  };
+  for (int frame = 1; frame <= 2; ++frame) {
+    ck_assert(past.value()->run_past(input.data(), see).ok());
+    for (int times : shown) ck_assert_int_eq(times, frame);
+  }
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const int value = static_cast<int>(i);
+    const bool stays = std::count(graph.outputs.begin(), graph.outputs.end(), value) > 0;
+    if (stays) ck_assert(past.value()->value(value) == whole.value()->value(value));
+    if (!stays) ck_assert_uint_eq(past.value()->value(value).capacity(), 0);
+  }
 }
 
 }  // namespace dvnn::test::planner_tests

@@ -4,6 +4,7 @@
 #include "import/onnx/operators.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -367,6 +368,44 @@ class GraphImport {
   size_t rounded_ = 0;  // number of quantised values
 };
 
+// Adds the names that branches and bodies of loops read.
+void add_inner_names(const onnx::GraphProto& graph, std::set<std::string>* names) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    names->insert(node.input().begin(), node.input().end());
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) add_inner_names(attribute.g(), names);
+    }
+  }
+  for (const auto& output : graph.output()) names->insert(output.name());
+}
+
+// For each node, the large weights that no later one reads: they are forgotten after it, since the
+// graph has them then.
+std::vector<std::vector<std::string>> last_weights(const onnx::GraphProto& proto) {
+  constexpr int64_t kLarge = 1 << 16;
+  static const std::set<std::string> kTakers = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+  std::set<std::string> large, kept;
+  for (const onnx::TensorProto& tensor : proto.initializer()) {
+    if (element_count(tensor) >= kLarge) large.insert(tensor.name());
+  }
+  for (const auto& output : proto.output()) kept.insert(output.name());
+  for (const onnx::NodeProto& node : proto.node()) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) add_inner_names(attribute.g(), &kept);
+    }
+  }
+  std::vector<std::vector<std::string>> last(static_cast<size_t>(proto.node_size()));
+  for (int i = proto.node_size() - 1; i >= 0; --i) {
+    const onnx::NodeProto& node = proto.node(i);
+    const bool takes = is_official(node.domain()) && kTakers.count(node.op_type()) > 0;
+    for (const std::string& name : node.input()) {
+      if (large.count(name) == 0 || !kept.insert(name).second || !takes) continue;
+      nth(last, i).push_back(name);
+    }
+  }
+  return last;
+}
+
 Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string>& wanted,
                     GraphImport* nodes, OnnxImporter* importer) {
   std::vector<std::string> ends = wanted;
@@ -374,10 +413,14 @@ Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string
   const OnnxNeeds needs = needs_of(proto, ends);
   DVNN_TRY(importer->read_initializers(proto));
   DVNN_TRY(import_onnx_inputs(proto, needs, importer));
+  const auto last = last_weights(proto);
   for (int i = 0; i < proto.node_size(); ++i) {
     if (!nth(needs.nodes, i)) continue;
     const Status status = nodes->import_node(proto.node(i), 0);
-    if (status.ok()) continue;
+    if (status.ok()) {
+      for (const std::string& name : nth(last, i)) importer->entries.erase(name);
+      continue;
+    }
     const auto knows = [&](const onnx::NodeProto& node) { return nodes->knows(node); };
     return with_hint(status.error(), {proto, needs, wanted, i, knows}, *importer);
   }

@@ -8,13 +8,14 @@ namespace {
 constexpr Pass kPasses[] = {
     {"remove_unused", "nodes that no output needs are dropped", run_pass<remove_unused>},
     {"find_standards",
-     "LayerNormalization and RMSNormalization that were exported as the steps of their definition "
-     "become one layer",
+     "LayerNormalization and RMSNormalization that were exported as the steps of their definition, "
+     "or as Keras does as a line through each element, become one layer",
      run_pass<find_standards>},
     {"turn_tokens",
      "products of sequences with known matrices become 1x1 convolutions of pictures of one row, "
      "whose pixels are the tokens; what works on each token by itself, as LayerNormalization and "
-     "GELU do, stays in that form between them; attention becomes one step",
+     "GELU do, stays in that form between them; attention becomes one step, which also finds the "
+     "tokens of windows where they lie",
      run_pass<turn_tokens>},
     {"fold_pads", "zeros around an image become pads of the convolution that reads it",
      run_pass<fold_pads>},

@@ -162,23 +162,34 @@ std::vector<float> run_branches(const Node& node, const Picture& in) {
 Result<std::unique_ptr<Reference>> Reference::create(Graph graph,
                                                      const layers::CustomLibrary* library) {
   std::unique_ptr<Reference> self(new Reference(std::move(graph)));
-  const Graph& g = self->graph_;
-  self->values_.resize(g.values.size());
-  for (const ExtraInput& extra : g.extra_inputs) {
-    nth(self->values_, extra.value).assign(g.shape_of(extra.value).count(), 0.0f);
+  DVNN_TRY(self->create_layers(library));
+  return self;
+}
+
+Result<std::unique_ptr<Reference>> Reference::over(const Graph& graph,
+                                                   const layers::CustomLibrary* library) {
+  std::unique_ptr<Reference> self(new Reference(&graph));
+  DVNN_TRY(self->create_layers(library));
+  return self;
+}
+
+Status Reference::create_layers(const layers::CustomLibrary* library) {
+  values_.resize(graph_.values.size());
+  for (const ExtraInput& extra : graph_.extra_inputs) {
+    nth(values_, extra.value).assign(graph_.shape_of(extra.value).count(), 0.0f);
   }
-  for (const Node& node : g.nodes) {
-    self->layers_.emplace_back();
+  for (const Node& node : graph_.nodes) {
+    layers_.emplace_back();
     if (node.op != Op::kCpu && node.op != Op::kConcat) continue;
-    layers::BoundLayer& layer = self->layers_.back();
-    for (int value : node.inputs) layer.add_input({plain(g.shape_of(value)), nullptr});
-    layer.add_output({plain(g.shape_of(node.output)), nullptr});
+    layers::BoundLayer& layer = layers_.back();
+    for (int value : node.inputs) layer.add_input({plain(graph_.shape_of(value)), nullptr});
+    layer.add_output({plain(graph_.shape_of(node.output)), nullptr});
     const auto& attributes = std::get<CpuLayer>(node.attributes).attributes;
     if (Status s = layer.create(attributes, library); !s.ok()) {
       return s.error().within("layer '" + node.name + "'");
     }
   }
-  return self;
+  return {};
 }
 
 Status Reference::run_node(size_t index) {
@@ -266,6 +277,32 @@ Result<std::vector<std::vector<float>>> Reference::run(const float* input) {
   std::vector<std::vector<float>> outputs;
   for (int value : graph_.outputs) outputs.push_back(nth(values_, value));
   return outputs;
+}
+
+Status Reference::run_past(const float* input, const See& see) {
+  // The last node that reads a value. Outputs, which states may be, and inputs stay.
+  std::vector<size_t> last(graph_.values.size(), 0);
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    for (int value : graph_.nodes[i].inputs) nth(last, value) = i;
+  }
+  constexpr size_t kStays = std::numeric_limits<size_t>::max();
+  for (int value : graph_.outputs) nth(last, value) = kStays;
+  for (const ExtraInput& extra : graph_.extra_inputs) {
+    nth(last, extra.value) = kStays;
+    see(extra.value, nth(values_, extra.value));
+  }
+  std::vector<float>& first = nth(values_, graph_.input);
+  first.assign(input, input + graph_.shape_of(graph_.input).elements());
+  see(graph_.input, first);
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    if (Status s = run_node(i); !s.ok()) return s.error().within("layer '" + node.name + "'");
+    see(node.output, nth(values_, node.output));
+    for (int value : node.inputs) {
+      if (nth(last, value) == i) std::vector<float>().swap(nth(values_, value));
+    }
+  }
+  return {};
 }
 
 }  // namespace dvnn::plan

@@ -251,7 +251,7 @@ DVNN_TEST(steps_of_a_normalisation_become_one_layer) {
 
 // As Keras writes it: x * g + (beta - mean * g), where g = gamma / root(variance + epsilon).
 DVNN_TEST(lines_through_elements_become_one_layer) {
-  enum Form { kLite, kNegative, kSquares, kPlain, kPicture, kPictureNegative, kForms };
+  enum Form { kLite, kNegative, kSquares, kPlain, kTurned, kPicture, kPictureNegative, kForms };
   enum Fault { kNone, kOtherFactor, kOtherMean, kOtherVariance, kOtherSign, kFaults };
   for (int form = 0; form < kForms; ++form) {
     for (int fault = 0; fault < kFaults; ++fault) {
@@ -279,7 +279,9 @@ DVNN_TEST(lines_through_elements_become_one_layer) {
       if (form == kSquares) {
         spread = m.both(Operation::kSub, mean(times(in, in)), times(middle, middle));
       } else {
-        const int off = m.both(Operation::kSub, in, fault == kOtherVariance ? in : middle);
+        const int other_middle = fault == kOtherVariance ? in : middle;
+        const int off = form == kTurned ? m.both(Operation::kSub, other_middle, in)
+                                        : m.both(Operation::kSub, in, other_middle);
         spread = mean(times(off, off));
       }
       if (fault == kOtherVariance && form == kSquares) spread = mean(times(in, in));

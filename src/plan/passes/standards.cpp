@@ -128,9 +128,13 @@ class StandardFinder {
   // what is centred, or the mean of squares less the square of the mean.
   std::optional<Squares> variance(int value) const {
     if (const auto under = squares(value)) {
-      const auto whole = centred(under->of, *under->mean);
-      if (!whole) return std::nullopt;
-      return Squares{*whole, under->mean};
+      const auto parts = operands(made(under->of), Operation::kSub);
+      if (!parts) return std::nullopt;
+      // The sign of the difference does not matter.
+      for (const auto& [whole, middle] : {*parts, Pair(parts->second, parts->first)}) {
+        if (is_mean(middle, whole, *under->mean)) return Squares{whole, under->mean};
+      }
+      return std::nullopt;
     }
     const auto parts = operands(made(value), Operation::kSub);
     const auto all = parts ? squares(parts->first) : std::nullopt;

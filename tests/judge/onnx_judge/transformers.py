@@ -26,6 +26,14 @@ def normalised(g, x):
     mean = g.reduce('ReduceMean', x, [-1], 1)
     off = g.add('Sub', [x, mean])
     variance = g.reduce('ReduceMean', g.add('Mul', [off, off]), [-1], 1)
+    if g.chance(0.5):  # as Keras: x * g + (shift - mean * g)
+        factor = g.add('Reciprocal', [g.add('Sqrt', [g.add('Add', [variance, g.number(1e-3)])])])
+        factor = g.add('Mul', g.shuffled([factor, scale]))
+        if g.chance(0.5):
+            rest = g.add('Sub', [shift, g.add('Mul', g.shuffled([mean, factor]))])
+        else:
+            rest = g.add('Add', g.shuffled([g.add('Mul', [g.add('Neg', [mean]), factor]), shift]))
+        return g.add('Add', g.shuffled([g.add('Mul', g.shuffled([x, factor])), rest]))
     root = g.add('Sqrt', [g.add('Add', [variance, g.number(1e-3)])])
     return g.add('Add', [g.add('Mul', [g.add('Div', [off, root]), scale]), shift])
 

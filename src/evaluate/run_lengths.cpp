@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/format.h"
+#include "base/grid.h"
 
 namespace dvnn::evaluate {
 namespace {
@@ -192,6 +193,32 @@ RunLengths fill_polygons(const std::vector<std::vector<double>>& polygons, int w
   RunLengths all = fill({}, width, height);
   for (const std::vector<double>& polygon : polygons) all = both(all, fill(polygon, width, height));
   return all;
+}
+
+RunLengths fill_cells(const objects::Mask& mask, const image::Corners& box, int width, int height) {
+  const image::Corners& place = mask.place;
+  if (!(place.x1 > place.x0) || !(place.y1 > place.y0)) return fill({}, width, height);
+  constexpr double kEdge = 127.5;
+  const auto pixel = [](double at, int most) {
+    return static_cast<int>(std::clamp(std::round(at), 0.0, double(most)));
+  };
+  const auto cell = [](int at, double begin, double end, int cells) {
+    return std::clamp((at + 0.5 - begin) / (end - begin) * cells - 0.5, 0.0, cells - 1.0);
+  };
+  const auto value = [&](int x, int y) { return double(mask.cells[grid_index(x, y, mask.width)]); };
+  const auto inside = [&](int x, int y) {
+    const double u = cell(x, place.x0, place.x1, mask.width);
+    const double v = cell(y, place.y0, place.y1, mask.height);
+    const int left = static_cast<int>(u), top = static_cast<int>(v);
+    const int right = std::min(left + 1, mask.width - 1), low = std::min(top + 1, mask.height - 1);
+    const double upper = value(left, top) + (value(right, top) - value(left, top)) * (u - left);
+    const double lower = value(left, low) + (value(right, low) - value(left, low)) * (u - left);
+    return upper + (lower - upper) * (v - top) >= kEdge;
+  };
+  return run_lengths_of(width, height, pixel(std::max(place.x0, box.x0), width),
+                        pixel(std::max(place.y0, box.y0), height),
+                        pixel(std::min(place.x1, box.x1), width),
+                        pixel(std::min(place.y1, box.y1), height), inside);
 }
 
 double overlap(const RunLengths& found, const RunLengths& truth, bool crowd) {

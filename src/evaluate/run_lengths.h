@@ -62,6 +62,10 @@ std::string run_lengths_text(const RunLengths& runs);
 /// pixel.
 RunLengths fill_polygons(const std::vector<std::vector<double>>& polygons, int width, int height);
 
+/// Returns a detection's mask in the picture's pixels: cells are interpolated (bilinear), and from
+/// their middle value on they are the object's. Nothing beyond `box`, in pixels, is inside.
+RunLengths fill_cells(const objects::Mask& mask, const image::Corners& box, int width, int height);
+
 /// Returns intersection over union; for a crowd, over the area of `found`.
 double overlap(const RunLengths& found, const RunLengths& truth, bool crowd);
 

@@ -102,6 +102,10 @@ def check_page(page, points, layers):
         assert browser.evaluate("document.querySelectorAll('#byte-curve circle').length") == len(points)
         assert browser.evaluate("document.querySelectorAll('#byte-layers tbody tr').length") == len(layers)
         assert browser.evaluate("byId('devices').hidden && !byId('bytes').hidden")
+        browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
+        browser.call("Page.reload")
+        browser.wait_for("document.readyState === 'complete' && innerWidth === 390 && !!document.querySelector('#byte-curve circle')")
+        assert browser.evaluate("document.documentElement.scrollWidth") == 390
         assert not browser.complaints, browser.complaints
     finally:
         browser.close()

@@ -251,6 +251,13 @@ def check_refused(data):
         assert refused.returncode == 2 and why in refused.stderr, refused.stderr
 
 
+def check_no_sequences(folder):
+    drawn.write_yolo(folder, range(2))
+    command = [DVNET, "evaluate", NETWORK, "--data", folder, "--track", "camera=static"]
+    refused = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert refused.returncode == 1 and "--track is of sequences" in refused.stderr, refused.stderr
+
+
 def main():
     rounds = max(1, 40 // int(os.environ.get("DVNN_TEST_ROUNDS", os.environ.get("DVNN_TEST_BRIEFLY", "1"))))
     begin = 1000 * int(os.environ.get("DVNN_TEST_SEED", "0"))
@@ -263,6 +270,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         data, own = check_pixels(folder)
         check_refused(data)
+        check_no_sequences(os.path.join(folder, "plain"))
         check_pipeline(data, own)
     return 0
 

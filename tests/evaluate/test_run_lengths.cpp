@@ -110,6 +110,25 @@ DVNN_TEST(columns_become_runs) {
   }
 }
 
+DVNN_TEST(cells_become_pixels_where_half_is_reached) {
+  objects::Mask mask;
+  mask.place = {2, 1, 10, 5};
+  mask.width = 2;
+  mask.height = 1;
+  mask.cells = {0, 255};
+  // The right half of the place, which is 8 x 4 pixels.
+  const RunLengths half = evaluate::fill_cells(mask, {0, 0, 20, 20}, 12, 8);
+  const evaluate::Box box = half.box();
+  ck_assert_uint_eq(half.area(), 16);
+  ck_assert(box.x == 6 && box.y == 1 && box.width == 4 && box.height == 4);
+  // The box cuts it, and so does the picture.
+  ck_assert_uint_eq(evaluate::fill_cells(mask, {0, 0, 8, 3}, 12, 8).area(), 4);
+  ck_assert_uint_eq(evaluate::fill_cells(mask, {0, 0, 20, 20}, 9, 3).area(), 6);
+  // Along a slope, pixels follow it: a quarter of the way from 255 to 0 is inside.
+  mask.cells = {255, 64};
+  ck_assert_uint_eq(evaluate::fill_cells(mask, {0, 0, 20, 20}, 12, 8).area(), 4 * 5);
+}
+
 DVNN_TEST(damaged_runs_are_refused) {
   const RunLengths runs = evaluate::fill_polygons({{2, 1, 5, 1, 5, 4, 2, 4}}, 7, 6);
   const std::string text = run_lengths_text(runs);

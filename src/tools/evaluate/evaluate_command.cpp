@@ -148,11 +148,17 @@ Status write_pictures(const EvaluateOptions& options, const DataSet& data,
     DVNN_TRY(replace_file(options.html, {page}));
   }
   if (options.plot.empty()) return {};
-  return replace_file(options.plot, {svg_of(measured_plot(measured, report))});
+  const CurvePlot plot = measured_plot(measured, report);
+  if (plot.curves.empty())
+    return unsupported("--plot draws curves of detectors or of --quantize, and here are none");
+  return replace_file(options.plot, {svg_of(plot)});
 }
 
 Status evaluate_all(const Arguments& arguments, const EvaluateOptions& options) {
   DVNN_ASSIGN(DataSet data, evaluate::read_data_set(options.data, options.kind));
+  if (!arguments.texts("track").empty() && data.sequences.empty()) {
+    return invalid_argument("--track is of sequences, which '" + options.data + "' does not have");
+  }
   DVNN_ASSIGN(std::vector<Subject> subjects, open_subjects(arguments, options, &data));
   SequenceCamera camera(data, options.track.camera);
   DVNN_TRY(run_subjects(static_cast<float>(options.threshold), &data, &subjects,

@@ -53,36 +53,6 @@ std::vector<int> matches_by_name(const evaluate::DataSet& data,
   return matches;
 }
 
-// Returns a detection's mask in the picture's pixels: cells are interpolated, and from the middle
-// value on they are the object's. Null if it has none.
-std::shared_ptr<const evaluate::RunLengths> mask_of(const objects::Object& object, int width,
-                                                    int height) {
-  const objects::Mask& mask = object.mask;
-  const image::Corners &place = mask.place, &box = object.box;
-  if (!mask.there() || !(place.x1 > place.x0) || !(place.y1 > place.y0)) return nullptr;
-  constexpr double kEdge = 127.5;
-  const auto pixel = [](double at, int most) {
-    return static_cast<int>(std::clamp(std::round(at), 0.0, double(most)));
-  };
-  const auto cell = [](int at, double begin, double end, int cells) {
-    return std::clamp((at + 0.5 - begin) / (end - begin) * cells - 0.5, 0.0, cells - 1.0);
-  };
-  const auto value = [&](int x, int y) { return double(mask.cells[grid_index(x, y, mask.width)]); };
-  const auto inside = [&](int x, int y) {
-    const double u = cell(x, place.x0, place.x1, mask.width);
-    const double v = cell(y, place.y0, place.y1, mask.height);
-    const int left = static_cast<int>(u), top = static_cast<int>(v);
-    const int right = std::min(left + 1, mask.width - 1), low = std::min(top + 1, mask.height - 1);
-    const double upper = value(left, top) + (value(right, top) - value(left, top)) * (u - left);
-    const double lower = value(left, low) + (value(right, low) - value(left, low)) * (u - left);
-    return upper + (lower - upper) * (v - top) >= kEdge;
-  };
-  return std::make_shared<const evaluate::RunLengths>(evaluate::run_lengths_of(
-      width, height, pixel(std::max(place.x0, box.x0), width),
-      pixel(std::max(place.y0, box.y0), height), pixel(std::min(place.x1, box.x1), width),
-      pixel(std::min(place.y1, box.y1), height), inside));
-}
-
 // `masks`: theirs are wanted, in a picture of that size.
 void add_found(const objects::Objects& objects, const Bitmap& pixels, bool masks, Subject* subject,
                std::vector<evaluate::Found>* to) {
@@ -99,7 +69,10 @@ void add_found(const objects::Objects& objects, const Bitmap& pixels, bool masks
     const image::Corners& box = object.box;
     found.box = {box.x0, box.y0, box.x1 - box.x0, box.y1 - box.y0};
     found.points = object.points;
-    if (masks) found.mask = mask_of(object, pixels.width, pixels.height);
+    if (masks && object.mask.there()) {
+      found.mask = std::make_shared<const evaluate::RunLengths>(
+          evaluate::fill_cells(object.mask, object.box, pixels.width, pixels.height));
+    }
     to->push_back(std::move(found));
   }
 }

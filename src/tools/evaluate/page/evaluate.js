@@ -124,15 +124,18 @@ function showBytes(of) {
     layers.map(layer => [layer.layer, bytesText(layer.saved), layer.loss.toFixed(4)]));
 }
 
-// Pictures on which two devices give other outputs.
-function showDevices(of) {
-  const {pictures, other} = of, objects = pictures.filter(picture => picture.objects).length;
-  byId('devices-text').textContent = `Against ${other}: outputs are the same on ${data.pictures - pictures.length} of ${data.pictures} ` +
-    `pictures, and objects on ${data.pictures - objects}.`;
-  if (pictures.length) {
-    fillTable(byId('differences'), ['picture', 'output', 'values that differ', 'by up to', 'objects'], pictures.map(picture =>
-      [baseName(picture.picture), picture.output, String(picture.values),
-        picture.largest === null ? 'no number' : picture.largest.toPrecision(3), picture.objects ? 'others' : 'the same']));
+// Pictures on which two devices give other outputs, of each network that ran on both.
+function showDevices(compared) {
+  for (const {network: path, difference: {pictures, other}} of compared) {
+    const objects = pictures.filter(picture => picture.objects).length;
+    add(byId('devices-text'), 'p', {}, `${baseName(path)} against ${baseName(other)}: outputs are the same on ` +
+      `${data.pictures - pictures.length} of ${data.pictures} pictures, and objects on ${data.pictures - objects}.`);
+  }
+  const rows = compared.flatMap(({network: path, difference: {pictures}}) => pictures.map(picture =>
+    [baseName(picture.picture), baseName(path), picture.output, String(picture.values),
+      picture.largest === null ? 'no number' : picture.largest.toPrecision(3), picture.objects ? 'others' : 'the same']));
+  if (rows.length) {
+    fillTable(byId('differences'), ['picture', 'network', 'output', 'values that differ', 'by up to', 'objects'], rows);
   }
 }
 
@@ -258,9 +261,9 @@ byId('networks').closest('section').hidden = !!networks[0].tracking && !detects;
 if (networks[0].tracking) fillTracks(byId('tracks'), 'network', networks.map(({network: path, tracking}) => [baseName(path), tracking.figures]), show);
 byId('bytes').hidden = !report.quantized;
 if (report.quantized) showBytes(report.quantized);
-const compared = networks.find(of => of.difference);
-byId('devices').hidden = !compared;
-if (compared) showDevices(compared.difference);
+const compared = networks.filter(of => of.difference);
+byId('devices').hidden = !compared.length;
+showDevices(compared);
 byId('which').hidden = networks.length < 2;
 networks.forEach(({network: path}, i) => {
   add(byId('choices'), 'button', {}, baseName(path)).addEventListener('click', () => show(i));

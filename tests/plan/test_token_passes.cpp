@@ -345,6 +345,21 @@ DVNN_TEST(affine_layers_go_into_the_product_behind_them) {
   ck_assert_int_eq(count(turned, Op::kAffine), 2);
 }
 
+// Numbers that 16 bits do not have are the CPU's.
+DVNN_TEST(large_factors_are_left_to_the_cpu) {
+  for (const Operation operation : {Operation::kMul, Operation::kDiv}) {
+    Tokens m(4, 4);
+    const int product = m.linear(m.pixels(m.conv(m.graph.input, 16)), 8);
+    const float number = operation == Operation::kMul ? 7e4f : 1 / 7e4f;
+    const int made = m.both(operation, product, sure(m.constant(m.next(), {1}, {number})));
+    const Graph turned = after("large", m.done({made}), turn);
+    for (const Node& node : turned.nodes) {
+      if (node.op == Op::kAffine) ck_assert_float_lt(node.weights[0], 65504);
+    }
+    ck_assert_int_eq(layers_of<layers::ElementwiseAttributes>(turned), 1);
+  }
+}
+
 DVNN_TEST(patches_become_pixels) {
   Tokens m(24, 32);
   ConvSpec spec;

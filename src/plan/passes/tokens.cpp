@@ -4,6 +4,7 @@
 // follow, so that values stay in the device's layout from one product to the next. A value is
 // turned back into a sequence only if a node still reads it as one.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <unordered_set>
 
@@ -28,6 +29,14 @@ bool have_few_values(const std::vector<float>& weights) {
   std::vector<half_t> halves(weights.size());
   float_to_half(weights.data(), halves.data(), weights.size());
   return are_bytes(halves);
+}
+
+// Returns whether the device can multiply by these numbers, and add them: steps of 16 bits that a
+// model divides by may be too small.
+bool fit_half(const std::vector<float>& numbers) {
+  constexpr float kLargest = 65504;  // of binary16
+  return std::all_of(numbers.begin(), numbers.end(),
+                     [](float number) { return std::abs(number) <= kLargest; });
 }
 
 class TokenTurner {
@@ -330,6 +339,7 @@ class TokenTurner {
     const Node& node = rewriter_.node(index);
     const auto line = line_of(node);
     if (!pictures_.ordered(node.inputs[0]) || !line) return;
+    if (!fit_half({line->first, line->second})) return follow_elementwise(index);
     const OrderedTokens tokens = pictures_.all_turned(index, node.inputs[0]);
     const size_t channels = graph_.shape_of(tokens.picture).channels();
     Node affine;
@@ -437,10 +447,11 @@ class TokenTurner {
     }
     Node affine;
     affine.op = Op::kAffine;
-    const OrderedTokens tokens = pictures_.all_turned(index, other);
-    affine.inputs = {tokens.picture};
     const size_t c = numbers->size();
     for (float& number : *numbers) number = divides ? 1 / number : takes ? -number : number;
+    if (!fit_half(*numbers)) return false;
+    const OrderedTokens tokens = pictures_.all_turned(index, other);
+    affine.inputs = {tokens.picture};
     const bool scales = operation == Operation::kMul || divides;
     affine.weights = scales ? *numbers : std::vector<float>(c, 1.0f);
     affine.bias = scales ? std::vector<float>(c, 0.0f) : *numbers;

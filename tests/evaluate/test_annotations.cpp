@@ -428,6 +428,7 @@ DVNN_TEST(broken_annotations_are_read_or_refused) {
   ck_assert_uint_gt(refused, 0);
 }
 
+// A pipe is not waited for, and neither it nor a broken link counts as a file that is missing,
 // which would make a picture without objects of it, or classes without names.
 DVNN_TEST(what_is_no_file_is_not_a_missing_one) {
   const Folder yolo, masks;

@@ -4,11 +4,15 @@
 #include "elements/elements.h"
 #include "log.h"
 
+namespace dvnn::gst {
+
 static gboolean plugin_init(GstPlugin* plugin) {
-  dvnn::gst::connect_log();
-  return dvnn::gst::register_element(plugin, dvnn::gst::dvpublish());
+  connect_log();
+  return register_element(plugin, dvpublish()) && GST_ELEMENT_REGISTER(dvrecord, plugin);
 }
 
+}  // namespace dvnn::gst
+
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dvnnpublish,
-                  "Messages to brokers, webhooks and files of what dvnn found in video",
-                  plugin_init, DVNN_VERSION, "Apache 2.0", "gst-dvnn", "gst-dvnn")
+                  "Messages and clips of what dvnn found in video", dvnn::gst::plugin_init,
+                  DVNN_VERSION, "Apache 2.0", "gst-dvnn", "gst-dvnn")

@@ -28,7 +28,12 @@ struct Unref {
   void operator()(GstBufferPool* p) const { gst_object_unref(p); }
   void operator()(GstElement* p) const { gst_object_unref(p); }
   void operator()(GstTask* p) const { gst_object_unref(p); }
+  void operator()(GstPad* p) const { gst_object_unref(p); }
+  void operator()(GstPadTemplate* p) const { gst_object_unref(p); }
+  void operator()(GstElementFactory* p) const { gst_object_unref(p); }
   void operator()(GstIterator* p) const { gst_iterator_free(p); }
+  void operator()(GDateTime* p) const { g_date_time_unref(p); }
+  void operator()(GError* p) const { g_error_free(p); }
   void operator()(GBytes* p) const { g_bytes_unref(p); }
   void operator()(gchar* p) const { g_free(p); }
 };
@@ -38,10 +43,15 @@ using BytesPtr = std::unique_ptr<GBytes, Unref>;
 using BufferPoolPtr = std::unique_ptr<GstBufferPool, Unref>;
 using CapsPtr = std::unique_ptr<GstCaps, Unref>;
 using ElementPtr = std::unique_ptr<GstElement, Unref>;
+using DateTimePtr = std::unique_ptr<GDateTime, Unref>;
+using ErrorPtr = std::unique_ptr<GError, Unref>;
 using EventPtr = std::unique_ptr<GstEvent, Unref>;
+using FactoryPtr = std::unique_ptr<GstElementFactory, Unref>;
 using MemoryPtr = std::unique_ptr<GstMemory, Unref>;
 using MessagePtr = std::unique_ptr<GstMessage, Unref>;
 using MiniObjectPtr = std::unique_ptr<GstMiniObject, Unref>;
+using PadPtr = std::unique_ptr<GstPad, Unref>;
+using PadTemplatePtr = std::unique_ptr<GstPadTemplate, Unref>;
 using QueryPtr = std::unique_ptr<GstQuery, Unref>;
 using StructurePtr = std::unique_ptr<GstStructure, Unref>;
 using TaskPtr = std::unique_ptr<GstTask, Unref>;

@@ -8,6 +8,7 @@ namespace dvnn::gst {
 
 GST_ELEMENT_REGISTER_DECLARE(dvconvert)
 GST_ELEMENT_REGISTER_DECLARE(dvinfer)
+GST_ELEMENT_REGISTER_DECLARE(dvrecord)
 const ElementClass& dvdecode();
 const ElementClass& dvmotion();
 const ElementClass& dvoverlay();

@@ -105,6 +105,11 @@ gboolean sink_event(GstBaseTransform* trans, GstEvent* event) {
   return taken;
 }
 
+gboolean src_event(GstBaseTransform* trans, GstEvent* event) {
+  guard(trans, "the event cannot be handled", [&] { work_of(trans).upstream_event(event); });
+  return parent_class_of(trans)->src_event(trans, event);
+}
+
 gboolean query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
   const bool answered = guard(trans, "the query cannot be answered", false,
                               [&] { return work_of(trans).answer(direction, query); });
@@ -162,6 +167,7 @@ void init_class(gpointer type_class, gpointer data) {
   trans_class->stop = GST_DEBUG_FUNCPTR(stop);
   trans_class->set_caps = GST_DEBUG_FUNCPTR(set_caps);
   trans_class->sink_event = GST_DEBUG_FUNCPTR(sink_event);
+  trans_class->src_event = GST_DEBUG_FUNCPTR(src_event);
   trans_class->query = GST_DEBUG_FUNCPTR(query);
   trans_class->before_transform = GST_DEBUG_FUNCPTR(before_transform);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR(transform_ip);

@@ -53,6 +53,9 @@ class ObjectElement {
   /// thread.
   virtual bool answer(GstPadDirection, GstQuery*) { return false; }
 
+  /// Called with an event that comes from downstream, before it is passed on. Any thread.
+  virtual void upstream_event(GstEvent*) {}
+
   // Streaming thread.
   virtual bool set_caps(GstCaps* in, GstCaps* out) = 0;
   virtual GstFlowReturn frame(GstBuffer* frame) = 0;

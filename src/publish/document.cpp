@@ -196,8 +196,7 @@ void put(const FrameFacts& frame, LineWriter* out) {
   out->end_object();
 }
 
-void put(const EventFacts& event, LineWriter* out) {
-  out->name("event").begin_object();
+void put_members(const EventFacts& event, LineWriter* out) {
   out->name("kind").text(event.kind);
   put_text("area", event.area, out);
   put_text("line", event.line, out);
@@ -207,6 +206,33 @@ void put(const EventFacts& event, LineWriter* out) {
   put_natural("duration", event.duration, out);
   put_natural("inside", event.inside, out);
   if (event.speed) out->name("speed").number(millimetres(*event.speed));
+}
+
+void put(const EventFacts& event, LineWriter* out) {
+  out->name("event").begin_object();
+  put_members(event, out);
+  out->end_object();
+}
+
+void put(const ClipFacts& clip, LineWriter* out) {
+  out->name("clip").begin_object();
+  out->name("state").text(clip.state);
+  out->name("number").natural(clip.clip);
+  put_text("file", clip.file, out);
+  out->name("duration").natural(clip.duration);
+  out->name("before").natural(clip.before);
+  out->name("bytes").natural(clip.bytes);
+  out->name("lost").natural(clip.lost);
+  out->name("complete").flag(clip.complete);
+  put_text("problem", clip.problem, out);
+  out->name("events").begin_list();
+  for (const ClipEvent& event : clip.events) {
+    out->begin_object();
+    out->name("at").natural(event.at);
+    put_members(event.event, out);
+    out->end_object();
+  }
+  out->end_list();
   out->end_object();
 }
 
@@ -263,6 +289,9 @@ const char* type_of(const EventFacts&) {
 }
 const char* type_of(const TrackFacts&) {
   return "track";
+}
+const char* type_of(const ClipFacts&) {
+  return "clip";
 }
 
 }  // namespace

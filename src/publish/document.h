@@ -89,6 +89,21 @@ struct TrackFacts {
   std::optional<BestView> best_view;
 };
 
+/// An event, and its place in a clip's file in nanoseconds.
+struct ClipEvent {
+  EventFacts event;
+  uint64_t at = 0;
+};
+
+/// A file of dvrecord. Times are nanoseconds.
+struct ClipFacts {
+  std::string state = "ended", file, problem;
+  uint64_t clip = 0;
+  uint64_t duration = 0, before = 0, bytes = 0, lost = 0;
+  bool complete = true;
+  std::vector<ClipEvent> events;
+};
+
 /// Times of a document.
 struct Times {
   std::optional<uint64_t> pts, stream_time, ntp;
@@ -100,7 +115,7 @@ struct Document {
   Times time;
   int width = 0, height = 0;  // of the frame; 0: not known
   std::optional<Picture> picture;
-  std::variant<FrameFacts, EventFacts, TrackFacts> facts;
+  std::variant<FrameFacts, EventFacts, TrackFacts, ClipFacts> facts;
 };
 
 /// Returns sixteen random hexadecimal digits.

@@ -6,7 +6,8 @@
  *
  * dvpublish writes what frames carry as JSON documents, a line each, and passes the frames
  * untouched. #GstDvPublish:mode chooses what documents are about: frames with their objects, the
- * events of dvzones, the tracks of dvtrack. docs/publishing.md has the documents' schema.
+ * events of dvzones, the tracks of dvtrack, the clips of a dvrecord further down.
+ * docs/publishing.md has the documents' schema.
  *
  * A thread of its own writes and delivers documents, so the stream never waits for a broker. While
  * nobody takes them, they wait in memory and then on disk (#GstDvPublish:spool-folder), also for
@@ -72,6 +73,7 @@ class PublishElement final : public ElementWithSettings<PublishSettings> {
   void leave_paused() override;
   bool set_caps(GstCaps* in, GstCaps*) override;
   void event(GstEvent* event) override;
+  void upstream_event(GstEvent* event) override;
   GstFlowReturn frame(GstBuffer* frame) override;
   StructurePtr counts() override;
 
@@ -220,6 +222,15 @@ void PublishElement::event(GstEvent* event) {
     default:
       break;
   }
+}
+
+// A dvrecord tells of its clips from below, also after the stream's end.
+void PublishElement::upstream_event(GstEvent* event) {
+  const GstStructure* fields =
+      GST_EVENT_TYPE(event) == GST_EVENT_CUSTOM_UPSTREAM ? gst_event_get_structure(event) : nullptr;
+  if (!fields || !gst_structure_has_name(fields, "dvnn-clip")) return;
+  const PublishSettings settings = now();
+  if (settings.mode & kClips) documents_.add_clip(fields, settings);
 }
 
 // --- states ------------------------------------------------------------------------------------

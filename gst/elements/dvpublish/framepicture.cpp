@@ -81,6 +81,14 @@ Status convert(const GstVideoFrame& frame, const Part& part, publish::Picture* p
 
 }  // namespace
 
+double view_score(const GstDvObject& object, const image::Size& frame) {
+  const double width = object.x1 - object.x0, height = object.y1 - object.y0;
+  const bool cut = object.x0 <= 1 || object.y0 <= 1 || object.x1 >= frame.width - 1 ||
+                   object.y1 >= frame.height - 1;
+  return static_cast<double>(object.confidence) * std::sqrt(std::max(0.0, width * height)) *
+         (cut ? 0.5 : 1.0);
+}
+
 Result<publish::Picture> picture_of_frame(GstBuffer* buffer, const GstVideoInfo& info,
                                           const GstDvObject* object, guint size) {
   DVNN_TRY(check_video_meta(info, buffer));

@@ -17,6 +17,7 @@ GType mode_type() {
       {kFrames, "A document for each frame", "frames"},
       {kEvents, "A document for each event of dvzones", "events"},
       {kTracks, "Documents when a track starts and when it ends", "tracks"},
+      {kClips, "Documents when a clip of dvrecord begins and when it ends", "clips"},
       {0, nullptr, nullptr}};
   return register_flags("GstDvPublishMode", values);
 }
@@ -88,7 +89,7 @@ void add_target(Properties<PublishSettings>* table) {
 void add_documents(Properties<PublishSettings>* table) {
   constexpr guint kLongest = 24 * 3600 * 1000;
   table->flags_of(&PublishSettings::mode, When::kPlaying, mode_type(),
-                  {"mode", "Mode", "Topics of documents: any of frames, events and tracks"});
+                  {"mode", "Mode", "Topics of documents: any of frames, events, tracks and clips"});
   table->flags_of(
       &PublishSettings::details, When::kPlaying, detail_type(),
       {"details", "Details", "Details that objects tell beside label, confidence and box"});

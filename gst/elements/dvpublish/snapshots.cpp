@@ -2,7 +2,6 @@
 #include "elements/dvpublish/snapshots.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/format.h"
 #include "elements/dvpublish/framepicture.h"
@@ -14,14 +13,6 @@ namespace {
 constexpr size_t kMostViews = 128;
 // A new view must be better than the kept one by this factor to be worth its copy.
 constexpr double kBetter = 1.1;
-
-double score_of(const GstDvObject& object, const image::Size& frame) {
-  const double width = object.x1 - object.x0, height = object.y1 - object.y0;
-  const bool cut = object.x0 <= 1 || object.y0 <= 1 || object.x1 >= frame.width - 1 ||
-                   object.y1 >= frame.height - 1;
-  return static_cast<double>(object.confidence) * std::sqrt(std::max(0.0, width * height)) *
-         (cut ? 0.5 : 1.0);
-}
 
 }  // namespace
 
@@ -39,7 +30,7 @@ void Snapshots::see(GstBuffer* frame, const PublishSettings& settings) {
     const GstDvObject& object = *gst_dv_objects_meta_get_object(meta, i);
     if (object.track_id == 0 || object.predicted || !gst_dv_object_has_box(&object)) continue;
     const auto found = views_.find(object.track_id);
-    const double score = score_of(object, size);
+    const double score = view_score(object, size);
     if (found != views_.end()) found->second.seen = frames_;
     if (found != views_.end() && !(score >= found->second.score * kBetter)) continue;
     const bool of_frame = settings.snapshot == Snapshot::kFrame;

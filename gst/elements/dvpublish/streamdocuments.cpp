@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvpublish/streamdocuments.h"
 
+#include "elements/dvpublish/clipfacts.h"
 #include "elements/dvpublish/framefacts.h"
 #include "frames/videocaps.h"
 #include "publish/pictures.h"
@@ -48,6 +49,7 @@ size_t bytes_of(const publish::Document& document) {
 }  // namespace
 
 void StreamDocuments::begin(const publish::Identity& identity, Send send, TellProblem tell) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   identity_ = std::make_shared<const publish::Identity>(identity);
   send_ = std::move(send);
   tell_ = std::move(tell);
@@ -88,6 +90,14 @@ void StreamDocuments::add_rest(const PublishSettings& settings) {
   publish_found(nullptr, last_times_, settings);
 }
 
+void StreamDocuments::add_clip(const GstStructure* fields, const PublishSettings& settings) {
+  publish::Document document;
+  document.time = clip_times(fields);
+  document.facts = clip_facts(fields);
+  document.picture = clip_picture(fields);
+  send(std::move(document), settings);
+}
+
 void StreamDocuments::begin_anew() {
   changes_.reset();
   snapshots_.forget_all();
@@ -98,10 +108,12 @@ void StreamDocuments::end() {
   found_.clear();
   caps_size_ = size_ = {};
   last_times_ = {};
+  const std::lock_guard<std::mutex> lock(mutex_);
   send_ = nullptr;
 }
 
 void StreamDocuments::send(publish::Document document, const PublishSettings& settings) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   const guint64 seq = seq_++;
   if (!send_) return;
   const size_t bytes = bytes_of(document);

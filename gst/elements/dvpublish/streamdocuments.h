@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes documents of a stream: of its frames, and of what dvtrack and dvzones have found with them.
-// Used by the streaming thread alone; what is left to do for a document, its pictures and its line,
-// is left to the thread that writes the drafts.
+// Used by the streaming thread alone, but for add_clip(); what is left to do for a document, its
+// pictures and its line, is left to the thread that writes the drafts.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "elements/dvpublish/changes.h"
@@ -32,6 +35,8 @@ class StreamDocuments {
   void add_found(const GstStructure* fields, const PublishSettings& settings);
   /// Publishes the findings that no frame follows any more, with the last frame's time.
   void add_rest(const PublishSettings& settings);
+  /// Publishes what dvrecord tells of a clip. Any thread.
+  void add_clip(const GstStructure* fields, const PublishSettings& settings);
   /// Begins another stream, or the same one after a seek.
   void begin_anew();
   void end();
@@ -47,6 +52,7 @@ class StreamDocuments {
                                              const PublishSettings& settings);
   void add_pictures(GstBuffer* frame, const PublishSettings& settings, publish::Document* document);
 
+  std::mutex mutex_;  // of the following four
   std::shared_ptr<const publish::Identity> identity_;
   Send send_;
   TellProblem tell_;

@@ -390,7 +390,9 @@ DVNN_TEST(roi_changes_with_the_next_frame) {
 DVNN_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
   constexpr size_t kLongest = 140;
   guint seen = 0;
-  for (const char* name : elements()) {
+  std::vector<const char*> all = elements();
+  all.push_back("dvrecord");
+  for (const char* name : all) {
     GstElement* element = gst_element_factory_make(name, nullptr);
     const Specs specs(element);
     for (guint i = 0; i < specs.count; ++i) {
@@ -414,7 +416,7 @@ DVNN_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
                     blurb.c_str());
       // Types of one element are named as it is; those of several as none is.
       const std::string type = g_type_name(spec->value_type), own = G_OBJECT_TYPE_NAME(element);
-      for (const char* other : elements()) {
+      for (const char* other : all) {
         std::string others =
             std::string("GstDv") + static_cast<char>(g_ascii_toupper(other[2])) + (other + 3);
         ck_assert_msg(type.rfind(others, 0) != 0 || type.rfind(own, 0) == 0, "%s is a %s",

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// dvrecord's object. dvrecord.cpp has its states, properties and signals, recordstreams.cpp what
+// comes on its pads.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "elements/dvrecord/clipwriter.h"
+#include "elements/dvrecord/detections.h"
+#include "elements/dvrecord/recordpad.h"
+#include "elements/dvrecord/recordsettings.h"
+#include "record/clip_folder.h"
+#include "record/recorder.h"
+
+namespace dvnn::gst {
+
+G_DECLARE_FINAL_TYPE(GstDvRecord, gst_dv_record, GST, DV_RECORD, GstElement)
+
+struct GstDvRecordPrivate {
+  RecordSettings settings;  // under the object lock
+  // Set on the way to READY and to PAUSED; the pads' threads run in between.
+  std::shared_ptr<record::ClipFolder> folder;
+  std::shared_ptr<record::Memory> memory;
+  std::shared_ptr<record::Recorder> recorder;
+  std::shared_ptr<ClipWriters> writers;
+  std::string stream;
+  record::Losses last_losses;  // of the last recorder
+  // The pads, under the object lock; a pad's own part is its streaming thread's.
+  std::vector<std::unique_ptr<RecordPad>> pads;
+  Detections detections;  // of the streaming thread of `detections`
+  std::atomic<bool> changed{true};
+};
+
+struct _GstDvRecord {
+  GstElement parent;
+  GstDvRecordPrivate* priv;
+};
+
+/// Returns the settings as they are now. Any thread.
+RecordSettings record_settings_of(GstDvRecord* self);
+/// Returns whether an event asks for a clip, which is then begun.
+bool gst_dv_record_take_request(GstDvRecord* self, GstEvent* event);
+
+/// Adds the pad templates to the class, and the pads' vmethods.
+void gst_dv_record_install_pads(GstElementClass* klass);
+/// Adds the pad `video`.
+void gst_dv_record_add_video_pad(GstDvRecord* self);
+
+}  // namespace dvnn::gst

@@ -65,6 +65,9 @@ FIELDS = {
         "description": "The line: texts as for gst-launch-1.0, caps, or objects of an element and its properties",
         "type": "array", "minItems": 1, "maxItems": MOST_ELEMENTS, "default": ELEMENTS,
         "items": {"anyOf": [{"type": "string", "minLength": 1}, {"$ref": "#/$defs/element"}]}},
+    "record": {
+        "description": "Clips of events: dvrecord, to which the camera's own encoding goes, or what an encoder makes",
+        "anyOf": [{"$ref": "#/$defs/record"}], "default": {}},
     "print": {"description": "Names of element messages that are written to stdout", "type": "array",
               "items": {"type": "string"}, "default": []},
 }
@@ -82,13 +85,15 @@ def schema():
     """Returns the JSON Schema of camera.json, with the properties of the elements that are installed."""
     own = camera_schema.definitions()
     looks = {"type": "integer", "minimum": 0, "maximum": 16}
+    record = dict(own["dvrecord"], required=["location"], properties=dict(own["dvrecord"]["properties"], encoder=text_field(
+        "For a source without an encoding of its own: text as for gst-launch-1.0, which takes frames")))
     element = {
         "description": "An element and its properties", "type": "object", "required": ["element"],
         "properties": {"element": {"type": "string", "examples": sorted(set(own) - {"zones"})}},
         "allOf": [{"if": {"properties": {"element": {"const": name}}},
                    "then": {"properties": dict({"element": True}, **one["properties"]), "additionalProperties": False}}
                   for name, one in sorted(own.items()) if name != "zones"]}
-    return dict(SCHEMA, **{"$defs": dict({"looks": looks, "element": element}, **own)})
+    return dict(SCHEMA, **{"$defs": dict({"looks": looks, "element": element, "record": record}, **own)})
 
 
 def names_of(place):
@@ -138,6 +143,8 @@ class Config:
         if self["retry"] > self["retry-most"]:
             raise self.mistake(": retry is %d, must be in %d..%d (retry-most)" % (
                 self["retry"], SHORTEST_RETRY, self["retry-most"]), "retry" if "retry" in self.given else "retry-most")
+        if self["record"] and "encoder" not in self["record"] and "://" not in (self["source"] or ""):
+            raise self.mistake(" must have 'encoder', because this source has no encoding of its own", "record")
 
     # --- the line ------------------------------------------------------------------------------
 
@@ -153,6 +160,13 @@ class Config:
             self.set_agreement(line)
         self.check_labels(line)
         return line
+
+    def make_recorder(self):
+        """Returns the dvrecord that the field `record` describes; None if there is none."""
+        properties = {name: value for name, value in self["record"].items() if name != "encoder"}
+        if not properties:
+            return None
+        return self.parts_of(dict({"element": "dvrecord", "stream": self["name"]}, **properties), "record")[0].element
 
     def parts_of(self, given, *place):
         try:

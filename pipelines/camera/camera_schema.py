@@ -34,10 +34,26 @@ def zones_schema():
     line = {"labels": labels, "band": length, "anchor": {"enum": ["foot", "centre"], "default": "foot"}}
     area = dict(line, anchor={"enum": ["foot", "centre", "overlap"], "default": "foot"},
                 share={"type": "number", "exclusiveMinimum": 0, "maximum": 1}, dwell=time, idle=time,
-                crowd={"type": "integer", "minimum": 0, "maximum": 1000000}, **{"idle-distance": length, "crowd-time": time})
+                crowd={"type": "integer", "minimum": 0, "maximum": 1000000},
+                **{"idle-distance": length, "crowd-time": time, "speed-limit": length})
     lists = (("areas", 3, area), ("lines", 2, line), ("masks", 3, {}))
-    return {"type": "object", "additionalProperties": False, "properties": {
-        name: {"type": "array", "maxItems": 256, "items": zone_shape(least, more)} for name, least, more in lists}}
+    return {"type": "object", "additionalProperties": False, "properties": dict({
+        name: {"type": "array", "maxItems": 256, "items": zone_shape(least, more)} for name, least, more in lists},
+        ground=ground_schema())}
+
+
+def ground_schema():
+    """Returns the schema of the zones' ground, as docs/ground.md has it."""
+    pair = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+    pairs = {"type": "array", "minItems": 4, "maxItems": 256, "items": pair}
+    return {"description": "How the picture lies on the ground", "type": "object", "additionalProperties": False, "properties": {
+        "points": dict(pairs, description="Places in the picture"),
+        "metres": dict(pairs, description="Where they lie on the ground"),
+        "rectangle": dict(pair, description="Instead: width and length in metres of the rectangle that four points are"),
+        "unit": {"enum": ["fractions", "pixels"], "default": "fractions"},
+        "height": {"description": "Of the camera in metres, instead of points", "type": "number", "exclusiveMinimum": 0},
+        "tilt": {"description": "By which the camera looks down, degrees", "type": "number", "minimum": -60, "maximum": 90},
+        "field-of-view": {"description": "Over the picture's width, degrees", "type": "number", "minimum": 1, "maximum": 170}}}
 
 
 # Texts that are JSON: an object or a list may stand for them.

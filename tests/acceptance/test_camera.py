@@ -311,6 +311,27 @@ def check_that_files_end_or_repeat(folder):
     assert service.end() == 0
 
 
+def check_that_clips_are_recorded(folder):
+    clips = os.path.join(folder, "clips")
+    os.mkdir(clips)
+    record = {"location": clips, "trigger": "track", "before-ms": 500, "after-ms": 500}
+    # The file's own encoding, then one that is made of another source's frames.
+    service = Service(folder, {"source": "file://" + CLIP, "elements": ["videoconvert", "dvconvert", "dvinfer", "dvdecode threshold=0.1", "dvtrack"],
+                               "record": record})
+    assert service.end(None) == 0
+    service = Service(folder, {"source": "test", "elements": LINE, "print": ["dvnn-clip"],
+                               "record": dict(record, encoder="jpegenc", recording=True)})
+    service.wait_for_line("frames come")
+    assert service.end() == 0
+    names = sorted(os.listdir(clips))
+    films = [name for name in names if name.endswith(".mkv")]
+    assert len(films) == 2 and not any(".part." in name for name in names), names
+    for name, codec in zip(films, (b"V_VP8", b"MJPG")):
+        with open(os.path.join(clips, name), "rb") as file:
+            head = file.read(4096)
+        assert codec in head and b"S_TEXT/UTF8" in head, (name, head[:400])
+
+
 def check_that_what_a_camera_says_is_shown_as_one_harmless_line(folder):
     words = "\x1b]0;pwned\x07\x1b[31m\r\u202e" + "x" * 60000
     server = socket.create_server(("127.0.0.1", 0))
@@ -391,6 +412,10 @@ def check_that_mistakes_are_named(folder):
               "line 6, column 4: elements[0].sleep-time: identity: property 'sleep-time' cannot be empty"),
              ({"source-line": "videotestsrc name=dvcamera-source", "elements": [7]}, "line 4, column 3: elements[0] is 7, must be a text that is not empty or an object"),
              ({"source": "test", "transport": "pigeon"}, "line 3, column 2: transport is \"pigeon\", must be one of any, tcp, udp"),
+             ({"source": "test", "record": {"location": "/tmp"}}, "line 3, column 2: record must have 'encoder'"),
+             ({"source": "test", "record": {"encoder": "jpegenc"}}, "line 3, column 2: record has no 'location'"),
+             ({"source": "test", "record": {"location": "/tmp", "encoder": "nothing"}}, "record.encoder: no element"),
+             ({"source": "rtsp://192.0.2.7", "record": {"location": "/tmp", "trigger": "walk"}}, "record.trigger: dvrecord: property 'trigger' keeps its value"),
              ({"source": "test", "elements": ["nothing"]}, "line 4, column 4: elements[0]: there is no element 'nothing'"),
              ({"source": "test", "elements": ["identity ! nothing"]}, "line 4, column 15: elements[0]: there is no element 'nothing'"),
              ({"source": "test", "elements": []}, "line 3, column 2: elements is empty"),

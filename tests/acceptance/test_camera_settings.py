@@ -218,7 +218,9 @@ def check_zones(rng, _folder):
     zones = {"areas": [{"name": "a", "points": [[0, 0], [1, 0], [1, 1]], "unit": "pixels", "labels": ["car"], "anchor": "overlap",
                         "band": 0.5, "share": 0.5, "dwell": 100, "idle": 5, "idle-distance": 2, "crowd": 3, "crowd-time": 7}],
              "lines": [{"name": "l", "points": [[0.5, 1.0], [0.5, 0.0]], "labels": [], "band": 0, "anchor": "centre"}],
-             "masks": [{"name": "m", "points": [[0, 0], [1, 0], [1, 1]], "unit": "fractions"}]}
+             "masks": [{"name": "m", "points": [[0, 0], [1, 0], [1, 1]], "unit": "fractions"}],
+             "ground": rng.choice(({"points": [[0, 0], [1, 0], [1, 1], [0, 1]], "rectangle": [3, 4.5], "unit": "fractions"},
+                                   {"height": 4, "tilt": 30.5, "field-of-view": 70}))}
     # Null means absent to dvzones, and is refused in camera.json.
     odd = [value for value in ODD if value is not None and (not isinstance(value, str) or value.isprintable())] + [
         "pixels", "foot", "centre", "overlap", [0, 0], [[0, 0]] * 2, [[0, 0], [1, 0], [1, 1]], [{}], ["a"], 86400000, 86400001, 1000001,

@@ -103,7 +103,7 @@ void refuses(const std::string& text, const std::string& why) {
 
 DVNN_TEST(pairs_give_the_ground_that_they_are_of) {
   Random random{std::mt19937_64(dvnn_seed(7))};
-  for (int scene = 0; scene < 200; ++scene) {
+  for (int scene = 0; scene < dvnn_rounds(200); ++scene) {
     const Camera camera{random.between(2, 8), random.between(10, 60), random.between(40, 100),
                         random.between(-20, 20)};
     const int count = 4 + scene % 9;
@@ -241,7 +241,7 @@ DVNN_TEST(speeds_are_those_of_the_walks) {
   Random random{std::mt19937_64(dvnn_seed(7))};
   for (const double rate : {5.0, 25.0, 60.0}) {
     Errors errors;
-    while (errors.speeds.size() < 300) {
+    while (errors.speeds.size() < static_cast<size_t>(dvnn_rounds(300))) {
       const Camera camera{random.between(4, 8), random.between(20, 45), random.between(50, 90), 0};
       const double angle = random.between(0, 2 * M_PI);
       const Walk walker{random.between(-8, 8), random.between(4, 25),  std::sin(angle),

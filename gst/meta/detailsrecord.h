@@ -30,8 +30,8 @@ struct Details {
   GArray* numbers;    // of DetailNumber, or null
   gboolean has_ground;
   objects::Movement ground;
-  guint looks;        // 0: looks are not compared
-  gfloat agreement;   // probability that what they read is right
+  guint looks;       // 0: looks are not compared
+  gfloat agreement;  // probability that what they read is right
   gboolean agreed;
 };
 

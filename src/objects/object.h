@@ -104,7 +104,7 @@ struct Object {
   std::vector<float> embedding;  // normalised as the decoder documents
   std::vector<Number> numbers;
   std::optional<Movement> ground;  // how it moves on the ground, which dvzones knows
-  Agreement agreement;  // of its class, or of its text, embedding and numbers
+  Agreement agreement;             // of its class, or of its text, embedding and numbers
 
   /// Resets all members, but keeps their memory.
   void reset();

@@ -26,8 +26,9 @@
  *
  * ## Ground
  *
- * The member `ground` of the zones says how the picture lies on the ground. Then tracked objects are
- * told where they stand and how fast they go, in metres: gst_dv_object_get_ground(), docs/ground.md.
+ * The member `ground` of the zones says how the picture lies on the ground. Then tracked objects
+ * are told where they stand and how fast they go, in metres: gst_dv_object_get_ground(),
+ * docs/ground.md.
  *
  * ## Counts
  *

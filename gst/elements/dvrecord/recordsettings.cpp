@@ -19,8 +19,9 @@ constexpr std::pair<const char*, const char*> kTold[] = {
     {"dvnn-motion-started", "motion"},
     {"dvnn-motion-ended", "motion"},
 };
-constexpr const char* kKinds[] = {"enter",     "leave", "dwell",     "idle",   "cross", "crowd",
-                                  "crowd-end", "track", "track-end", "motion", "object"};
+constexpr const char* kKinds[] = {"enter", "leave",     "dwell",     "idle",
+                                  "cross", "crowd",     "crowd-end", "speeding",
+                                  "track", "track-end", "motion",    "object"};
 
 GType container_type() {
   static const GEnumValue values[] = {{static_cast<gint>(Container::kMatroska),

@@ -72,12 +72,12 @@ struct DataSet {
 
 /// An object that a network has found.
 struct Found {
-  int class_id =
-      0;  // index into DataSet::classes; -1: none of them, which only classifiers may say
+  // Index into DataSet::classes; -1: none of them, which only classifiers may say.
+  int class_id = 0;
   double score = 0;
   Box box;
   std::vector<objects::Point> points;
-  std::shared_ptr<const RunLengths> mask;  // null: none
+  std::shared_ptr<const RunLengths> mask = {};  // null: none
 };
 
 /// Found objects of each picture of a data set, in the order of its pictures.

@@ -311,7 +311,7 @@ DVNN_TEST(what_was_agreed_stays_so_unless_a_larger_box_contradicts) {
   Object described = attributes("A", 0.9f);
   described.numbers = {{"speed", 50}};
   described.embedding = {0.6f, 0.8f};
-  for (const std::string& contradicts : {"", "class", "text", "number", "embedding"}) {
+  for (const std::string contradicts : {"", "class", "text", "number", "embedding"}) {
     TrackReading reading;
     for (int i = 0; i < 12; ++i) reading.add_look({}, {car, described}, 10, 10);
     ck_assert(reading.settled());

@@ -81,13 +81,15 @@ def is_label_list(element, name):
 
 def property_schema(element, spec):
     """Returns the schema of a property's value, or None if JSON cannot say it."""
-    kind, flags = spec.value_type, getattr(spec, "flags_class", None)
+    kind = spec.value_type
     what = {"description": spec.blurb}
-    if getattr(spec, "enum_class", None):
-        values = spec.enum_class.__enum_values__
+    if kind.is_a(GObject.TYPE_ENUM):
+        # PyGObject's classes of a property's specification differ from release to release.
+        values = type(element.get_property(spec.name)).__enum_values__
         return dict(what, enum=[values[key].value_nick for key in sorted(values)])
-    if flags:
-        nicks = [value.first_value_nick for _, value in sorted(flags.__flags_values__.items())]
+    if kind.is_a(GObject.TYPE_FLAGS):
+        flags = type(element.get_property(spec.name)).__flags_values__
+        nicks = [value.first_value_nick for _, value in sorted(flags.items())]
         one = "(%s)" % "|".join(map(re.escape, nicks))
         return dict(what, type="string", pattern=r"^%s(\+%s)*$" % (one, one))
     if kind.name == "gboolean":

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zones/ground.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
 
 #include <algorithm>
 #include <cmath>
@@ -25,8 +26,14 @@ constexpr double kMostMetres = 1e5;  // of a pair's place, or a camera's height
 // a line.
 constexpr double kLeastSingular = 1e-6;
 
+// Above 0 on one side of the horizon.
+double depth_of(const Matrix3d& map, const Vector2d& place) {
+  return map(2, 0) * place.x() + map(2, 1) * place.y() + map(2, 2);
+}
+
 Vector2d mapped(const Matrix3d& map, const Vector2d& from) {
-  return (map * from.homogeneous()).hnormalized();
+  const Vector3d place = map * Vector3d(from.x(), from.y(), 1);
+  return {place.x() / place.z(), place.y() / place.z()};
 }
 
 // Returns the map to places whose centre is 0 and whose mean distance from it is the square root of
@@ -50,32 +57,61 @@ Places mapped(const Matrix3d& map, Places places) {
   return places;
 }
 
-// Returns the homography from `from` to `to` that has the least algebraic error, or nothing if the
-// places do not determine it (Hartley and Zisserman, Multiple View Geometry, 2004, algorithm 4.1).
-std::optional<Matrix3d> linear_fit(const Places& from, const Places& to) {
-  // At least nine rows, so that there are nine singular values.
-  const auto rows = static_cast<Eigen::Index>(std::max<size_t>(2 * from.size(), 9));
-  Eigen::MatrixXd equations = Eigen::MatrixXd::Zero(rows, 9);
-  for (size_t i = 0; i < from.size(); ++i) {
-    const Eigen::RowVector3d place = from[i].homogeneous().transpose();
-    const auto row = static_cast<Eigen::Index>(2 * i);
-    equations.block<1, 3>(row, 0) = place;
-    equations.block<1, 3>(row, 6) = -to[i].x() * place;
-    equations.block<1, 3>(row + 1, 3) = place;
-    equations.block<1, 3>(row + 1, 6) = -to[i].y() * place;
+// The equations of a homography's first eight numbers, of which the last one is 1, as the squares
+// of the distances that they leave.
+class Equations {
+ public:
+  using Row = Eigen::Matrix<double, 8, 1>;
+
+  // Adds two equations: what a change of the numbers does to where the homography, which has
+  // `depth` there, puts `place`, and how far that is to move.
+  void add(const Vector2d& place, const Vector2d& at, double depth, const Vector2d& off) {
+    const double x = place.x() / depth, y = place.y() / depth, one = 1 / depth;
+    Row row;
+    row << x, y, one, 0, 0, 0, -at.x() * x, -at.x() * y;
+    add(row, off.x());
+    row << 0, 0, 0, x, y, one, -at.y() * x, -at.y() * y;
+    add(row, off.y());
   }
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(equations, Eigen::ComputeFullV);
-  const auto& values = svd.singularValues();
-  if (!(values[7] > kLeastSingular * values[0])) return {};
-  const Eigen::Matrix<double, 9, 1> solution = svd.matrixV().col(8);
+  // Returns the numbers with the least squares, or nothing if the equations leave them open.
+  std::optional<Row> solve() const {
+    const Eigen::LDLT<Eigen::Matrix<double, 8, 8>> solver(squares_);
+    const Row pivots = solver.vectorD();
+    if (!(pivots.minCoeff() > kLeastSingular * kLeastSingular * pivots.maxCoeff())) return {};
+    return Row(solver.solve(right_));
+  }
+
+ private:
+  void add(const Row& row, double value) {
+    squares_ += row * row.transpose();
+    right_ += row * value;
+  }
+
+  Eigen::Matrix<double, 8, 8> squares_ = Eigen::Matrix<double, 8, 8>::Zero();
+  Row right_ = Row::Zero();
+};
+
+Matrix3d homography(const Equations::Row& numbers) {
   Matrix3d map;
-  map << solution.head<3>().transpose(), solution.segment<3>(3).transpose(),
-      solution.tail<3>().transpose();
+  map << numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6],
+      numbers[7], 1;
   return map;
 }
 
-// Moves a homography, whose last number is 1, to where the sum of the squared distances between
-// `to` and the mapped `from` is least, by Gauss and Newton. Steps that do not help end it.
+// Returns the homography from `from` to `to` that has the least algebraic error, or nothing if the
+// places do not determine it (the direct linear transform; Hartley and Zisserman, Multiple View
+// Geometry, 2004, 4.1). The places' centre is 0 and not at the horizon, so the last number is not
+// 0.
+std::optional<Matrix3d> linear_fit(const Places& from, const Places& to) {
+  Equations equations;
+  for (size_t i = 0; i < from.size(); ++i) equations.add(from[i], to[i], 1, to[i]);
+  const auto numbers = equations.solve();
+  if (!numbers) return {};
+  return homography(*numbers);
+}
+
+// Moves a homography to where the sum of the squared distances between `to` and the mapped `from`
+// is least, by Gauss and Newton. Steps that do not help end it.
 void refine(const Places& from, const Places& to, Matrix3d* map) {
   const auto cost = [&](const Matrix3d& tried) {
     double sum = 0;
@@ -85,20 +121,15 @@ void refine(const Places& from, const Places& to, Matrix3d* map) {
   constexpr int kMostSteps = 20;
   double best = cost(*map);
   for (int step = 0; step < kMostSteps; ++step) {
-    Eigen::Matrix<double, 8, 8> normal = Eigen::Matrix<double, 8, 8>::Zero();
-    Eigen::Matrix<double, 8, 1> right = Eigen::Matrix<double, 8, 1>::Zero();
+    Equations equations;
     for (size_t i = 0; i < from.size(); ++i) {
-      const Vector3d place = from[i].homogeneous(), seen = *map * place;
-      const Vector2d at = seen.hnormalized();
-      Eigen::Matrix<double, 2, 8> slope = Eigen::Matrix<double, 2, 8>::Zero();
-      slope.block<1, 3>(0, 0) = slope.block<1, 3>(1, 3) = place.transpose() / seen.z();
-      slope.block<2, 2>(0, 6) = -at * place.head<2>().transpose() / seen.z();
-      normal += slope.transpose() * slope;
-      right += slope.transpose() * (to[i] - at);
+      const Vector2d at = mapped(*map, from[i]);
+      equations.add(from[i], at, depth_of(*map, from[i]), to[i] - at);
     }
-    const Eigen::Matrix<double, 8, 1> change = normal.ldlt().solve(right);
-    Matrix3d tried = *map;
-    for (int k = 0; k < 8; ++k) tried(k / 3, k % 3) += change[k];
+    const auto change = equations.solve();
+    if (!change) return;
+    Matrix3d tried = *map + homography(*change);
+    tried(2, 2) = 1;
     const double now = cost(tried);
     if (!(now < best)) return;
     *map = tried;
@@ -115,9 +146,9 @@ Ground ground_of(const Matrix3d& to_metres) {
 
 // Which place lies beyond the horizon of the first one, or the number of places if none does.
 size_t beyond_horizon(const Matrix3d& map, const Places& places) {
-  const double side = map.row(2).dot(places[0].homogeneous());
+  const double side = depth_of(map, places[0]);
   for (size_t i = 0; i < places.size(); ++i) {
-    if (!(map.row(2).dot(places[i].homogeneous()) * side > 0)) return i;
+    if (!(depth_of(map, places[i]) * side > 0)) return i;
   }
   return places.size();
 }
@@ -130,9 +161,10 @@ Result<Ground> fitted(const Places& picture, const Places& metres, const std::st
   const Places normal_metres = mapped(from, metres), normal_picture = mapped(to, picture);
   auto map = linear_fit(normal_metres, normal_picture);
   if (!map || !(std::abs((*map / map->norm()).determinant()) > kLeastSingular)) {
-    return invalid_argument(what +
-                            ": its points do not determine a plane: at least four are needed, of "
-                            "which no three are on a line, in the picture and on the ground");
+    return invalid_argument(
+        what +
+        ": its points do not determine a plane: at least four are needed, no three of "
+        "them on a line, in the same order in the picture and on the ground");
   }
   const size_t odd = beyond_horizon(*map, normal_metres);
   if (odd < picture.size()) {
@@ -141,12 +173,10 @@ Result<Ground> fitted(const Places& picture, const Places& metres, const std::st
                       "and their metres in the same order?",
                       odd));
   }
-  // The centre is among the places, so this number is not 0.
-  *map /= (*map)(2, 2);
   refine(normal_metres, normal_picture, &*map);
   Matrix3d to_metres = (to.inverse() * *map * from).inverse();
   to_metres /= to_metres.norm();
-  if (to_metres.row(2).dot(picture[0].homogeneous()) < 0) to_metres = -to_metres;
+  if (depth_of(to_metres, picture[0]) < 0) to_metres = -to_metres;
   Ground ground = ground_of(to_metres);
   ground.pairs = picture.size();
   for (size_t i = 0; i < picture.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zones/ground_motion.h"
 
-#include <Eigen/Dense>
+#include <Eigen/LU>
 
 #include <algorithm>
 #include <cmath>

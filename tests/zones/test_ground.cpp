@@ -177,7 +177,11 @@ DVNN_TEST(what_describes_no_ground_is_refused) {
           "do not determine a plane");
   refuses(R"({"points":[[0.2,0.5],[0.8,0.5],[1,1],[0,1]],"metres":[[0,0],[1,1],[2,2],[3,3]]})",
           "do not determine a plane");
-  refuses(R"({"points":[[0,0],[1,0],[1,1],[0,1]],"metres":[[0,0],[1,1],[1,0],[0,1]]})", "horizon");
+  refuses(R"({"points":[[0,0],[1,0],[1,1],[0,1]],"metres":[[0,0],[1,1],[3,0],[0,1]]})",
+          "in the same order");
+  refuses(R"({"points":[[0,0],[1,0],[1,1],[0,1],[0.5,0.5]],)"
+          R"("metres":[[0,0],[2,1],[3,0],[0,4],[1,2]]})",
+          "beyond the horizon");
   refuses(R"({"points":[[0,0],[1,0],[1,1],[0,1]],"rectangle":[3]})", "must be [width, length]");
   refuses(R"({"points":[[0,0],[1,0],[1,1],[0,1]],"rectangle":[3,1],"metres":[[0,0]]})", "");
   refuses(R"({"points":[[0,0],[1,0],[1,1],[0,1]],"rectangle":[3,1],"unit":"feet"})",

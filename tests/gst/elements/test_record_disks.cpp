@@ -99,6 +99,8 @@ DVNN_TEST(the_quota_holds_at_any_moment) {
   ck_assert(fs::exists(recording.told().back().location));
 }
 
+// gst-launch-1.0 is not sanitized, and loads no plugin that is.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 DVNN_TEST(what_a_killed_process_wrote_plays_to_its_last_frames) {
   char path[] = "/tmp/dvnn-dvrecord-XXXXXX";
   const std::string folder = mkdtemp(path);
@@ -131,6 +133,7 @@ DVNN_TEST(what_a_killed_process_wrote_plays_to_its_last_frames) {
   ck_assert_uint_gt(bytes + 10 * bytes / packets.size(), fs::file_size(file));
   fs::remove_all(folder);
 }
+#endif
 
 DVNN_TEST(what_a_crash_left_gets_its_name_at_the_next_start) {
   Recording recording("", false);

@@ -155,7 +155,8 @@ DVNN_TEST(a_text_that_does_not_match_its_pattern_is_not_agreed) {
   Reader reader("dvread agree=2 pattern=[0-9]+", "GRAY8");
   for (int i = 1; i <= 16; ++i) {
     GstBuffer* frame = reader.show(&kAddressCode, 7);
-    dvnn_assert_text(looks_of(frame), (std::to_string(i) + " no").c_str());
+    const std::string wanted = std::to_string(i) + " no";
+    dvnn_assert_text(looks_of(frame), wanted.c_str());
     dvnn_assert_text(reader.said(frame), kAddress);
   }
   // It is given up.

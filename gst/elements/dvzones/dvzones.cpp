@@ -218,7 +218,8 @@ void ZonesElement::follow_camera(GstBuffer* frame) {
 GstFlowReturn ZonesElement::frame(GstBuffer* frame) {
   configure(frame_size(frame, size_));
   follow_camera(frame);
-  if (!zones_now_) return GST_FLOW_OK;
+  const bool has_shapes = !zones_.areas().empty() || !zones_.lines().empty();
+  if (!has_shapes && !(zones_now_ && zones_now_->ground)) return GST_FLOW_OK;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const GstClockTime time = GST_BUFFER_PTS(frame);
   Value events(GST_TYPE_LIST);
@@ -237,7 +238,7 @@ GstFlowReturn ZonesElement::frame(GstBuffer* frame) {
                    GST_TIME_ARGS(time), sightings_.size(), zones_.events().size());
     if (!zones_.events().empty()) tell(events.get());
   }
-  attach(frame, events.get());
+  if (has_shapes) attach(frame, events.get());
   return GST_FLOW_OK;
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 import ssd
+from caffe_fields import fields
 from model import (CLASSES, HEADS, INPUT_HEIGHT, INPUT_WIDTH, LAYERS, PRIORS_PER_CELL, RATIO,
                    VARIANCES, Conv)
 from scenes import LABELS
@@ -49,24 +50,8 @@ def caffemodel(net):
 
 
 def _fields(data):
-    """Number and payload of the wire type 2 fields of a message; there are no others in our files."""
-    at = 0
-
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(data):
-        tag, size = number(), number()
-        yield tag >> 3, data[at:at + size]
-        at += size
+    """Number and payload of a message's fields."""
+    return ((number, data[begin:end]) for number, begin, end in fields(data, 0, len(data)))
 
 
 def read(path, net):

@@ -18,6 +18,8 @@ import sys
 import cv2
 import numpy as np
 
+from caffe_fields import fields
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAME = "codes"
 WIDTH, HEIGHT = 256, 192  # of the input
@@ -31,25 +33,6 @@ RATE, HELD = 1e-3, 1e-3  # of Adam; weight of the distance from the old weights
 
 
 # --- the Caffe file -----------------------------------------------------------------------------------------------------------
-
-def fields(data, at, end):
-    """Number, begin and end of the length-delimited fields of a message; there are no others in this file."""
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < end:
-        tag, size = number(), number()
-        yield tag >> 3, at, at + size
-        at += size
-
 
 def blobs_of(data):
     """Where the floats of each layer's weights and bias lie: NetParameter.layer 100, its name 1 and blobs 7, their data 5."""

@@ -50,16 +50,22 @@ Status take_exported(const Metadata& metadata, ConvertOptions* options, Report* 
   return {};
 }
 
+// The file's weights are in memory until it returns, and not while the graph is planned.
+Result<plan::Graph> import_onnx_file(const std::string& path, ConvertOptions* options,
+                                     Report* report) {
+  DVNN_ASSIGN(onnx::ModelProto proto, import::read_onnx(path));
+  DVNN_TRY(take_exported(metadata_of(proto), options, report));
+  return import::import_onnx(std::move(proto), folder_name(path), options->import,
+                             report ? &report->warnings : nullptr);
+}
+
 }  // namespace
 
 Result<network::Model> convert_onnx(const std::string& path, const ConvertOptions& options,
                                     Report* report) {
-  DVNN_ASSIGN(onnx::ModelProto proto, import::read_onnx(path));
   ConvertOptions own = options;
-  DVNN_TRY(take_exported(metadata_of(proto), &own, report));
-  return finish(import::import_onnx(std::move(proto), folder_name(path), own.import,
-                                    report ? &report->warnings : nullptr),
-                "onnx", path, own, report);
+  auto graph = import_onnx_file(path, &own, report);
+  return finish(std::move(graph), "onnx", path, own, report);
 }
 
 }  // namespace dvnn::convert

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <utility>
 
 #include "base/format.h"
 #include "convert/convert.h"
@@ -37,15 +38,21 @@ void take_metadata(const import::TfliteMetadata& metadata, ConvertOptions* optio
   if (!metadata.problem.empty()) notes->push_back(metadata.problem);
 }
 
+// The file is in memory until it returns, and not while the graph is planned.
+Result<plan::Graph> import_tflite_file(const std::string& path, ConvertOptions* options,
+                                       std::vector<std::string>* notes) {
+  DVNN_ASSIGN(const auto model, import::TfliteModel::read(path));
+  take_metadata(import::read_tflite_metadata(model, path), options, notes);
+  return import::import_tflite(model, options->import, notes);
+}
+
 }  // namespace
 
 Result<network::Model> convert_tflite(const std::string& path, const ConvertOptions& options,
                                       Report* report) {
-  DVNN_ASSIGN(const auto model, import::TfliteModel::read(path));
   ConvertOptions own = options;
   std::vector<std::string> notes;
-  take_metadata(import::read_tflite_metadata(model, path), &own, &notes);
-  auto graph = import::import_tflite(model, own.import, &notes);
+  auto graph = import_tflite_file(path, &own, &notes);
   if (report) report->warnings.insert(report->warnings.end(), notes.begin(), notes.end());
   return finish(std::move(graph), "tflite", path, own, report);
 }

@@ -41,6 +41,15 @@ class OnnxModel {
     for (int64_t i = 0; i < count; ++i) tensor->add_float_data(value(random_));
     return *this;
   }
+  /// Adds weights of one number, as files have large ones: as bytes.
+  OnnxModel& constant(const std::string& name, std::vector<int64_t> dims, float value) {
+    onnx::TensorProto* tensor = tensor_of(name, dims, 1);
+    size_t count = 1;
+    for (int64_t d : dims) count *= static_cast<size_t>(d);
+    const std::vector<float> values(count, value);
+    tensor->set_raw_data(values.data(), count * sizeof value);
+    return *this;
+  }
   OnnxModel& ints(const std::string& name, std::vector<int64_t> values, bool scalar = false) {
     std::vector<int64_t> dims;
     if (!scalar) dims = {static_cast<int64_t>(values.size())};

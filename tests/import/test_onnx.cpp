@@ -2,7 +2,10 @@
 // Small ONNX models on the software device against OpenCV's dnn in FP32, and what is refused.
 //
 // Tolerance: see test_numerics.cpp.
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <opencv2/dnn.hpp>
 
@@ -291,5 +294,37 @@ DVNN_TEST(open_sizes_are_asked_for) {
   const Shape& shape = made.value().tensor(made.value().outputs[0].tensor).desc.shape;
   ck_assert(shape.w() == 30 && shape.h() == 22);
 }
+
+#ifndef __SANITIZE_ADDRESS__  // which keeps what is freed
+// Returns the resident memory of this process, bytes.
+static int64_t resident() {
+  int64_t size = 0, pages = 0;
+  std::ifstream("/proc/self/statm") >> size >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// Large models convert in the memory that their graph takes: the file's own is given back first.
+DVNN_TEST(weights_are_in_memory_once_while_they_are_planned) {
+  constexpr int64_t kChannels = 3072;
+  constexpr int64_t kBytes = kChannels * kChannels * 4;
+  OnnxModel m({1, 3, 32, 32});
+  m.constant("w", {kChannels, kChannels}, 1).node("Flatten", {"x"}, {"f"});
+  m.node("Gemm", {"f", "w"}, {"y"}).set("transB", 1).output("y");
+  const TemporaryFile file(m.model.SerializeAsString());
+  m.model.Clear();
+  const int64_t before = resident();
+  int64_t planning = 0;
+  convert::ConvertOptions options;
+  options.read_samples = [&](const Shape& shape, const InputSpec&) {
+    planning = resident() - before;
+    return Result<std::vector<std::vector<float>>>({std::vector<float>(shape.count())});
+  };
+  convert::Report report;
+  report.keep_imported = false;
+  ck_assert(convert::convert_onnx(file.path, options, &report).ok());
+  ck_assert_int_gt(planning, kBytes / 2);
+  ck_assert_int_lt(planning, kBytes * 3 / 2);
+}
+#endif
 
 }  // namespace dvnn::test::onnx_tests

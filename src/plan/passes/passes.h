@@ -55,6 +55,9 @@ layers::ConvolutionParams convolution_params(const Node& node);
 /// Makes a convolution the CPU's.
 void to_cpu_convolution(Node* node);
 
+/// Merges chains of reshapes and permutations into one move, or one reshape.
+void merge_moves(Graph* graph);
+
 /// Splits kernels of up to twice the device's length along one axis or both: the sum of two or four
 /// convolutions by some taps each. `options.as_vendor`: leaves them to fit_device().
 Status split_large_kernels(Graph* graph, const PlanOptions& options);

@@ -6,6 +6,10 @@ namespace dvnn::plan {
 namespace {
 
 constexpr Pass kPasses[] = {
+    {"merge_moves",
+     "reshapes and permutations one after the other become one move (whole pixels where they can), "
+     "or none",
+     run_pass<merge_moves>},
     {"split_large_kernels",
      "a convolution of 8 to 14 elements along one axis becomes the sum of two, along both of four",
      run_pass<split_large_kernels>},

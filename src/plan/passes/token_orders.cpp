@@ -36,6 +36,16 @@ void for_each_index(const Sizes& sizes, Visit visit) {
 
 }  // namespace
 
+TokenOrders::TokenOrders(Rewriter* rewriter, Graph* graph, TokenPictures* pictures)
+    : graph_(*graph),
+      rewriter_(*rewriter),
+      pictures_(*pictures),
+      moves_on_(graph->values.size(), false) {
+  for (const Node& node : graph_.nodes) {
+    if (only_moves(node)) nth(moves_on_, node.inputs[0]) = true;
+  }
+}
+
 bool TokenOrders::follow(const Node& node) {
   if (node.inputs.empty() || pictures_.ordered(node.output)) return false;
   const auto from = pictures_.ordered(node.inputs[0]);
@@ -50,6 +60,75 @@ bool TokenOrders::follow(const Node& node) {
   if (!places) return false;
   noted_ += places->size();
   pictures_.set_places(node.output, from->picture, std::move(*places));
+  return true;
+}
+
+// Returns the elements of the last value of a chain of moves, which begins with the last node.
+std::optional<MoveView> TokenOrders::view_of(const std::vector<int>& chain) const {
+  MoveView view(graph_.shape_of(rewriter_.node(chain.back()).inputs[0]));
+  for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+    const Node& node = rewriter_.node(*at);
+    if (!view.move(node, graph_.shape_of(node.output))) return std::nullopt;
+  }
+  return view;
+}
+
+void TokenOrders::follow_pixels(size_t index) {
+  const int out = rewriter_.node(index).output;
+  std::vector<int> chain;
+  for (int at = rewriter_.producer(out); at >= 0 && only_moves(rewriter_.node(at));) {
+    chain.push_back(at);
+    at = rewriter_.producer(rewriter_.node(at).inputs[0]);
+  }
+  const int first = rewriter_.node(chain.back()).inputs[0];
+  const Shape from = graph_.shape_of(first), to = graph_.shape_of(out);
+  if (from.rank != 4 || from.n() != 1 || from.c() != last_of(to)) return;
+  const int pixels = from.h() * from.w();
+  const auto view = view_of(chain);
+  MoveView::Factors factors = view ? view->factors() : MoveView::Factors();
+  if (factors.empty() || factors.back().size != from.c() || factors.back().stride != pixels) return;
+  factors.pop_back();
+  noted_ += static_cast<size_t>(pixels);
+  if (noted_ > kMostNoted) return;
+  const int picture = pictures_.add_reshape(index, first, {1, from.c(), 1, pixels}, "_pixels");
+  pictures_.set_places(out, picture, MoveView::places({factors.data(), factors.size()}));
+}
+
+bool TokenOrders::finish_pixels(size_t index) {
+  const Node& node = rewriter_.node(index);
+  const Shape to = graph_.shape_of(node.output);
+  if (!only_moves(node) || nth(moves_on_, node.output) || to.rank != 4 || to.n() != 1) return false;
+  std::vector<int> chain;
+  std::optional<OrderedTokens> tokens;
+  for (int at = static_cast<int>(index); !tokens;) {
+    if (at < 0 || !only_moves(rewriter_.node(at))) return false;
+    chain.push_back(at);
+    const int value = rewriter_.node(at).inputs[0];
+    tokens = pictures_.ordered(value);
+    at = rewriter_.producer(value);
+  }
+  const auto view = view_of(chain);
+  MoveView::Factors factors = view ? view->factors() : MoveView::Factors();
+  if (factors.empty() || factors[0].size != to.c() || factors[0].stride != 1 ||
+      graph_.shape_of(tokens->picture).c() != to.c()) {
+    return false;
+  }
+  for (MoveView::Factor& factor : factors) factor.stride /= to.c();
+  Places places = MoveView::places({factors.data() + 1, factors.size() - 1});
+  if (tokens->places) {
+    for (int& place : places) place = nth(*tokens->places, place);
+  }
+  bool in_order = places.size() == graph_.shape_of(tokens->picture).extent(3);
+  for (size_t i = 0; i < places.size(); ++i) in_order &= places[i] == static_cast<int>(i);
+  if (!in_order) {
+    tokens->places = std::make_shared<const Places>(std::move(places));
+    tokens->picture = pictures_.gathered(index, *tokens);
+  }
+  const int pixels = pictures_.add_reshape(index, tokens->picture, to, "_of_tokens");
+  rewriter_.change(index, [&](Node* other) {
+    become(other, reshape_to(to), {pixels});
+    other->op = Op::kReshape;
+  });
   return true;
 }
 

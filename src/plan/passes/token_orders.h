@@ -6,22 +6,30 @@
 #include <optional>
 #include <vector>
 
+#include "plan/passes/move_view.h"
 #include "plan/passes/token_pictures.h"
 
 namespace dvnn::plan {
 
 class TokenOrders {
  public:
-  TokenOrders(const Rewriter* rewriter, Graph* graph, TokenPictures* pictures)
-      : graph_(*graph), rewriter_(*rewriter), pictures_(*pictures) {}
+  TokenOrders(Rewriter* rewriter, Graph* graph, TokenPictures* pictures);
 
   /// Notes where the tokens of a node's result lie. Returns false if the node does not only move
   /// tokens.
   bool follow(const Node& node);
+  /// Notes where the tokens of a permutation's result lie, if reshapes and permutations made them
+  /// of all pixels of a picture, as of MobileViT, whose sequences are pixels of one place in each
+  /// patch.
+  void follow_pixels(size_t index);
+  /// The way back: makes a node that ends such a chain read the tokens' picture at once. Returns
+  /// false if its result is no picture whose pixels are the tokens.
+  bool finish_pixels(size_t index);
 
  private:
   using Places = std::vector<int>;
 
+  std::optional<MoveView> view_of(const std::vector<int>& chain) const;
   std::optional<Places> moved(const Node& node, const OrderedTokens& from);
   static Places permuted(const Places& from, const Shape& in, const std::vector<int>& order);
   static std::optional<Places> cut(const Places& from, const Shape& in, const Shape& out,
@@ -34,8 +42,9 @@ class TokenOrders {
   static constexpr size_t kMostNoted = 1 << 24;  // places, together
 
   Graph& graph_;
-  const Rewriter& rewriter_;
+  Rewriter& rewriter_;
   TokenPictures& pictures_;
+  std::vector<bool> moves_on_;  // by value: whether a reshape or permutation reads it
   size_t noted_ = 0;
 };
 

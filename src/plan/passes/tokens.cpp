@@ -66,7 +66,7 @@ class TokenTurner {
     const Node& node = rewriter_.node(index);
     const auto known = pictures_.ordered(node.output);
     if (known && is_attention(known->picture)) made_.insert(known->picture);
-    if (moves) return;
+    if (moves || orders_.finish_pixels(index)) return;
     if (node.layer<layers::MatMulAttributes>()) {
       if (!attention_.follow_product(index)) follow_product(index);
       return;
@@ -234,7 +234,7 @@ class TokenTurner {
       });
       return;
     }
-    if (order != to_tokens) return;
+    if (order != to_tokens) return orders_.follow_pixels(index);
     const int out = node.output;
     cut_patches(in);
     pictures_.set_picture(out, pictures_.add_reshape(index, in, picture_of(to), "_pixels"));

@@ -33,6 +33,10 @@ struct Details {
   guint looks;       // 0: looks are not compared
   gfloat agreement;  // probability that what they read is right
   gboolean agreed;
+  gchar* name;  // who it is, or null
+  guint64 stranger;
+  gfloat likeness;
+  gboolean name_agreed;
 };
 
 inline const Details* details_of(const GstDvObject* object) {

@@ -50,6 +50,10 @@ Details* copy_details(const Details& from) {
   copy->looks = from.looks;
   copy->agreement = from.agreement;
   copy->agreed = from.agreed;
+  copy->name = g_strdup(from.name);
+  copy->stranger = from.stranger;
+  copy->likeness = from.likeness;
+  copy->name_agreed = from.name_agreed;
   return copy;
 }
 
@@ -127,6 +131,7 @@ void release_details(gpointer shared) {
   g_free(details->skeleton);
   g_free(details->text);
   g_free(details->text_format);
+  g_free(details->name);
   g_free(details);
 }
 

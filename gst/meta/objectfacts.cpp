@@ -252,3 +252,71 @@ void gst_dv_object_set_agreement(GstDvObject* object, guint looks, gfloat agreem
   details->agreement = looks > 0 && agreement >= 0 ? std::min(agreement, 1.0f) : 0;
   details->agreed = looks > 0 && agreed;
 }
+
+/**
+ * gst_dv_object_get_name:
+ * @object: an object
+ *
+ * Returns: (nullable) (transfer none): who the object is by dvmatch's gallery, or %NULL if it is a
+ * stranger, or nobody knows
+ */
+const gchar* gst_dv_object_get_name(const GstDvObject* object) {
+  g_return_val_if_fail(object != nullptr, nullptr);
+  return object->details ? details_of(object)->name : nullptr;
+}
+
+/**
+ * gst_dv_object_get_stranger:
+ * @object: an object
+ *
+ * Returns: the lasting number of a stranger, or 0 if the object has a name, or nobody knows
+ */
+guint64 gst_dv_object_get_stranger(const GstDvObject* object) {
+  g_return_val_if_fail(object != nullptr, 0);
+  return object->details ? details_of(object)->stranger : 0;
+}
+
+/**
+ * gst_dv_object_get_likeness:
+ * @object: an object
+ * @likeness: (out) (optional): the cosine of its embedding to what is kept of the name or stranger,
+ * -1..1; 1 for a new stranger
+ * @agreed: (out) (optional): whether enough looks agree
+ *
+ * Returns: %FALSE if it is not known who the object is
+ */
+gboolean gst_dv_object_get_likeness(const GstDvObject* object, gfloat* likeness, gboolean* agreed) {
+  if (likeness) *likeness = 0;
+  if (agreed) *agreed = FALSE;
+  g_return_val_if_fail(object != nullptr, FALSE);
+  const Details* details = details_of(object);
+  if (!details || (!details->name && details->stranger == 0)) return FALSE;
+  if (likeness) *likeness = details->likeness;
+  if (agreed) *agreed = details->name_agreed;
+  return TRUE;
+}
+
+/**
+ * gst_dv_object_set_identity:
+ * @object: an object
+ * @name: (nullable): who it is; invalid UTF-8 is replaced
+ * @stranger: the number of a stranger if @name is %NULL, or 0 if nobody knows
+ * @likeness: the cosine of its embedding to what is kept, -1..1
+ * @agreed: whether enough looks agree
+ *
+ * Says who the object is.
+ */
+void gst_dv_object_set_identity(GstDvObject* object, const gchar* name, guint64 stranger,
+                                gfloat likeness, gboolean agreed) {
+  g_return_if_fail(object != nullptr);
+  gchar* valid = name && *name ? g_utf8_make_valid(name, -1) : nullptr;
+  const bool is_known = valid || stranger > 0;
+  Details* details = own_details(object);
+  g_free(details->name);
+  details->name = valid;
+  details->stranger = valid ? 0 : stranger;
+  // 0 if it is no number.
+  const bool is_number = is_known && likeness >= -1 && likeness <= 1;
+  details->likeness = is_number ? likeness : 0;
+  details->name_agreed = is_known && agreed;
+}

@@ -142,6 +142,16 @@ void read_ground(const GstDvObject& object, std::optional<objects::Movement>* gr
   }
 }
 
+void read_identity(const GstDvObject& object, objects::Identity* identity) {
+  gfloat likeness = 0;
+  gboolean agreed = FALSE;
+  read_text(gst_dv_object_get_name(&object), &identity->name);
+  identity->stranger = gst_dv_object_get_stranger(&object);
+  gst_dv_object_get_likeness(&object, &likeness, &agreed);
+  identity->likeness = likeness;
+  identity->agreed = agreed;
+}
+
 void read_network(const GstDvObject& object, const GstDvObjectsMeta* meta, std::string* network) {
   const bool known = object.network >= 0 &&
                      static_cast<guint>(object.network) < gst_dv_objects_meta_get_n_passes(meta);
@@ -170,7 +180,7 @@ GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta) 
   // Names all members, so that the compiler asks for a new one.
   const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
                region, region_name, network, outline, points, skeleton, mask, text, text_format,
-               text_confidences, embedding, numbers, ground, agreement] = found;
+               text_confidences, embedding, numbers, ground, agreement, identity] = found;
   GstDvObject* object =
       gst_dv_objects_meta_add_object(meta, public_kind(kind), class_id, label.c_str(), confidence);
   gst_dv_object_set_box(object, box.x0, box.y0, box.x1, box.y1);
@@ -183,6 +193,7 @@ GstDvObject* write_object(const objects::Object& found, GstDvObjectsMeta* meta) 
   write_values(embedding, numbers, object);
   if (ground) write_ground(*ground, object);
   write_agreement(agreement, object);
+  write_identity(identity, object);
   return object;
 }
 
@@ -210,7 +221,7 @@ void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsign
   // Names all members, so that the compiler asks for a new one.
   auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted, region,
          region_name, network, outline, points, skeleton, mask, text, text_format, text_confidences,
-         embedding, numbers, ground, agreement] = *value;
+         embedding, numbers, ground, agreement, identity] = *value;
   id = object.id;
   parent = object.parent;
   kind = kind_of(object);
@@ -233,6 +244,13 @@ void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsign
   if (details & objects::kNumbers) read_numbers(object, &numbers);
   read_ground(object, &ground);
   read_agreement(object, &agreement);
+  read_identity(object, &identity);
+}
+
+void write_identity(const objects::Identity& identity, GstDvObject* object) {
+  if (!identity.is_known()) return;
+  gst_dv_object_set_identity(object, identity.name.empty() ? nullptr : identity.name.c_str(),
+                             identity.stranger, identity.likeness, identity.agreed);
 }
 
 void write_ground(const objects::Movement& ground, GstDvObject* object) {

@@ -29,4 +29,7 @@ void write_agreement(const objects::Agreement& agreement, GstDvObject* object);
 void read_object(const GstDvObject& object, const GstDvObjectsMeta* meta, unsigned details,
                  objects::Object* value);
 
+/// Says who an object is, unless nobody knows.
+void write_identity(const objects::Identity& identity, GstDvObject* object);
+
 }  // namespace dvnn::gst

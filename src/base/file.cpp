@@ -19,6 +19,7 @@ namespace {
 // O_NONBLOCK makes opening a named pipe return at once; it changes nothing for regular files.
 constexpr int kCareful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 constexpr mode_t kFileMode = 0666, kOwnFileMode = 0640;  // reduced by the umask
+constexpr mode_t kOwnersMode = 0600;
 
 Error failed(const std::string& path) {
   const int code = errno;
@@ -40,12 +41,13 @@ Error larger_than(const std::string& path, uint64_t most_bytes) {
 }
 
 // Creates a file of a name that is not taken, beside `path`.
-File create_beside(const std::string& path, std::string* name) {
+File create_beside(const std::string& path, Readers readers, std::string* name) {
   static std::atomic<unsigned> counter{0};
   constexpr int kMostTries = 100;  // names that a process of the same number has left
   for (int i = 0; i < kMostTries; ++i) {
     *name = format("%s.%d-%u", path.c_str(), static_cast<int>(getpid()), counter++);
-    File file(open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | kCareful, kFileMode));
+    File file(open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | kCareful,
+                   readers == Readers::kOwner ? kOwnersMode : kFileMode));
     if (file || errno != EEXIST) return file;
   }
   return File();
@@ -137,10 +139,11 @@ Status write_file(const std::string& path, const std::string& bytes) {
   return {};
 }
 
-Status replace_file(const std::string& path, const std::vector<std::string_view>& parts) {
+Status replace_file(const std::string& path, const std::vector<std::string_view>& parts,
+                    Readers readers) {
   DVNN_TRY(check_regular(path));
   std::string name;
-  File file = create_beside(path, &name);
+  File file = create_beside(path, readers, &name);
   if (!file) return failed(path);
   const auto write_parts = [&]() -> Status {
     for (const std::string_view part : parts) {

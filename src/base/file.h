@@ -64,10 +64,13 @@ Status write_file(const std::string& path, const std::string& bytes);
 inline std::string_view bytes_as_text(const std::vector<uint8_t>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
+/// Who may read a new file: whom the user's umask lets, or its owner alone.
+enum class Readers { kUsual, kOwner };
 /// Creates or replaces a regular file with the given parts, one behind the other. Readers see the
 /// old contents or all of the new ones, even if the machine fails meanwhile. The error names the
 /// path.
-Status replace_file(const std::string& path, const std::vector<std::string_view>& parts);
+Status replace_file(const std::string& path, const std::vector<std::string_view>& parts,
+                    Readers readers = Readers::kUsual);
 /// Returns an error if the path is something other than a regular file. For callers that can only
 /// pass a name on, to dlopen().
 Status check_regular(const std::string& path);

@@ -25,6 +25,13 @@ bool is_short_number(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
+// A name that is not agreed yet has a question mark.
+std::string who_of(const objects::Identity& identity) {
+  const std::string name = identity.name.empty() ? "stranger " + std::to_string(identity.stranger)
+                                                 : short_text(identity.name, kMostNameBytes);
+  return identity.agreed ? name : name + "?";
+}
+
 }  // namespace
 
 std::string caption_of(const objects::Object& object, const CaptionSettings& settings) {
@@ -34,6 +41,7 @@ std::string caption_of(const objects::Object& object, const CaptionSettings& set
   const std::string label = of_whole ? "" : short_text(object.label, kMostLabelBytes);
   std::string line;
   if (settings.tracks && object.track_id != 0) line = '#' + std::to_string(object.track_id);
+  if (object.identity.is_known()) add_word(who_of(object.identity), &line);
   if (settings.labels) {
     if (object.text.empty() || is_short_number(object.text)) add_word(label, &line);
     add_word(short_text(object.text, kMostTextBytes), &line);

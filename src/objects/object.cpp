@@ -42,6 +42,7 @@ bool has_box(const Object& object) {
 }
 
 bool keep_agreed(Object* object) {
+  if (!object->identity.agreed) object->identity = {};
   if (object->agreement.looks == 0 || object->agreement.reached) return true;
   if (object->kind == Kind::kClassification) return false;
   object->text.clear();
@@ -66,6 +67,7 @@ void Object::reset() {
   hand_down(&text_confidences, &next.text_confidences);
   hand_down(&embedding, &next.embedding);
   hand_down(&numbers, &next.numbers);
+  hand_down(&identity.name, &next.identity.name);
   *this = std::move(next);
 }
 

@@ -70,6 +70,16 @@ struct Agreement {
   bool reached = false;   // whether the looks agree
 };
 
+/// Who an object is, by a gallery of embeddings (src/match).
+struct Identity {
+  std::string name;       // empty: a stranger, or nobody knows
+  uint64_t stranger = 0;  // number of a stranger; 0: none
+  float likeness = 0;     // cosine to what is kept of it, -1..1
+  bool agreed = false;    // whether enough looks agree
+
+  bool is_known() const { return !name.empty() || stranger > 0; }
+};
+
 // A new member must be added to three functions, which name all members and do not compile
 // otherwise: read_object() and write_object() of gst/meta/objectvalue.cpp, and the JSON of an
 // object in publish/document.cpp.
@@ -105,6 +115,7 @@ struct Object {
   std::vector<Number> numbers;
   std::optional<Movement> ground;  // how it moves on the ground, which dvzones knows
   Agreement agreement;             // of its class, or of its text, embedding and numbers
+  Identity identity;               // who it is, which dvmatch knows
 
   /// Resets all members, but keeps their memory.
   void reset();
@@ -117,7 +128,7 @@ const char* kind_name(Kind kind);
 /// Whether the object's place is known: its box is finite and has an area.
 bool has_box(const Object& object);
 
-/// Removes from an object what its looks do not agree on yet: text, embedding and numbers. Returns
+/// Removes from an object what its looks do not agree on yet: text, embedding, numbers, and who it is. Returns
 /// false if nothing of it remains: it is a class, or only had those. Objects whose looks are not
 /// compared stay as they are.
 bool keep_agreed(Object* object);

@@ -134,11 +134,24 @@ void put(const objects::Agreement& agreement, LineWriter* out) {
   out->end_object();
 }
 
+void put_who(const std::string& name, uint64_t stranger, LineWriter* out) {
+  put_text("name", name, out);
+  if (stranger > 0) out->name("stranger").natural(stranger);
+}
+
+void put(const objects::Identity& identity, LineWriter* out) {
+  out->begin_object();
+  put_who(identity.name, identity.stranger, out);
+  out->name("likeness").number(share(static_cast<double>(identity.likeness)));
+  out->name("agreed").flag(identity.agreed);
+  out->end_object();
+}
+
 void put(const FrameObject& told, LineWriter* out) {
   // All members, so that a new one is not forgotten here.
   const auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted,
                region, region_name, network, outline, points, skeleton, mask, text, text_format,
-               text_confidences, embedding, numbers, ground, agreement] = told.object;
+               text_confidences, embedding, numbers, ground, agreement, identity] = told.object;
   out->begin_object();
   out->name("id").natural(id);
   if (parent > 0) out->name("parent").natural(parent);
@@ -161,6 +174,7 @@ void put(const FrameObject& told, LineWriter* out) {
   if (!numbers.empty()) put(numbers, &out->name("numbers"));
   if (ground) put(*ground, &out->name("ground"));
   if (agreement.looks > 0) put(agreement, &out->name("agreement"));
+  if (identity.is_known()) put(identity, &out->name("identity"));
   if (told.picture) put(*told.picture, &out->name("picture"));
   out->end_object();
 }
@@ -206,6 +220,9 @@ void put_members(const EventFacts& event, LineWriter* out) {
   put_natural("duration", event.duration, out);
   put_natural("inside", event.inside, out);
   if (event.speed) out->name("speed").number(millimetres(*event.speed));
+  put_who(event.name, event.stranger, out);
+  if (event.likeness) out->name("likeness").number(share(*event.likeness));
+  if (event.before) out->name("before").flag(*event.before);
 }
 
 void put(const EventFacts& event, LineWriter* out) {

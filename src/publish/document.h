@@ -68,6 +68,11 @@ struct EventFacts {
   uint64_t track_id = 0;
   std::optional<uint64_t> duration, inside;
   std::optional<double> speed;  // metres per second
+  // Of dvmatch: who it is, the cosine to what is kept of it, and whether a stranger was known.
+  std::string name;
+  uint64_t stranger = 0;
+  std::optional<double> likeness;
+  std::optional<bool> before;
 };
 
 struct BestView {

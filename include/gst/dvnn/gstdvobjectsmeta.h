@@ -169,6 +169,11 @@ guint gst_dv_object_get_looks(const GstDvObject* object);
 gfloat gst_dv_object_get_agreement(const GstDvObject* object, gboolean* agreed);
 void gst_dv_object_set_agreement(GstDvObject* object, guint looks, gfloat agreement,
                                  gboolean agreed);
+const gchar* gst_dv_object_get_name(const GstDvObject* object);
+guint64 gst_dv_object_get_stranger(const GstDvObject* object);
+gboolean gst_dv_object_get_likeness(const GstDvObject* object, gfloat* likeness, gboolean* agreed);
+void gst_dv_object_set_identity(GstDvObject* object, const gchar* name, guint64 stranger,
+                                gfloat likeness, gboolean agreed);
 void gst_dv_object_forget_places(GstDvObject* object);
 
 GType gst_dv_objects_meta_api_get_type(void);

@@ -198,6 +198,10 @@ def check_details():
     made.add_number("age", 34.5)
     assert made.get_looks() == 0 and tuple(made.get_agreement()) == (0, False)
     made.set_agreement(3, 0.75, True)
+    assert tuple(made.get_likeness()) == (False, 0, False) and made.get_name() is None
+    made.set_identity(None, 17, 0.5, False)
+    assert made.get_stranger() == 17 and tuple(made.get_likeness()) == (True, 0.5, False)
+    made.set_identity("Ada", 17, 0.75, True)
     meta.put_object(made)
     copy = frame.copy()
     o = GstDvnn.buffer_get_dv_objects_meta(copy).get_object(0)
@@ -209,6 +213,8 @@ def check_details():
     assert tuple(o.get_mask()) == (True, 0, 0, 6, 4, 3, 2)
     assert o.get_mask_cells().get_data() == bytes(range(6))
     assert o.get_text() == "\u6771\u4eac" and list(o.get_embedding()) == [0.5, -2]
+    assert o.get_name() == "Ada" and o.get_stranger() == 0
+    assert tuple(o.get_likeness()) == (True, 0.75, True)
     assert o.get_looks() == 3 and tuple(o.get_agreement()) == (0.75, True)
     assert o.get_n_numbers() == 1 and tuple(o.get_number(0)) == ("age", 34.5)
     assert tuple(o.find_number("age")) == (True, 34.5) and not o.find_number("size")[0]

@@ -10,6 +10,7 @@ GST_ELEMENT_REGISTER_DECLARE(dvconvert)
 GST_ELEMENT_REGISTER_DECLARE(dvinfer)
 GST_ELEMENT_REGISTER_DECLARE(dvrecord)
 const ElementClass& dvdecode();
+const ElementClass& dvmatch();
 const ElementClass& dvmotion();
 const ElementClass& dvoverlay();
 const ElementClass& dvpublish();

@@ -190,6 +190,10 @@ GstBaseTransformClass* parent_class_of(gpointer element) {
   return GST_BASE_TRANSFORM_CLASS(g_type_class_peek_parent(G_OBJECT_GET_CLASS(element)));
 }
 
+ObjectElement& object_element_of(gpointer element) {
+  return work_of(element);
+}
+
 bool register_element(GstPlugin* plugin, const ElementClass& element) {
   const GTypeInfo info = {sizeof(Class), nullptr,          nullptr, init_class,    nullptr,
                           &element,      sizeof(Instance), 0,       init_instance, nullptr};

@@ -138,6 +138,9 @@ const PropertyTable& properties_of() {
 /// Registers the element's type and the element. `element` must live for ever.
 bool register_element(GstPlugin* plugin, const ElementClass& element);
 
+/// Returns the work of an element that register_element() has registered.
+ObjectElement& object_element_of(gpointer element);
+
 /// Returns GstBaseTransform's class, whose vmethods an overriding element may call.
 GstBaseTransformClass* parent_class_of(gpointer element);
 

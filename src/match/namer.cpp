@@ -87,7 +87,7 @@ void Namer::decide(Track* track) {
 }
 
 Told Namer::see(const Look& look, int64_t time) {
-  if (look.embedding.size() == 0) return {};
+  if (look.embedding.size() == 0 && tracks_.count(look.track) == 0) return {};
   if (look.track == 0) {
     Track alone;
     if (!take(look, &alone)) return {};
@@ -105,7 +105,7 @@ Told Namer::see(const Look& look, int64_t time) {
   }
   Track& track = tracks_[look.track];
   track.seen = time;
-  const bool is_new = take(look, &track);
+  const bool is_new = look.embedding.size() > 0 && take(look, &track);
   if (track.unit.empty()) return {};
   if (is_new || track.changes != keeper_->changes()) decide(&track);
   Told told{track.identity, false, track.before};

@@ -24,7 +24,7 @@ struct NamerRules {
 /// A look at an object.
 struct Look {
   uint64_t track = 0;           // 0: it has none, and is never a stranger
-  Span<const float> embedding;  // of any length other than 0
+  Span<const float> embedding;  // empty: it has none now, but its track may be known
   // Where an element before has compared looks already, the embedding is their mean: how many they
   // are, and whether they agree. 0: it is one look.
   unsigned looks = 0;

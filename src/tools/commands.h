@@ -13,6 +13,7 @@ extern const Command kGetCommand;
 extern const Command kInspectCommand;
 extern const Command kRunCommand;
 extern const Command kEvaluateCommand;
+extern const Command kEnrolCommand;
 extern const Command kBenchConvertCommand;
 extern const Command kBenchDecodeCommand;
 extern const Command kBenchNetworkCommand;

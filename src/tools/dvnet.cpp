@@ -22,7 +22,7 @@ constexpr const Command* kCommands[] = {
     &kPresetsCommand,       &kGetCommand,      &kConvertCommand,
 #endif
 #ifdef DVNN_PICTURE_READER
-    &kRunCommand,           &kEvaluateCommand,
+    &kRunCommand,           &kEvaluateCommand, &kEnrolCommand,
 #endif
     &kInspectCommand,
 #ifdef DVNN_PICTURE_READER

@@ -126,6 +126,13 @@ publish::EventFacts event_facts(const GstStructure* fields) {
   if (gst_structure_has_field_typed(fields, "speed", G_TYPE_DOUBLE)) {
     facts.speed = double_field(fields, "speed");
   }
+  if (gst_structure_has_name(fields, "dvnn-identity")) {
+    facts.name = text_field(fields, "name");
+    facts.stranger = uint64_field(fields, "stranger", 0);
+    facts.likeness = double_field(fields, "likeness");
+    gboolean before = FALSE;
+    if (gst_structure_get_boolean(fields, "before", &before)) facts.before = before;
+  }
   return facts;
 }
 

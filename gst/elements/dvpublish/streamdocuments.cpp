@@ -153,7 +153,8 @@ std::optional<publish::Picture> StreamDocuments::picture_of(guint64 track, GstBu
 void StreamDocuments::publish_found(GstBuffer* frame, const publish::Times& times,
                                     const PublishSettings& settings) {
   for (const StructurePtr& fields : found_) {
-    const bool event = gst_structure_has_name(fields.get(), "dvnn-zone-event");
+    const bool event = gst_structure_has_name(fields.get(), "dvnn-zone-event") ||
+                       gst_structure_has_name(fields.get(), "dvnn-identity");
     const bool ended = gst_structure_has_name(fields.get(), "dvnn-track-ended");
     const guint64 track = uint64_field(fields.get(), "track-id", 0);
     if (settings.mode & (event ? kEvents : kTracks)) {

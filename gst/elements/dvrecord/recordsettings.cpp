@@ -11,8 +11,9 @@
 namespace dvnn::gst {
 namespace {
 
-// What is told, and its name as a trigger. Events of dvzones have the name of their kind.
+// What is told, and its name as a trigger. Events of dvzones and dvmatch have the name of their kind.
 constexpr const char* kZoneEvent = "dvnn-zone-event";
+constexpr const char* kIdentity = "dvnn-identity";
 constexpr std::pair<const char*, const char*> kTold[] = {
     {"dvnn-track-started", "track"},
     {"dvnn-track-ended", "track-end"},
@@ -21,7 +22,8 @@ constexpr std::pair<const char*, const char*> kTold[] = {
 };
 constexpr const char* kKinds[] = {"enter", "leave",     "dwell",     "idle",
                                   "cross", "crowd",     "crowd-end", "speeding",
-                                  "track", "track-end", "motion",    "object"};
+                                  "track", "track-end", "motion",    "object",
+                                  "recognised", "stranger"};
 
 GType container_type() {
   static const GEnumValue values[] = {{static_cast<gint>(Container::kMatroska),
@@ -68,8 +70,8 @@ void add_clips(Properties<RecordSettings>* table) {
   constexpr guint kHour = 3600 * 1000, kLeastClip = 1000, kMostMiB = 1 << 20;
   table->text(&RecordSettings::trigger, When::kPlaying,
               {"trigger", "Trigger",
-               "Events that begin a clip, with commas: kinds of dvzones, track, track-end, motion, "
-               "object; empty: none"},
+               "Events that begin a clip, with commas: kinds of dvzones and dvmatch, track, "
+               "track-end, motion, object; empty: none"},
               check_trigger);
   add_label_list(&RecordSettings::labels, "labels", "labels-array", "Labels",
                  "Labels of objects whose events count, with commas; empty: all", table);
@@ -137,7 +139,7 @@ RecordProperties record_properties() {
 // --- triggers ----------------------------------------------------------------------------------
 
 bool may_be_event(const GstStructure* told) {
-  return gst_structure_has_name(told, kZoneEvent) ||
+  return gst_structure_has_name(told, kZoneEvent) || gst_structure_has_name(told, kIdentity) ||
          std::any_of(std::begin(kTold), std::end(kTold),
                      [told](const auto& row) { return gst_structure_has_name(told, row.first); });
 }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a gallery of names from folders of pictures, and says what mistakes it would make.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "evaluate/annotations/annotations.h"
+#include "evaluate/embeddings.h"
+#include "match/gallery.h"
+#include "match/keeper.h"
+#include "match/likeness.h"
+#include "tools/commands.h"
+#include "tools/enrol/enrol_report.h"
+#include "tools/network_options.h"
+#include "tools/objects_json.h"
+#include "tools/pictures.h"
+
+namespace dvnn::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Vectors = std::vector<std::vector<float>>;
+/// Vectors by name.
+using People = std::map<std::string, Vectors>;
+
+// Returns the pictures of each person: those in FOLDER/NAME.
+Result<std::map<std::string, std::vector<std::string>>> find_pictures(const std::string& folder) {
+  std::map<std::string, std::vector<std::string>> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::error_code ignored;
+    if (!entry.is_directory(ignored)) continue;
+    std::vector<std::string> pictures;
+    for (const auto& file : fs::directory_iterator(entry.path(), error)) {
+      if (evaluate::is_picture_name(file.path().string())) pictures.push_back(file.path().string());
+    }
+    const std::string name = entry.path().filename().string();
+    if (const Status good = match::check_name(name); !good.ok()) {
+      return good.error().within("folder '" + printable(entry.path().string()) + "'");
+    }
+    std::sort(pictures.begin(), pictures.end());
+    if (pictures.size() > match::kMostVectorsEach) {
+      return too_large(format("'%s' has %zu pictures, and may have %zu",
+                              printable(entry.path().string()).c_str(), pictures.size(),
+                              match::kMostVectorsEach));
+    }
+    if (!pictures.empty()) found[name] = std::move(pictures);
+  }
+  if (error) {
+    return Error(ErrorCode::kNotFound,
+                 "'" + printable(folder) + "' cannot be read: " + error.message());
+  }
+  if (found.empty()) {
+    return Error(ErrorCode::kNotFound, "'" + printable(folder) +
+                                           "' has no folder with pictures: it needs NAME/*.jpg "
+                                           "for each person");
+  }
+  return found;
+}
+
+// Returns the embedding that the network finds in a picture, of length 1.
+Result<std::vector<float>> embedding_of(Session* session, const std::string& path) {
+  DVNN_ASSIGN(const Bitmap picture, read_picture(path));
+  DVNN_TRY(session->load(picture));
+  DVNN_TRY(session->run(path));
+  DVNN_ASSIGN(const objects::Objects found, session->decode(0));
+  const objects::Object* best = nullptr;
+  for (const objects::Object& object : found) {
+    if (!object.embedding.empty() && (!best || object.confidence > best->confidence)) {
+      best = &object;
+    }
+  }
+  if (!best) return malformed("'" + printable(path) + "': the network finds no embedding in it");
+  std::vector<float> unit = best->embedding;
+  if (!match::make_unit(&unit)) {
+    return malformed("'" + printable(path) + "': its embedding has no direction");
+  }
+  return unit;
+}
+
+Result<People> embed(const std::string& network, const std::string& folder,
+                     const Arguments& arguments) {
+  DVNN_ASSIGN(const auto pictures, find_pictures(folder));
+  DVNN_ASSIGN(const auto session, open_session(network, arguments));
+  if (!session->decoder()) {
+    return invalid_argument("'" + printable(network) +
+                            "' names no decoder, so nothing finds its embedding");
+  }
+  People people;
+  for (const auto& [name, files] : pictures) {
+    for (const std::string& file : files) {
+      DVNN_ASSIGN(std::vector<float> unit, embedding_of(session.get(), file));
+      people[name].push_back(std::move(unit));
+    }
+  }
+  return people;
+}
+
+// Adds people of a gallery that are not in the folder.
+Status add_known(const std::string& path, match::Gallery* gallery, People* people) {
+  DVNN_ASSIGN(*gallery, match::read_gallery(path, false));
+  const size_t length = people->begin()->second.front().size();
+  if (gallery->length != 0 && gallery->length != length) {
+    return invalid_argument(format("'%s' has vectors of %zu numbers, the network's have %zu",
+                                   printable(path).c_str(), gallery->length, length));
+  }
+  for (const match::Person& person : gallery->people) {
+    Vectors vectors;
+    for (size_t at = 0; at < person.vectors.size(); at += length) {
+      const auto begin = person.vectors.begin() + static_cast<std::ptrdiff_t>(at);
+      vectors.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(length));
+    }
+    people->emplace(person.name, std::move(vectors));
+  }
+  return {};
+}
+
+// Measures the mistakes of a gallery of these people, and proposes its threshold.
+Result<EnrolFacts> measure(const People& people, double most_accepts) {
+  EnrolFacts facts;
+  Vectors all;
+  std::vector<int> owners;
+  for (const auto& [name, vectors] : people) {
+    for (const auto& vector : vectors) {
+      all.push_back(vector);
+      owners.push_back(static_cast<int>(facts.people));
+    }
+    ++facts.people;
+    facts.alone += vectors.size() == 1 ? 1 : 0;
+  }
+  if (all.size() > evaluate::kMostEmbeddings) {
+    return too_large(format("there are %zu pictures, and all pairs of at most %zu are compared",
+                            all.size(), evaluate::kMostEmbeddings));
+  }
+  facts.pictures = all.size();
+  facts.length = all.front().size();
+  facts.most_accepts = most_accepts;
+  facts.trials = evaluate::try_names(all, owners);
+  facts.proposal = evaluate::propose_naming(facts.trials, most_accepts);
+  return facts;
+}
+
+// Puts the people into the gallery; those whose vectors are another network's keep their version.
+void fill(const People& people, const People& fresh, const std::string& network,
+          const EnrolFacts& facts, match::Gallery* gallery) {
+  const int64_t now = match::Keeper::wall_clock();
+  gallery->length = facts.length;
+  gallery->network = base_name(network);
+  gallery->threshold = facts.proposal.figures.threshold;
+  gallery->margin = facts.proposal.figures.margin;
+  for (const auto& [name, vectors] : people) {
+    match::Person* person = gallery->find(name);
+    if (!person) person = &gallery->people.emplace_back();
+    person->name = name;
+    if (fresh.count(name) == 0) continue;
+    person->version = std::max(person->version + 1, now);
+    person->vectors.clear();
+    for (const auto& vector : vectors) {
+      person->vectors.insert(person->vectors.end(), vector.begin(), vector.end());
+    }
+  }
+}
+
+Status enrol(const Arguments& arguments, double most_accepts) {
+  const std::string &network = arguments.files()[0], &folder = arguments.files()[1];
+  const std::string output = arguments.text("output");
+  DVNN_ASSIGN(const People fresh, embed(network, folder, arguments));
+  People people = fresh;
+  match::Gallery gallery;
+  if (arguments.given("add")) DVNN_TRY(add_known(output, &gallery, &people));
+  DVNN_ASSIGN(EnrolFacts facts, measure(people, most_accepts));
+  if (!output.empty()) {
+    fill(people, fresh, network, facts, &gallery);
+    DVNN_TRY(match::write_gallery(gallery, output));
+    facts.gallery = output;
+  }
+  if (arguments.given("json")) {
+    std::printf("%s\n", json_line(enrol_json(facts)).c_str());
+  } else {
+    print_enrol(facts);
+  }
+  return {};
+}
+
+int enrol_people(const Arguments& arguments) {
+  const Command& command = arguments.command();
+  if (arguments.files().size() != 2) {
+    return wrong_usage(command, "needs a network and a folder with a folder of pictures by name");
+  }
+  const double most = arguments.fraction("accepts");
+  if (!(most > 0 && most < 1)) return wrong_usage(command, format("--accepts %g is not in 0..1", most));
+  if (arguments.given("add") && arguments.text("output").empty()) {
+    return wrong_usage(command, "--add is of the gallery that --output names");
+  }
+  const Status status = enrol(arguments, most);
+  return status.ok() ? 0 : fail(status.error());
+}
+
+constexpr Option kEnrolOptions[] = {
+    {"output", 'o', Takes::kFile, "GALLERY.jsonl",
+     "The gallery to write, for dvmatch's gallery-file; without it, only the figures are printed"},
+    {"add", 0, Takes::kNothing, nullptr,
+     "Keep those whom the gallery knows already; a name that is in the folder, too, is replaced"},
+    {"accepts", 'a', Takes::kFraction, "SHARE",
+     "Propose the threshold with which no more strangers than this get a name, 0..1", "0.01"},
+    {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
+    kWeightsOption,
+    kCustomLayersOption,
+    kDecoderLibraryOption,
+    kSizeOption,
+    kDeviceOption};
+
+}  // namespace
+
+const Command kEnrolCommand = {
+    "enrol",
+    "make a gallery of names from pictures, and tell its mistakes",
+    "NETWORK.dvn|NETWORK.so FOLDER",
+    "Runs a network that finds embeddings on FOLDER/NAME/*.jpg, writes who is known by which "
+    "vectors, looks for each picture among all others, and proposes the threshold and margin that "
+    "suit this gallery, with how sure so many pictures are.",
+    kEnrolOptions,
+    enrol_people};
+
+}  // namespace dvnn::tools

@@ -130,12 +130,13 @@ NamingFigures naming_at(const std::vector<NamingTrial>& trials, double threshold
     if (trial.own > -2) {
       const bool right = is_accepted(trial.own, trial.other, threshold, margin);
       const bool wrong =
-          trial.other > trial.own && is_accepted(trial.other, trial.own, threshold, margin);
+          trial.other > trial.own &&
+          is_accepted(trial.other, std::max(trial.own, trial.next), threshold, margin);
       ++figures.rejects.of;
       ++figures.wrong.of;
       if (wrong) {
         ++figures.wrong.count;
-      } else if (!right || trial.other > trial.own) {
+      } else if (!right) {
         ++figures.rejects.count;
       }
     }

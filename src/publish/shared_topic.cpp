@@ -27,7 +27,7 @@ namespace {
 constexpr int kUsualPort = 1883, kUsualTlsPort = 8883;
 constexpr int kQos = 1;
 constexpr std::chrono::seconds kPause{2};  // before it connects again
-constexpr int kLoopMs = 200, kLastLoopMs = 20, kLastLoops = 25;
+constexpr int kTurnMs = 200, kGoodbyeMs = 20, kGoodbyeTurns = 25;
 constexpr int kMostEntryBytes = 1 << 24;
 constexpr size_t kMostSeen = 200000;
 // The last part of the topic of a message that is not retained. It comes back behind all retained
@@ -122,19 +122,19 @@ class MqttSharedTopic final : public SharedTopic {
     int code =
         mosquitto_connect_async(client_, address_.host.c_str(),
                                 address_.port > 0 ? address_.port : usual, settings_.keepalive);
-    while (code == MOSQ_ERR_SUCCESS && !stopping_) code = mosquitto_loop(client_, kLoopMs, 1);
+    while (code == MOSQ_ERR_SUCCESS && !stopping_) code = mosquitto_loop(client_, kTurnMs, 1);
     return code;
   }
   // Lets what is on its way arrive.
   void say_goodbye() {
     int code = MOSQ_ERR_SUCCESS;
-    for (int i = 0; i < kLastLoops && code == MOSQ_ERR_SUCCESS && mosquitto_want_write(client_);
+    for (int i = 0; i < kGoodbyeTurns && code == MOSQ_ERR_SUCCESS && mosquitto_want_write(client_);
          ++i) {
-      code = mosquitto_loop(client_, kLastLoopMs, 1);
+      code = mosquitto_loop(client_, kGoodbyeMs, 1);
     }
     mosquitto_disconnect(client_);
-    for (int i = 0; i < kLastLoops && code == MOSQ_ERR_SUCCESS; ++i) {
-      code = mosquitto_loop(client_, kLastLoopMs, 1);
+    for (int i = 0; i < kGoodbyeTurns && code == MOSQ_ERR_SUCCESS; ++i) {
+      code = mosquitto_loop(client_, kGoodbyeMs, 1);
     }
   }
   int use_tls() {

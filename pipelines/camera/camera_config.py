@@ -61,6 +61,9 @@ FIELDS = {
                 "only-agreed": {"description": "Whether dvpublish and dvoverlay leave out the rest", "type": "boolean",
                                 "default": False}}}],
         "default": 0},
+    "match": {
+        "description": "Who tracked objects are: dvmatch behind the last dvdecode and dvtrack",
+        "anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/dvmatch"}], "default": False},
     "elements": {
         "description": "The line: texts as for gst-launch-1.0, caps, or objects of an element and its properties",
         "type": "array", "minItems": 1, "maxItems": MOST_ELEMENTS, "default": ELEMENTS,
@@ -156,6 +159,8 @@ class Config:
         for name, factory in FIELD_ELEMENTS.items():
             if self[name]:
                 self.insert(line, name, factory)
+        if self["match"]:
+            self.insert_match(line)
         if self["agree"]:
             self.set_agreement(line)
         self.check_labels(line)
@@ -181,6 +186,14 @@ class Config:
             raise self.mistake(": no entry of elements is a dvconvert, before which %s could stand" % factory, name)
         properties = self[name] if isinstance(self[name], dict) else {}
         line[at:at] = self.parts_of(dict({"element": factory}, **properties), name)
+
+    def insert_match(self, line):
+        """Puts dvmatch where objects have embeddings and tracks, and nothing has shown them yet."""
+        at = max((i for i, part in enumerate(line) if part.factory in ("dvdecode", "dvtrack")), default=None)
+        if at is None:
+            raise self.mistake(": no entry of elements is a dvdecode, behind which dvmatch could stand", "match")
+        properties = self["match"] if isinstance(self["match"], dict) else {}
+        line[at + 1:at + 1] = self.parts_of(dict({"element": "dvmatch"}, **properties), "match")
 
     def set_agreement(self, line):
         """Sets what an element's own entry does not."""

@@ -16,7 +16,7 @@ MOST_NETWORK = 64 << 20  # bytes of a network's description
 MOST_LABELS = 1 << 20    # bytes of a file of labels
 LABELS = {"dvconvert": ("object-class",), "dvdecode": ("labels", "exclude", "thresholds"),
           "dvoverlay": ("show", "hide", "blur", "pixelate"), "dvread": ("object-class", "marker-class"),
-          "dvtrack": ("labels",), "dvzones": ("zones",)}
+          "dvmatch": ("labels",), "dvtrack": ("labels",), "dvzones": ("zones",)}
 
 
 def default_network():

@@ -13,7 +13,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import GObject, Gst  # noqa: E402
 
 # The elements whose properties are checked by their types, and described for editors.
-OWN = ("dvconvert", "dvdecode", "dvinfer", "dvmotion", "dvoverlay", "dvpublish", "dvread", "dvrecord", "dvtrack", "dvzones")
+OWN = ("dvconvert", "dvdecode", "dvinfer", "dvmatch", "dvmotion", "dvoverlay", "dvpublish", "dvread", "dvrecord", "dvtrack", "dvzones")
 INTEGERS = ("gint", "guint", "gint64", "guint64", "glong", "gulong")
 REALS = ("gfloat", "gdouble")
 

@@ -134,7 +134,7 @@ const std::vector<Line*>& lines() {
     auto* list = new std::vector<Line*>();
     std::string all;
     for (std::string element : {"dvmotion", "dvconvert", "dvinfer", "dvdecode", "dvtrack",
-                                "dvzones", "dvread", "dvoverlay", "dvpublish"}) {
+                                "dvzones", "dvmatch", "dvread", "dvoverlay", "dvpublish"}) {
       GstElementFactory* factory = gst_element_factory_find(element.c_str());
       if (!factory) continue;
       gst_object_unref(factory);

@@ -20,7 +20,8 @@ namespace {
 const std::vector<const char*>& elements() {
   static const std::vector<const char*> names = [] {
     std::vector<const char*> all = {"dvmotion", "dvconvert", "dvinfer",   "dvdecode",
-                                    "dvtrack",  "dvzones",   "dvpublish", "dvoverlay"};
+                                    "dvtrack",  "dvzones",   "dvpublish", "dvoverlay",
+                                    "dvmatch"};
     GstElementFactory* factory = gst_element_factory_find("dvread");
     if (factory) all.push_back("dvread");
     gst_clear_object(&factory);
@@ -36,7 +37,7 @@ std::string pipeline_with_all() {
   return painted_source(kEndless) + "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
          infer(Looks::kRed, "name=dvinfer") +
          " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! "
-         "dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! dvmotion name=dvmotion "
+         "dvmatch name=dvmatch ! dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! dvmotion name=dvmotion "
          "! dvoverlay name=dvoverlay" +
          (elements().back() == std::string("dvread") ? " ! dvread name=dvread" : "") + kSink;
 }
@@ -65,6 +66,11 @@ const Text kTexts[] = {{"roi", {"<0.0,0.0,0.5,1.0>", "<0.0,0.0,1.0,1.0>"}},
                        {"zones-file", {nullptr, nullptr}},
                        {"labels-file", {nullptr, nullptr}},
                        {"region-file", {nullptr, nullptr}},
+                       {"gallery-file", {nullptr, nullptr}},  // gst_match
+                       {"strangers-file", {nullptr, nullptr}},
+                       {"share-url", {nullptr, nullptr}},
+                       {"share-topic", {"a", "b"}},
+                       {"share-options-file", {nullptr, nullptr}},
                        {"qos", {nullptr, nullptr}},
                        {"location", {nullptr, nullptr}},
                        {"url", {"file:/dev/full", "file:/dev/null"}},

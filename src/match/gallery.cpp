@@ -53,9 +53,10 @@ Status read_vectors(JsonReader* in, size_t length, const std::string& what, Pers
   if (length == 0) length = count;
   if (count == 0 || length > kMostLength || count % length != 0 ||
       count / length > kMostVectorsEach) {
-    return malformed(format("%s: 'vectors' has %zu numbers, but needs 1 to %zu times the length of "
-                            "a vector, %zu",
-                            what.c_str(), count, kMostVectorsEach, length));
+    return malformed(
+        format("%s: 'vectors' has %zu numbers, but needs 1 to %zu times the length of "
+               "a vector, %zu",
+               what.c_str(), count, kMostVectorsEach, length));
   }
   std::vector<float> one;
   for (size_t at = 0; at < count; at += length) {
@@ -71,16 +72,16 @@ Status read_vectors(JsonReader* in, size_t length, const std::string& what, Pers
 }
 
 Result<Entry> read_person(const Json& json, size_t length, const std::string& what) {
-  DVNN_TRY(check_members(
-      json, what, {"name", "stranger", "first", "last", "version", "length", "vectors"}));
+  DVNN_TRY(check_members(json, what,
+                         {"name", "stranger", "first", "last", "version", "length", "vectors"}));
   Entry entry;
   Person& person = entry.person.emplace();
   JsonReader in(json, what);
   // A line that stands alone says the length itself; in a file it must be that of all others.
   const auto least = static_cast<int64_t>(std::max<size_t>(length, 1));
   const auto most = static_cast<int64_t>(length == 0 ? kMostLength : length);
-  entry.length = static_cast<size_t>(
-      in.integer("length", least, most, static_cast<int64_t>(length)));
+  entry.length =
+      static_cast<size_t>(in.integer("length", least, most, static_cast<int64_t>(length)));
   if (in.member("stranger")) {
     person.stranger = static_cast<uint64_t>(in.integer("stranger", 1, kLatest));
     if (in.member("name")) in.fail("name", "must not stand beside 'stranger'");
@@ -277,8 +278,9 @@ Result<Gallery> read_gallery(const std::string& path, bool of_strangers) {
   DVNN_ASSIGN(Gallery gallery, parse_gallery(text, "'" + path + "'"));
   for (const Person& person : gallery.people) {
     if (person.name.empty() == of_strangers) continue;
-    return malformed("'" + path + (of_strangers ? "' has names: it is no file of strangers"
-                                                : "' has strangers: it is no gallery of names"));
+    return malformed("'" + path +
+                     (of_strangers ? "' has names: it is no file of strangers"
+                                   : "' has strangers: it is no gallery of names"));
   }
   return gallery;
 }

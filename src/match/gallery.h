@@ -14,9 +14,9 @@ namespace dvnn::match {
 
 // Bounds of a gallery and its file.
 constexpr size_t kMostPeople = 100000, kMostVectors = 100000, kMostVectorsEach = 1000;
-constexpr size_t kMostLength = 4096;                      // numbers of a vector
+constexpr size_t kMostLength = 4096;  // numbers of a vector
 constexpr size_t kMostNameBytes = 200;
-constexpr size_t kMostNotes = 10000;                      // of people who were forgotten
+constexpr size_t kMostNotes = 10000;  // of people who were forgotten
 constexpr uint64_t kMostGalleryBytes = uint64_t{1} << 29;
 
 /// Where nobody says otherwise: least cosine of a name, and how much less any other must have.

@@ -161,8 +161,8 @@ void Keeper::reload() {
   const std::optional<Mark> now = mark_of(settings_.gallery_file);
   if (now == mark_) {
     if (!now && !gallery()->people.empty() && !gallery_unwritten_) {
-      tell(Notice::kProblem, "'" + settings_.gallery_file +
-                                 "' is not there: the gallery stays as it was read last");
+      tell(Notice::kProblem,
+           "'" + settings_.gallery_file + "' is not there: the gallery stays as it was read last");
     }
     return;
   }
@@ -384,8 +384,8 @@ bool Keeper::take_named(const Entry& entry, Gallery* gallery) {
   const std::string id = entry.person ? id_of(*entry.person) : entry.forgotten->id;
   const int64_t version = entry.person ? entry.person->version : entry.forgotten->version;
   if (noted(id, gallery->forgotten) >= version) return false;
-  const auto known = std::find_if(
-      gallery->people.begin(), gallery->people.end(), [&](const Person& one) {
+  const auto known =
+      std::find_if(gallery->people.begin(), gallery->people.end(), [&](const Person& one) {
         return entry.person ? one.name == entry.person->name : id_of(one) == id;
       });
   const bool is_known = known != gallery->people.end();

@@ -19,9 +19,9 @@ constexpr double kHold = 0.1;
 
 // Takes a look. Returns whether it is a new one.
 bool Namer::take(const Look& look, Track* track) const {
-  const bool is_same = look.embedding.size() == track->last.size() &&
-                       std::equal(look.embedding.begin(), look.embedding.end(),
-                                  track->last.begin());
+  const bool is_same =
+      look.embedding.size() == track->last.size() &&
+      std::equal(look.embedding.begin(), look.embedding.end(), track->last.begin());
   const bool is_agreed_now = look.looks > 0 && look.agreed && !track->sure;
   if (is_same && !is_agreed_now) return false;
   track->last.assign(look.embedding.begin(), look.embedding.end());
@@ -39,8 +39,8 @@ bool Namer::take(const Look& look, Track* track) const {
   track->unit = track->mean.value();
   if (!make_unit(&track->unit)) return false;
   ++track->looks;
-  track->sure = track->looks >= wanted && (wanted == 1 || track->mean.cosine() >= kSure ||
-                                           track->looks >= agree::kMostLooks);
+  track->sure = track->looks >= wanted &&
+                (wanted == 1 || track->mean.cosine() >= kSure || track->looks >= agree::kMostLooks);
   return true;
 }
 
@@ -69,8 +69,7 @@ void Namer::decide(Track* track) {
   }
   const double threshold =
       rules_.threshold >= 0 ? rules_.threshold : gallery->threshold.value_or(kUsualThreshold);
-  const double margin =
-      rules_.margin >= 0 ? rules_.margin : gallery->margin.value_or(kUsualMargin);
+  const double margin = rules_.margin >= 0 ? rules_.margin : gallery->margin.value_or(kUsualMargin);
   const Best best = find_best(*gallery, track->unit);
   const bool is_held = identity.agreed && !identity.name.empty();
   if (!best.first || best.likeness < threshold) {
@@ -97,10 +96,9 @@ Told Namer::see(const Look& look, int64_t time) {
     return {alone.identity, false, false};
   }
   if (tracks_.size() >= kMostTracks && tracks_.count(look.track) == 0) {
-    const auto oldest =
-        std::min_element(tracks_.begin(), tracks_.end(), [](const auto& a, const auto& b) {
-          return a.second.seen < b.second.seen;
-        });
+    const auto oldest = std::min_element(
+        tracks_.begin(), tracks_.end(),
+        [](const auto& a, const auto& b) { return a.second.seen < b.second.seen; });
     tracks_.erase(oldest);
   }
   Track& track = tracks_[look.track];

@@ -43,8 +43,8 @@ class Namer {
   explicit Namer(Keeper* keeper) : keeper_(keeper) {}
 
   void set_rules(const NamerRules& rules) { rules_ = rules; }
-  /// Returns who it is, as far as that is known. `time` is the frame's, in nanoseconds. An embedding
-  /// that is the same as at the last call is no new look.
+  /// Returns who it is, as far as that is known. `time` is the frame's, in nanoseconds. An
+  /// embedding that is the same as at the last call is no new look.
   Told see(const Look& look, int64_t time);
   /// Returns the mean of a track's looks, of unit length; empty if it has none.
   std::vector<float> mean_of(uint64_t track) const;
@@ -64,11 +64,11 @@ class Namer {
     agree::EmbeddingMean mean;
     std::vector<float> last, unit;  // look as it came; mean of all
     unsigned looks = 0;
-    bool sure = false;         // whether the looks agree
-    uint64_t changes = 0;      // of the keeper, when it was decided
+    bool sure = false;     // whether the looks agree
+    uint64_t changes = 0;  // of the keeper, when it was decided
     objects::Identity identity;
     bool before = false;
-    std::string told_name;     // what was told last
+    std::string told_name;  // what was told last
     uint64_t told_stranger = 0;
     int64_t seen = 0;
   };

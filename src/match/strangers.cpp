@@ -74,19 +74,18 @@ Strangers::Sight Strangers::see(const std::vector<float>& unit, int64_t now, dou
 bool Strangers::forget(uint64_t number) {
   const auto& people = all_.people;
   const size_t before = people.size();
-  all_.people.erase(
-      std::remove_if(all_.people.begin(), all_.people.end(),
-                     [&](const Person& one) { return one.stranger == number; }),
-      all_.people.end());
+  all_.people.erase(std::remove_if(all_.people.begin(), all_.people.end(),
+                                   [&](const Person& one) { return one.stranger == number; }),
+                    all_.people.end());
   return people.size() < before;
 }
 
 void Strangers::trim(int64_t now) {
   if (bounds_.keep_ms <= 0) return;
   std::vector<Person>& people = all_.people;
-  const auto old = std::stable_partition(
-      people.begin(), people.end(),
-      [&](const Person& one) { return now - one.last <= bounds_.keep_ms; });
+  const auto old = std::stable_partition(people.begin(), people.end(), [&](const Person& one) {
+    return now - one.last <= bounds_.keep_ms;
+  });
   for (auto one = old; one != people.end(); ++one) dropped_.push_back(id_of(*one));
   people.erase(old, people.end());
 }

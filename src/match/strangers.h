@@ -14,9 +14,10 @@
 namespace dvnn::match {
 
 struct StrangerBounds {
-  size_t most = 1000;     // strangers; those that were not seen for longest go first
-  int64_t keep_ms = 0;    // since they were last seen; 0: for ever
-  bool scattered = false; // numbers have nine random digits, so that two cameras choose different ones
+  size_t most = 1000;   // strangers; those that were not seen for longest go first
+  int64_t keep_ms = 0;  // since they were last seen; 0: for ever
+  bool scattered =
+      false;  // numbers have nine random digits, so that two cameras choose different ones
 };
 
 /// Vectors that are kept of a stranger. The newest are, because looks change.
@@ -46,8 +47,8 @@ class Strangers {
   void trim(int64_t now);
   /// Returns the ids of those that the bounds have removed since the last call.
   std::vector<std::string> take_dropped() { return std::exchange(dropped_, {}); }
-  /// Takes what another gallery tells of a stranger, whose vectors have that length, if it is newer.
-  /// Returns whether it is.
+  /// Takes what another gallery tells of a stranger, whose vectors have that length, if it is
+  /// newer. Returns whether it is.
   bool take(Person person, size_t length);
   /// Takes the note that another gallery has forgotten a stranger. Returns whether it is news.
   bool take(const Forgotten& note);

@@ -128,9 +128,9 @@ const char* kind_name(Kind kind);
 /// Whether the object's place is known: its box is finite and has an area.
 bool has_box(const Object& object);
 
-/// Removes from an object what its looks do not agree on yet: text, embedding, numbers, and who it is. Returns
-/// false if nothing of it remains: it is a class, or only had those. Objects whose looks are not
-/// compared stay as they are.
+/// Removes from an object what its looks do not agree on yet: text, embedding, numbers, and who it
+/// is. Returns false if nothing of it remains: it is a class, or only had those. Objects whose
+/// looks are not compared stay as they are.
 bool keep_agreed(Object* object);
 
 /// Details that only some objects have, as flags, so that a caller reads only those that it needs.

@@ -150,8 +150,8 @@ class MqttSharedTopic final : public SharedTopic {
   static void on_connect(mosquitto* client, void* data, int code) {
     auto* self = static_cast<MqttSharedTopic*>(data);
     if (code != 0) {
-      self->refusal_ = std::string("the broker refuses the connection: ") +
-                       mosquitto_connack_string(code);
+      self->refusal_ =
+          std::string("the broker refuses the connection: ") + mosquitto_connack_string(code);
       mosquitto_disconnect(client);
       return;
     }
@@ -239,11 +239,12 @@ Result<std::unique_ptr<SharedTopic>> open_shared_topic(const Address& address,
   }
   DVNN_TRY(in.status());
   if (topic.empty() || mosquitto_pub_topic_check(topic.c_str()) != MOSQ_ERR_SUCCESS) {
-    return invalid_argument("topic '" + printable(topic) +
-                            "' is no MQTT topic to publish to: it must not be empty or have + or #");
+    return invalid_argument(
+        "topic '" + printable(topic) +
+        "' is no MQTT topic to publish to: it must not be empty or have + or #");
   }
-  auto shared = std::make_unique<MqttSharedTopic>(address, std::move(settings), topic,
-                                                  std::move(hooks));
+  auto shared =
+      std::make_unique<MqttSharedTopic>(address, std::move(settings), topic, std::move(hooks));
   DVNN_TRY(shared->start());
   return {std::move(shared)};
 }

@@ -44,8 +44,9 @@ DVNN_TEST(the_search_finds_what_comparing_all_finds) {
       double best = -2;
       for (size_t at = 0; at < person.vectors.size(); at += length) {
         const auto begin = person.vectors.begin() + static_cast<std::ptrdiff_t>(at);
-        best = std::max(best, match_crowd::cosine_of(
-                                  look, Vector(begin, begin + static_cast<std::ptrdiff_t>(length))));
+        best =
+            std::max(best, match_crowd::cosine_of(
+                               look, Vector(begin, begin + static_cast<std::ptrdiff_t>(length))));
       }
       wanted.emplace_back(best, person.name);
     }

@@ -84,7 +84,8 @@ DVNN_TEST(a_replaced_file_is_read_and_a_bad_one_is_not_taken) {
   const uint64_t before = desk.keeper->changes();
   desk.look();
   ck_assert_int_eq(desk.loaded.value(), 0);  // nothing has changed
-  ck_assert(replace_file(path, {"{\"dvnn-gallery\":1}\n{\"name\":\"Bob\",\"vectors\":[0,1]}\n"}).ok());
+  ck_assert(
+      replace_file(path, {"{\"dvnn-gallery\":1}\n{\"name\":\"Bob\",\"vectors\":[0,1]}\n"}).ok());
   desk.look();
   ck_assert_int_eq(desk.loaded.value(), 1);
   ck_assert_uint_gt(desk.keeper->changes(), before);
@@ -110,8 +111,12 @@ DVNN_TEST(a_replaced_file_is_read_and_a_bad_one_is_not_taken) {
 
 DVNN_TEST(another_file_is_taken_while_it_runs) {
   const Folder folder;
-  ck_assert(write_file(folder.file("a"), "{\"dvnn-gallery\":1}\n{\"name\":\"Ada\",\"vectors\":[1,0]}\n").ok());
-  ck_assert(write_file(folder.file("b"), "{\"dvnn-gallery\":1}\n{\"name\":\"Bob\",\"vectors\":[1,0]}\n").ok());
+  ck_assert(
+      write_file(folder.file("a"), "{\"dvnn-gallery\":1}\n{\"name\":\"Ada\",\"vectors\":[1,0]}\n")
+          .ok());
+  ck_assert(
+      write_file(folder.file("b"), "{\"dvnn-gallery\":1}\n{\"name\":\"Bob\",\"vectors\":[1,0]}\n")
+          .ok());
   Desk desk;
   desk.open({folder.file("a"), "", {}, false});
   desk.keeper->use_gallery_file(folder.file("b"));
@@ -162,7 +167,8 @@ DVNN_TEST(to_forget_is_final) {
     ck_assert(desk.keeper->enrol("Bob", crowd.look(1), 0).ok());
     const Vector ada = desk.keeper->gallery()->find("Ada")->vectors;
     const Vector bob = desk.keeper->gallery()->find("Bob")->vectors;
-    ck_assert(has_some_of(contents(path), ada));  // or the search would find nothing, whatever it is
+    ck_assert(
+        has_some_of(contents(path), ada));  // or the search would find nothing, whatever it is
     ck_assert(desk.keeper->forget("Ada").value());
     ck_assert(!has_some_of(contents(path), ada) && has_some_of(contents(path), bob));
     ck_assert_ptr_null(strstr(contents(path).c_str(), "Ada"));

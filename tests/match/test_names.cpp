@@ -28,9 +28,9 @@ struct Desk {
   std::unique_ptr<Keeper> keeper;
 
   explicit Desk(const match::StrangerBounds& bounds = {}) {
-    keeper = std::make_unique<Keeper>(
-        [this](match::Notice, const std::string& text) { problem = text; }, Keeper::Share(),
-        Clock::steady(), [this] { return now; });
+    keeper =
+        std::make_unique<Keeper>([this](match::Notice, const std::string& text) { problem = text; },
+                                 Keeper::Share(), Clock::steady(), [this] { return now; });
     keeper->set_bounds(bounds);
   }
   void enrol(const std::string& name, const Vector& unit) {

@@ -169,7 +169,8 @@ DVNN_TEST(thousands_of_entries_come) {
   const size_t count = static_cast<size_t>(dvnn_rounds(3000)) + 10;
   std::vector<SharedEntry> own;
   for (size_t i = 0; i < count; ++i) {
-    own.push_back({"p" + std::to_string(i), "{\"version\":3,\"x\":\"" + std::string(3000, 'x') + "\"}", 3});
+    own.push_back(
+        {"p" + std::to_string(i), "{\"version\":3,\"x\":\"" + std::string(3000, 'x') + "\"}", 3});
   }
   Side door(broker, own);
   door.asked.until(1);

@@ -132,8 +132,7 @@ bool MatchElement::open() {
   Status status = keeper_.open(settings.keeper());
   if (status.ok() && !settings.share_url.empty()) status = connect(settings);
   if (!status.ok()) {
-    post_error(element(), Topic::kSettings,
-               status.error().within(named_settings(element(), {})));
+    post_error(element(), Topic::kSettings, status.error().within(named_settings(element(), {})));
     return false;
   }
   open_settings_ = settings;
@@ -183,8 +182,8 @@ Status MatchElement::connect(const MatchSettings& settings) {
   hooks.state = [this](const std::string& why) {
     guard(element(), "the gallery cannot be shared", [&] { tell_connection(why); });
   };
-  DVNN_ASSIGN(auto shared, publish::open_shared_topic(address, options, settings.share_topic,
-                                                      std::move(hooks)));
+  DVNN_ASSIGN(auto shared,
+              publish::open_shared_topic(address, options, settings.share_topic, std::move(hooks)));
   const std::lock_guard<std::mutex> lock(share_mutex_);
   shared_ = std::move(shared);
   return {};

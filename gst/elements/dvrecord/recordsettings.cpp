@@ -11,7 +11,8 @@
 namespace dvnn::gst {
 namespace {
 
-// What is told, and its name as a trigger. Events of dvzones and dvmatch have the name of their kind.
+// What is told, and its name as a trigger. Events of dvzones and dvmatch have the name of their
+// kind.
 constexpr const char* kZoneEvent = "dvnn-zone-event";
 constexpr const char* kIdentity = "dvnn-identity";
 constexpr std::pair<const char*, const char*> kTold[] = {
@@ -20,10 +21,9 @@ constexpr std::pair<const char*, const char*> kTold[] = {
     {"dvnn-motion-started", "motion"},
     {"dvnn-motion-ended", "motion"},
 };
-constexpr const char* kKinds[] = {"enter", "leave",     "dwell",     "idle",
-                                  "cross", "crowd",     "crowd-end", "speeding",
-                                  "track", "track-end", "motion",    "object",
-                                  "recognised", "stranger"};
+constexpr const char* kKinds[] = {"enter",  "leave",     "dwell",      "idle",    "cross",
+                                  "crowd",  "crowd-end", "speeding",   "track",   "track-end",
+                                  "motion", "object",    "recognised", "stranger"};
 
 GType container_type() {
   static const GEnumValue values[] = {{static_cast<gint>(Container::kMatroska),

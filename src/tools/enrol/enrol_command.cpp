@@ -192,7 +192,8 @@ int enrol_people(const Arguments& arguments) {
     return wrong_usage(command, "needs a network and a folder with a folder of pictures by name");
   }
   const double most = arguments.fraction("accepts");
-  if (!(most > 0 && most < 1)) return wrong_usage(command, format("--accepts %g is not in 0..1", most));
+  if (!(most > 0 && most < 1))
+    return wrong_usage(command, format("--accepts %g is not in 0..1", most));
   if (arguments.given("add") && arguments.text("output").empty()) {
     return wrong_usage(command, "--add is of the gallery that --output names");
   }

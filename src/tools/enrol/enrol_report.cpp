@@ -55,10 +55,14 @@ OrderedJson enrol_json(const EnrolFacts& facts) {
   }
   OrderedJson proposal = figures_json(facts.proposal.figures);
   proposal["reached"] = facts.proposal.reached;
-  return {{"gallery", facts.gallery},       {"people", facts.people},
-          {"pictures", facts.pictures},     {"length", facts.length},
-          {"alone", facts.alone},           {"most_accepts", facts.most_accepts},
-          {"proposal", std::move(proposal)}, {"curve", std::move(curve)}};
+  return {{"gallery", facts.gallery},
+          {"people", facts.people},
+          {"pictures", facts.pictures},
+          {"length", facts.length},
+          {"alone", facts.alone},
+          {"most_accepts", facts.most_accepts},
+          {"proposal", std::move(proposal)},
+          {"curve", std::move(curve)}};
 }
 
 void print_enrol(const EnrolFacts& facts) {
@@ -73,14 +77,14 @@ void print_enrol(const EnrolFacts& facts) {
               chosen.margin);
   std::printf("  %9s  %-22s %-22s %-22s\n", "threshold", "known, without name", "known, wrong name",
               "strangers with a name");
-  for (int step = kCurveSteps / 5; step <= kCurveSteps; ++step) print_row(curve_at(facts, step), "");
+  for (int step = kCurveSteps / 5; step <= kCurveSteps; ++step)
+    print_row(curve_at(facts, step), "");
   std::printf("\nProposed: threshold=%.2f margin=%.2f\n", chosen.threshold, chosen.margin);
   print_row(chosen, "");
   if (!facts.proposal.reached) {
     std::printf(
         "So few pictures cannot show that mistakes are rarer than %.3g %%, only than %.1f %%.\n",
-        100 * facts.most_accepts,
-        100 * std::max(chosen.accepts.most(), chosen.wrong.most()));
+        100 * facts.most_accepts, 100 * std::max(chosen.accepts.most(), chosen.wrong.most()));
   }
   if (!facts.gallery.empty()) std::printf("Written: %s\n", printable(facts.gallery).c_str());
 }

@@ -101,8 +101,7 @@ class MatchHarness {
   // The next message of that name, as "recognised Ada 1 @100" or its text; waits for it.
   std::string message(const char* name) {
     for (;;) {
-      GstMessage* message =
-          gst_bus_timed_pop_filtered(bus_, 60 * GST_SECOND, GST_MESSAGE_ELEMENT);
+      GstMessage* message = gst_bus_timed_pop_filtered(bus_, 60 * GST_SECOND, GST_MESSAGE_ELEMENT);
       ck_assert_ptr_nonnull(message);
       const GstStructure* fields = gst_message_get_structure(message);
       std::string text;
@@ -197,8 +196,7 @@ DVNN_TEST(the_gallery_is_live) {
   // A bad one: a warning with the line, and Bob stays.
   write(folder.gallery(), std::string(kAda) + "{\"name\":\"Eve\",\"vectors\":[1]}\n");
   const std::string warning = h.warning();
-  ck_assert_msg(warning.find("gallery.jsonl', line 3") != std::string::npos, "%s",
-                warning.c_str());
+  ck_assert_msg(warning.find("gallery.jsonl', line 3") != std::string::npos, "%s", warning.c_str());
   dvnn_assert_text(h.see(1, {1, 0, 0}), "Bob");
   // Another file, by the property.
   write(folder.name + "/other.jsonl", kAda);
@@ -260,8 +258,7 @@ DVNN_TEST(a_gallery_of_another_network_is_warned_of_once) {
 // Documents tell names, and no vectors unless dvpublish is asked for embeddings; messages never do.
 DVNN_TEST(documents_and_messages_have_names_and_no_vectors) {
   const Folder folder;
-  write(folder.gallery(),
-        "{\"dvnn-gallery\":1}\n{\"name\":\"Ada\",\"vectors\":[0.48,0.64,0.6]}\n");
+  write(folder.gallery(), "{\"dvnn-gallery\":1}\n{\"name\":\"Ada\",\"vectors\":[0.48,0.64,0.6]}\n");
   const std::string out = folder.name + "/out";
   MatchHarness h("agree=1 gallery-file=" + folder.gallery(),
                  " ! dvpublish stream=cam mode=frames+events location=" + out);
@@ -271,8 +268,8 @@ DVNN_TEST(documents_and_messages_have_names_and_no_vectors) {
   h.message("dvnn-identity");
   h.end();
   const std::string documents = read(out);
-  ck_assert_ptr_nonnull(strstr(
-      documents.c_str(), "\"identity\":{\"name\":\"Ada\",\"likeness\":1.0,\"agreed\":true}"));
+  ck_assert_ptr_nonnull(strstr(documents.c_str(),
+                               "\"identity\":{\"name\":\"Ada\",\"likeness\":1.0,\"agreed\":true}"));
   ck_assert_ptr_nonnull(strstr(documents.c_str(), "\"kind\":\"recognised\",\"track_id\":7"));
   ck_assert_ptr_nonnull(strstr(documents.c_str(), "\"name\":\"Ada\",\"likeness\":1.0}"));
   ck_assert_ptr_nonnull(

@@ -19,9 +19,8 @@ namespace {
 // All elements; dvread is there if it was built.
 const std::vector<const char*>& elements() {
   static const std::vector<const char*> names = [] {
-    std::vector<const char*> all = {"dvmotion", "dvconvert", "dvinfer",   "dvdecode",
-                                    "dvtrack",  "dvzones",   "dvpublish", "dvoverlay",
-                                    "dvmatch"};
+    std::vector<const char*> all = {"dvmotion", "dvconvert", "dvinfer",   "dvdecode", "dvtrack",
+                                    "dvzones",  "dvpublish", "dvoverlay", "dvmatch"};
     GstElementFactory* factory = gst_element_factory_find("dvread");
     if (factory) all.push_back("dvread");
     gst_clear_object(&factory);
@@ -37,7 +36,8 @@ std::string pipeline_with_all() {
   return painted_source(kEndless) + "identity sleep-time=1000 ! dvconvert name=dvconvert ! " +
          infer(Looks::kRed, "name=dvinfer") +
          " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! "
-         "dvmatch name=dvmatch ! dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! dvmotion name=dvmotion "
+         "dvmatch name=dvmatch ! dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! "
+         "dvmotion name=dvmotion "
          "! dvoverlay name=dvoverlay" +
          (elements().back() == std::string("dvread") ? " ! dvread name=dvread" : "") + kSink;
 }

@@ -19,7 +19,7 @@ DVNN_GST_SUITE(gst_settings);
 
 namespace {
 
-const char* const kElements[] = {"dvconvert", "dvinfer",   "dvdecode", "dvtrack", "dvzones",
+const char* const kElements[] = {"dvconvert", "dvinfer",   "dvdecode", "dvtrack",  "dvzones",
                                  "dvpublish", "dvoverlay", "dvread",   "dvmotion", "dvmatch"};
 const char* const kGarbage = "{\"gar:bage\x7f=,,1e999";
 

@@ -438,10 +438,12 @@ void Keeper::take_inbox() {
     set_gallery(std::move(next));
     gallery_unwritten_ = true;
   }
-  if (!strange) return;
-  ++changes_;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  strangers_unwritten_ = true;
+  if (strange) {
+    ++changes_;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    strangers_unwritten_ = true;
+  }
+  if (named || strange) tell(Notice::kLoaded, "other galleries have changed this one");
 }
 
 std::vector<Keeper::Shared> Keeper::all_shared() const {

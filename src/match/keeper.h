@@ -37,7 +37,8 @@ constexpr size_t kMostEnrolled = 16;
 
 class Keeper {
  public:
-  /// From any thread, and with no lock: the gallery was read, or a file cannot be read or written.
+  /// From any thread: the gallery was read, or others have changed it; or a file cannot be read or
+  /// written. It must not call the keeper but for gallery().
   using Tell = std::function<void(Notice what, const std::string& text)>;
   /// A change that other galleries should hear of; an empty line: nobody needs it any more.
   using Share = std::function<void(const std::string& id, const std::string& line)>;

@@ -36,12 +36,13 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<network::Networ
 
 Result<std::unique_ptr<image::Converter>> create_converter(const Bitmap& bgr,
                                                            const TensorDesc& tensor,
-                                                           const InputSpec& picture) {
+                                                           const InputSpec& picture,
+                                                           const image::View& view) {
   image::FrameFormat frame;
   frame.format = image::PixelFormat::kBgr;
   frame.width = bgr.width;
   frame.height = bgr.height;
-  return image::Converter::create(frame, tensor, picture);
+  return image::Converter::create(frame, tensor, picture, view);
 }
 
 image::FrameView view_of(const Bitmap& bgr) {
@@ -49,6 +50,14 @@ image::FrameView view_of(const Bitmap& bgr) {
   view.planes[0] = bgr.bytes.data();
   view.strides[0] = static_cast<int>(bgr.stride());
   return view;
+}
+
+Status Session::load(const Bitmap& bgr, const image::View& part) {
+  width_ = height_ = 0;  // the converter is of this part alone
+  DVNN_ASSIGN(converter_,
+              create_converter(bgr, network_->input_desc(), model().input.picture, part));
+  converter_->convert(view_of(bgr), slot_->input().data());
+  return {};
 }
 
 Status Session::load(const Bitmap& bgr) {

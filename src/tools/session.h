@@ -32,6 +32,8 @@ class Session {
 
   /// Converts an 8-bit BGR picture to the slot's input, like dvconvert.
   Status load(const Bitmap& bgr);
+  /// The same for a part of the picture.
+  Status load(const Bitmap& bgr, const image::View& part);
   /// Keeps states from one run to the next from now on: the inputs are frames of one stream. At
   /// first each input begins anew.
   void follow_frames() { follows_ = true; }
@@ -67,7 +69,8 @@ class Session {
 /// for it.
 Result<std::unique_ptr<image::Converter>> create_converter(const Bitmap& bgr,
                                                            const TensorDesc& tensor,
-                                                           const InputSpec& picture);
+                                                           const InputSpec& picture,
+                                                           const image::View& view = {});
 image::FrameView view_of(const Bitmap& bgr);
 
 /// Sets labels of what a network has found, and maps it from the input to the pixels of the picture

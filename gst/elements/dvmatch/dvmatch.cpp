@@ -20,7 +20,7 @@
  * of strangers: whether it was known), `track-id` (guint64), `label` (string), `timestamp`,
  * `stream-time` and `running-time` (guint64). The same is sent downstream as a serialised custom
  * event, for dvpublish and dvrecord. `dvnn-gallery`, with `people` (uint) and `text` (string), is
- * posted when the gallery's file was read again. No message has vectors.
+ * posted when the gallery's file was read again, or other galleries have changed it. No message has vectors.
  *
  * ## Example launch line
  * |[

@@ -7,11 +7,13 @@
 
 #include "base/file.h"
 #include "base/format.h"
+#include "decode/class_thresholds.h"
 #include "evaluate/annotations/annotations.h"
 #include "evaluate/embeddings.h"
 #include "match/gallery.h"
 #include "match/keeper.h"
 #include "match/likeness.h"
+#include "regions/alignment.h"
 #include "tools/commands.h"
 #include "tools/enrol/enrol_report.h"
 #include "tools/network_options.h"
@@ -62,10 +64,50 @@ Result<std::map<std::string, std::vector<std::string>>> find_pictures(const std:
   return found;
 }
 
-// Returns the embedding that the network finds in a picture, of length 1.
-Result<std::vector<float>> embedding_of(Session* session, const std::string& path) {
+// Returns the part of a picture in which a detector finds somebody: as dvconvert regions=objects
+// align=points shows it if the detector finds a face's five points, else its box.
+Result<image::View> part_of(Session* detector, const Shape& input, const std::string& path,
+                            const Bitmap& picture) {
+  DVNN_TRY(detector->load(picture));
+  DVNN_TRY(detector->run(path));
+  DVNN_ASSIGN(const objects::Objects found, detector->decode(decode::kUsualThreshold));
+  const objects::Object* best = nullptr;
+  for (const objects::Object& object : found) {
+    if (objects::has_box(object) && (!best || object.confidence > best->confidence)) {
+      best = &object;
+    }
+  }
+  if (!best) return malformed("'" + printable(path) + "': the detector finds nobody in it");
+  const image::Corners all{0, 0, static_cast<double>(picture.width),
+                           static_cast<double>(picture.height)};
+  image::View view;
+  if (best->points.size() == regions::face_places().size()) {
+    std::vector<regions::Place> places;
+    for (const objects::Point& point : best->points) places.emplace_back(point.x, point.y);
+    const double aspect = static_cast<double>(input[2]) / static_cast<double>(input[3]);
+    if (const auto slant = regions::align_points(places, regions::face_places(), aspect)) {
+      view.slant = regions::shares_of(*slant, all);
+      return view;
+    }
+  }
+  const image::Corners& box = best->box;
+  view.region = {box.x0 / all.x1, box.y0 / all.y1, (box.x1 - box.x0) / all.x1,
+                 (box.y1 - box.y0) / all.y1};
+  return view;
+}
+
+// Returns the embedding that the network finds in a picture, of length 1. `detector`, if not null,
+// says in which part.
+Result<std::vector<float>> embedding_of(Session* session, Session* detector,
+                                        const std::string& path) {
   DVNN_ASSIGN(const Bitmap picture, read_picture(path));
-  DVNN_TRY(session->load(picture));
+  if (detector) {
+    const Shape& input = session->slot().network()->input_desc().shape;
+    DVNN_ASSIGN(const image::View part, part_of(detector, input, path, picture));
+    DVNN_TRY(session->load(picture, part));
+  } else {
+    DVNN_TRY(session->load(picture));
+  }
   DVNN_TRY(session->run(path));
   DVNN_ASSIGN(const objects::Objects found, session->decode(0));
   const objects::Object* best = nullptr;
@@ -82,19 +124,35 @@ Result<std::vector<float>> embedding_of(Session* session, const std::string& pat
   return unit;
 }
 
+// Pictures in which nothing is found are left out, with a warning.
 Result<People> embed(const std::string& network, const std::string& folder,
-                     const Arguments& arguments) {
+                     const Arguments& arguments, size_t* left_out) {
   DVNN_ASSIGN(const auto pictures, find_pictures(folder));
   DVNN_ASSIGN(const auto session, open_session(network, arguments));
   if (!session->decoder()) {
     return invalid_argument("'" + printable(network) +
                             "' names no decoder, so nothing finds its embedding");
   }
+  std::unique_ptr<Session> detector;
+  if (arguments.given("detector")) {
+    DVNN_ASSIGN(detector, open_session(arguments.text("detector"), arguments));
+    if (!detector->decoder()) return invalid_argument("--detector names a network without decoder");
+  }
   People people;
   for (const auto& [name, files] : pictures) {
     for (const std::string& file : files) {
-      DVNN_ASSIGN(std::vector<float> unit, embedding_of(session.get(), file));
-      people[name].push_back(std::move(unit));
+      auto unit = embedding_of(session.get(), detector.get(), file);
+      if (unit.ok()) {
+        people[name].push_back(std::move(unit.value()));
+      } else if (unit.error().code == ErrorCode::kMalformed) {
+        std::fprintf(stderr, "dvnet: warning: %s; it is left out\n", unit.error().message.c_str());
+        ++*left_out;
+      } else {
+        return unit.take_failure();
+      }
+    }
+    if (people.count(name) == 0) {
+      return malformed("'" + printable(name) + "' has no picture that can be used");
     }
   }
   return people;
@@ -168,11 +226,13 @@ void fill(const People& people, const People& fresh, const std::string& network,
 Status enrol(const Arguments& arguments, double most_accepts) {
   const std::string &network = arguments.files()[0], &folder = arguments.files()[1];
   const std::string output = arguments.text("output");
-  DVNN_ASSIGN(const People fresh, embed(network, folder, arguments));
+  size_t left_out = 0;
+  DVNN_ASSIGN(const People fresh, embed(network, folder, arguments, &left_out));
   People people = fresh;
   match::Gallery gallery;
   if (arguments.given("add")) DVNN_TRY(add_known(output, &gallery, &people));
   DVNN_ASSIGN(EnrolFacts facts, measure(people, most_accepts));
+  facts.left_out = left_out;
   if (!output.empty()) {
     fill(people, fresh, network, facts, &gallery);
     DVNN_TRY(match::write_gallery(gallery, output));
@@ -197,6 +257,9 @@ int enrol_people(const Arguments& arguments) {
   if (arguments.given("add") && arguments.text("output").empty()) {
     return wrong_usage(command, "--add is of the gallery that --output names");
   }
+  if (arguments.given("detector") && arguments.given("size")) {
+    return wrong_usage(command, "--size would be that of --detector, too");
+  }
   const Status status = enrol(arguments, most);
   return status.ok() ? 0 : fail(status.error());
 }
@@ -208,6 +271,9 @@ constexpr Option kEnrolOptions[] = {
      "Keep those whom the gallery knows already; a name that is in the folder, too, is replaced"},
     {"accepts", 'a', Takes::kFraction, "SHARE",
      "Propose the threshold with which no more strangers than this get a name, 0..1", "0.01"},
+    {"detector", 0, Takes::kFile, "NETWORK.dvn",
+     "The pictures are whole photographs: show the network what this one is surest of, and a face "
+     "by its five points, as dvconvert regions=objects align=points does"},
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"},
     kWeightsOption,
     kCustomLayersOption,

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "publish/server_process.h"
 #include "publish_harness.h"
 #include "waiting.h"
 
@@ -279,6 +280,41 @@ DVNN_TEST(documents_and_messages_have_names_and_no_vectors) {
       ck_assert_msg(text->find(part) == std::string::npos, "'%s' in %s", part, text->c_str());
     }
   }
+}
+
+// Two cameras and a broker. Each waits for the message that others have changed its gallery.
+DVNN_TEST(cameras_share_names_strangers_and_what_is_forgotten) {
+  constexpr const char* kMosquitto = "/usr/sbin/mosquitto";
+  if (access(kMosquitto, X_OK) != 0) {
+    std::printf("skipped: there is no %s\n", kMosquitto);
+    return;
+  }
+  const Folder folder;
+  const OwnPort port;
+  write(folder.name + "/conf", "listener " + std::to_string(port.number()) +
+                                   " 127.0.0.1\nallow_anonymous true\nlog_dest none\nuser root\n");
+  ServerProcess broker({kMosquitto, "-c", folder.name + "/conf"}, port.number());
+  broker.start();
+  const std::string url = " share-url=mqtt://127.0.0.1:" + std::to_string(port.number());
+  MatchHarness door("agree=1 gallery-file=" + folder.gallery() + url);
+  MatchHarness yard("agree=1" + url);
+  // A stranger at the door has the same number in the yard.
+  const std::string stranger = door.see(1, {1, 0, 0});
+  ck_assert_uint_eq(stranger.size(), strlen("stranger 123456789"));
+  dvnn_assert_text(yard.message("dvnn-gallery"), "0");
+  dvnn_assert_text(yard.see(1, {1, 0.1f, 0}), stranger.c_str());
+  // One is enrolled in the yard, and known at the door.
+  yard.see(2, {0, 1, 0});
+  ck_assert_int_eq(yard.act<gboolean>("enrol", guint64{2}, "Ada"), TRUE);
+  while (door.message("dvnn-gallery") != "1") continue;
+  dvnn_assert_text(door.see(2, {0, 1, 0}), "Ada");
+  // To be forgotten at the door is to be forgotten in the yard.
+  ck_assert_int_eq(door.act<gboolean>("forget", "Ada"), TRUE);
+  while (yard.message("dvnn-gallery") != "0") continue;
+  ck_assert_ptr_null(strstr(yard.see(2, {0, 1, 0}).c_str(), "Ada"));
+  door.end();
+  ck_assert_ptr_nonnull(strstr(read(folder.gallery()).c_str(), "\"forgotten\""));
+  ck_assert_ptr_null(strstr(read(folder.gallery()).c_str(), "Ada"));
 }
 
 DVNN_TEST(a_bad_gallery_is_an_error_at_the_start) {

@@ -55,13 +55,10 @@ OrderedJson enrol_json(const EnrolFacts& facts) {
   }
   OrderedJson proposal = figures_json(facts.proposal.figures);
   proposal["reached"] = facts.proposal.reached;
-  return {{"gallery", facts.gallery},
-          {"people", facts.people},
-          {"pictures", facts.pictures},
-          {"length", facts.length},
-          {"alone", facts.alone},
-          {"most_accepts", facts.most_accepts},
-          {"proposal", std::move(proposal)},
+  return {{"gallery", facts.gallery},           {"people", facts.people},
+          {"pictures", facts.pictures},         {"length", facts.length},
+          {"left_out", facts.left_out},         {"alone", facts.alone},
+          {"most_accepts", facts.most_accepts}, {"proposal", std::move(proposal)},
           {"curve", std::move(curve)}};
 }
 
@@ -69,6 +66,9 @@ void print_enrol(const EnrolFacts& facts) {
   const NamingFigures& chosen = facts.proposal.figures;
   std::printf("%zu people by %zu pictures, vectors of %zu numbers\n", facts.people, facts.pictures,
               facts.length);
+  if (facts.left_out > 0) {
+    std::printf("%zu pictures were left out: nothing was found in them\n", facts.left_out);
+  }
   if (facts.alone > 0) {
     std::printf("%zu have one picture only, so nothing tells whether they would be known again\n",
                 facts.alone);

@@ -13,6 +13,7 @@ namespace dvnn::tools {
 struct EnrolFacts {
   std::string gallery;  // the file that was written; may be empty
   size_t people = 0, pictures = 0, length = 0;
+  size_t left_out = 0;      // pictures in which nothing was found
   size_t alone = 0;         // people with one picture only
   double most_accepts = 0;  // what was asked for
   std::vector<evaluate::NamingTrial> trials;

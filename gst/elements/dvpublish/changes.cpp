@@ -12,7 +12,9 @@ using Objects = std::vector<publish::FrameObject>;
 
 bool is_same(const Object& a, const Object& b) {
   return a.track_id == b.track_id && a.label == b.label && a.text == b.text &&
-         a.agreement.reached == b.agreement.reached && objects::has_box(a) == objects::has_box(b);
+         a.agreement.reached == b.agreement.reached && a.identity.name == b.identity.name &&
+         a.identity.stranger == b.identity.stranger && a.identity.agreed == b.identity.agreed &&
+         objects::has_box(a) == objects::has_box(b);
 }
 
 double moved(const Object& a, const Object& b) {

@@ -286,7 +286,18 @@ Result<Gallery> read_gallery(const std::string& path, bool of_strangers) {
 }
 
 Status write_gallery(const Gallery& gallery, const std::string& path) {
-  return replace_file(path, {gallery_text(gallery)}, Readers::kOwner);
+  // What parse_gallery() would refuse is not written.
+  size_t numbers = 0;
+  for (const Person& person : gallery.people) numbers += person.vectors.size();
+  if (numbers > kMostVectors * gallery.length) {
+    return too_large(format("'%s' would have more than %zu vectors", path.c_str(), kMostVectors));
+  }
+  const std::string text = gallery_text(gallery);
+  if (text.size() > kMostGalleryBytes) {
+    return too_large(format("'%s' would have %zu bytes, and may have %llu", path.c_str(),
+                            text.size(), static_cast<unsigned long long>(kMostGalleryBytes)));
+  }
+  return replace_file(path, {text}, Readers::kOwner);
 }
 
 Best find_best(const Gallery& gallery, const std::vector<float>& unit) {

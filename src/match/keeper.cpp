@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/file.h"
 #include "base/format.h"
@@ -373,14 +374,19 @@ Result<bool> Keeper::forget(const std::string& name) {
 
 void Keeper::take(std::string id, std::string line) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (inbox_.size() >= kMostInbox) return;
+  if (inbox_.size() >= kMostInbox || inbox_bytes_ + line.size() > kMostGalleryBytes) {
+    ++lost_entries_;
+    return;
+  }
+  inbox_bytes_ += line.size();
   inbox_.emplace_back(std::move(id), std::move(line));
   called_ = true;
   changed_.notify_all();
 }
 
 // Takes an entry of a named person, or a note of one, if it is newer. Returns whether it is.
-bool Keeper::take_named(const Entry& entry, Gallery* gallery) {
+// `numbers` counts those of all vectors.
+bool Keeper::take_named(const Entry& entry, Gallery* gallery, size_t* numbers) {
   const std::string id = entry.person ? id_of(*entry.person) : entry.forgotten->id;
   const int64_t version = entry.person ? entry.person->version : entry.forgotten->version;
   if (noted(id, gallery->forgotten) >= version) return false;
@@ -391,16 +397,27 @@ bool Keeper::take_named(const Entry& entry, Gallery* gallery) {
   const bool is_known = known != gallery->people.end();
   if (is_known && known->version >= version) return false;
   if (!entry.person) {
-    if (is_known) gallery->people.erase(known);
+    if (is_known) {
+      *numbers -= known->vectors.size();
+      gallery->people.erase(known);
+    }
     add_note(*entry.forgotten, &gallery->forgotten);
     return true;
   }
   if (gallery->people.empty()) gallery->length = entry.length;
   if (entry.length != gallery->length) return false;
+  const size_t had = is_known ? known->vectors.size() : 0;
+  const size_t next = *numbers - had + entry.person->vectors.size();
+  if (next > kMostVectors * gallery->length ||
+      (!is_known && gallery->people.size() >= kMostPeople)) {
+    tell(Notice::kProblem, "the shared gallery has too many people or vectors for this one");
+    return false;
+  }
+  *numbers = next;
   drop_note(id, &gallery->forgotten);
   if (is_known) {
     *known = *entry.person;
-  } else if (gallery->people.size() < kMostPeople) {
+  } else {
     gallery->people.push_back(*entry.person);
   }
   return true;
@@ -409,12 +426,20 @@ bool Keeper::take_named(const Entry& entry, Gallery* gallery) {
 // Takes what has come from others. With the files' lock.
 void Keeper::take_inbox() {
   std::vector<std::pair<std::string, std::string>> came;
+  size_t lost = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     came.swap(inbox_);
+    inbox_bytes_ = 0;
+    lost = std::exchange(lost_entries_, 0);
+  }
+  if (lost > 0) {
+    tell(Notice::kProblem, format("%zu entries of the shared gallery came too fast", lost));
   }
   if (came.empty()) return;
   Gallery next = *gallery();
+  size_t numbers = 0;
+  for (const Person& person : next.people) numbers += person.vectors.size();
   bool named = false, strange = false;
   for (const auto& [id, line] : came) {
     auto entry = parse_entry(line, "an entry of the shared gallery");
@@ -426,7 +451,7 @@ void Keeper::take_inbox() {
       continue;
     }
     if (!starts_with(id, "stranger-")) {
-      named |= take_named(entry.value(), &next);
+      named |= take_named(entry.value(), &next, &numbers);
       continue;
     }
     const std::lock_guard<std::mutex> lock(mutex_);

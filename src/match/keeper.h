@@ -107,7 +107,7 @@ class Keeper {
   void reload();
   void take_inbox();
   void drop_old_strangers();
-  bool take_named(const Entry& entry, Gallery* gallery);
+  bool take_named(const Entry& entry, Gallery* gallery, size_t* numbers);
   void write_later();
   void set_gallery(Gallery gallery);
   Status write(const Gallery& gallery);
@@ -138,6 +138,7 @@ class Keeper {
   Strangers strangers_;
   bool strangers_unwritten_ = false, stopping_ = false, called_ = false;
   std::vector<std::pair<std::string, std::string>> inbox_;
+  size_t inbox_bytes_ = 0, lost_entries_ = 0;
 };
 
 }  // namespace dvnn::match

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GTypes of the public enumerations, for bindings and for properties.
+#include "gst/dvnn/gstdvdrawingmeta.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 
@@ -51,5 +52,15 @@ GType gst_dv_pass_state_get_type(void) {
                                       DVNN_VALUE(GST_DV_PASS_PREDICTED, "predicted"),
                                       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("GstDvPassState", values);
+  return type;
+}
+
+GType gst_dv_shape_kind_get_type(void) {
+  static const GEnumValue values[] = {DVNN_VALUE(GST_DV_SHAPE_LINE, "line"),
+                                      DVNN_VALUE(GST_DV_SHAPE_POLYGON, "polygon"),
+                                      DVNN_VALUE(GST_DV_SHAPE_TEXT, "text"),
+                                      DVNN_VALUE(GST_DV_SHAPE_PICTURE, "picture"),
+                                      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstDvShapeKind", values);
   return type;
 }

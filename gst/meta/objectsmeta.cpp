@@ -8,6 +8,7 @@
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
 #include "meta/objectdetails.h"
+#include "meta/probes.h"
 
 namespace {
 
@@ -191,6 +192,25 @@ GstDvObjectsMeta* gst_buffer_get_dv_objects_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
   return reinterpret_cast<GstDvObjectsMeta*>(
       gst_buffer_get_meta(buffer, GST_DV_OBJECTS_META_API_TYPE));
+}
+
+/**
+ * gst_dv_objects_meta_of_probe:
+ * @info: what a pad's probe is called with
+ *
+ * Returns the meta of a probe's buffer, which is created empty if there is none. The buffer is made
+ * writable first, so that another one may take its place: ask @info for the buffer afterwards. For
+ * languages whose references make a buffer read-only, such as Python.
+ *
+ * Returns: (transfer none) (nullable): the meta, which lives as long as the buffer; %NULL if the
+ * probe is about no buffer
+ *
+ * Since: 0.1.0
+ */
+GstDvObjectsMeta* gst_dv_objects_meta_of_probe(GstPadProbeInfo* info) {
+  g_return_val_if_fail(info != nullptr, nullptr);
+  GstBuffer* buffer = dvnn::gst::make_probe_writable(info);
+  return buffer ? gst_buffer_add_dv_objects_meta(buffer) : nullptr;
 }
 
 /**

@@ -5,6 +5,7 @@
 #include <cairo.h>
 #include <glib-object.h>
 
+#include <cstdint>
 #include <memory>
 #include <new>
 
@@ -31,6 +32,12 @@ inline ContextPtr draw_into(uint32_t* pixels, int width, int height) {
   ContextPtr context(cairo_create(surface.get()));
   if (cairo_status(context.get()) != CAIRO_STATUS_SUCCESS) throw std::bad_alloc();
   return context;
+}
+
+/// Draws in a colour 0xAARRGGBB, not premultiplied, from now on.
+inline void set_color(cairo_t* context, uint32_t argb) {
+  const auto part = [argb](int shift) { return (argb >> shift & 255) / 255.0; };
+  cairo_set_source_rgba(context, part(16), part(8), part(0), part(24));
 }
 
 /// Completes drawing into the pixels. Throws std::bad_alloc if something could not be drawn.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <memory>
 
+#include "draw/segment.h"
+
 namespace dvnn::draw {
 namespace {
 
@@ -12,32 +14,6 @@ constexpr int kBlock = 128;                       // width and height of a block
 constexpr size_t kMostShaded = size_t{16} << 20;  // pixels: a fraction of a second of work
 constexpr double kRimFrom = 2;                    // least radius of a disc with a rim, pixels
 constexpr double kFar = 1e7;                      // limit of coordinates; larger ones are not drawn
-
-struct Segment {
-  double x0, y0, x1, y1;
-};
-
-// Clips a segment to a rectangle. Returns false if nothing of it is inside.
-bool cut(const Segment& edges, Segment* s) {
-  const double dx = s->x1 - s->x0, dy = s->y1 - s->y0;
-  double from = 0, to = 1;
-  auto keep = [&](double direction, double room) {  // keeps direction * t <= room
-    if (direction == 0) return room >= 0;
-    const double t = room / direction;
-    if (direction < 0) {
-      from = std::max(from, t);
-    } else {
-      to = std::min(to, t);
-    }
-    return from <= to;
-  };
-  if (!keep(-dx, s->x0 - edges.x0) || !keep(dx, edges.x1 - s->x0) || !keep(-dy, s->y0 - edges.y0) ||
-      !keep(dy, edges.y1 - s->y0)) {
-    return false;
-  }
-  *s = {s->x0 + from * dx, s->y0 + from * dy, s->x0 + to * dx, s->y0 + to * dy};
-  return true;
-}
 
 bool is_believable(double a, double b) {
   return std::fabs(a) < kFar && std::fabs(b) < kFar;  // false for NaN, too

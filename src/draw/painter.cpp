@@ -17,7 +17,9 @@ using image::Corners;
 // Captions change with confidences, so the cache is bounded: when full, it is emptied.
 constexpr size_t kMaxCachedLabels = 512, kMaxCachedColors = 512;
 constexpr size_t kMaxCachedBytes = size_t{32} << 20;
-constexpr int kLeastText = 8;  // least height of legible capital letters, pixels
+constexpr size_t kTextPixels = 1 << 24;  // most of all texts of an application together
+constexpr int kMostText = 1000;          // height of an application's letters, pixels
+constexpr int kLeastText = 8;            // least height of legible capital letters, pixels
 // Most pixels of all masks of a frame together; larger masks are scaled to their places.
 constexpr size_t kMaskPixels = 1 << 21;
 // Most area that masks cover together, in frames; further ones are left out.
@@ -96,7 +98,6 @@ void Painter::configure(const Style& style) {
   if (style_.text_height <= 0) style_.text_height = height / 45;
   style_.text_height = std::max(kLeastText, std::min(style_.text_height, height));
   TextStyle text;
-  text.height = style_.text_height;
   text.pixel_shape = style.pixel_shape;
   text.room_x = style.frame_width;
   text.room_y = height;
@@ -114,16 +115,22 @@ Painter::PicturePtr Painter::solid(int color) {
   return picture;
 }
 
-Painter::PicturePtr Painter::label(const std::string& text, int color) {
-  const auto key = std::make_pair(text, color);
+Painter::PicturePtr Painter::line_of_text(const std::string& text, int height, uint32_t ink,
+                                          uint32_t ground) {
+  const auto key = std::make_tuple(text, height, ink, ground);
   if (const auto found = labels_.find(key); found != labels_.end()) return found->second;
   if (labels_.size() >= kMaxCachedLabels || label_bytes_ > kMaxCachedBytes) {
     labels_.clear();
     label_bytes_ = 0;
   }
-  PicturePtr made = typesetter_.label(text, color_of(color));
+  PicturePtr made = typesetter_.line(text, height, ink, ground);
   label_bytes_ += made->argb.size() * sizeof(uint32_t);
   return labels_[key] = std::move(made);
+}
+
+Painter::PicturePtr Painter::label(const std::string& text, int color) {
+  const Color ground = color_of(color);
+  return line_of_text(text, style_.text_height, ink_on(ground), ground.pixel());
 }
 
 void Painter::paint_masks(const std::vector<Item>& items, std::vector<Tile>* tiles) const {
@@ -219,28 +226,72 @@ void Painter::paint_label(const Item& item, int* row, std::vector<Tile>* tiles) 
   add_label(text, x0, y, tiles);
 }
 
-std::vector<Tile> Painter::paint(const std::vector<Item>& items,
-                                 const std::vector<Figure>& figures) {
+// Makes a text a picture at a whole place, where its letters are sharp.
+void Painter::set_text(Shape* shape) {
+  const double most = std::min(style_.frame_height, kMostText);
+  const int height =
+      shape->size > 0 ? whole(std::clamp(shape->size, 1.0, most)) : style_.text_height;
+  const PicturePtr text = line_of_text(shape->text, height, shape->color, shape->fill);
+  objects::Point corner = shape->points[0];
+  corner.x = std::round(corner.x);
+  corner.y = std::round(corner.y);
+  shape->kind = Shape::Kind::kPicture;
+  shape->points.assign(3, corner);
+  shape->points[1].x += text->width;
+  shape->points[2].y += text->height;
+  shape->pixels = text->argb.data();
+  shape->width = text->width;
+  shape->height = text->height;
+  shape->owner = text;
+}
+
+// Draws the shapes below the objects, or those above them.
+void Painter::paint_drawing(const std::vector<Shape>& shapes, bool below,
+                            std::vector<Tile>* tiles) {
+  std::vector<Shape> drawn;
+  size_t pixels = 0;
+  for (const Shape& shape : shapes) {
+    if (shape.below != below || shape.points.empty()) continue;
+    const bool is_text = shape.kind == Shape::Kind::kText;
+    if (is_text && pixels > kTextPixels) continue;
+    drawn.push_back(shape);
+    if (!is_text) continue;
+    set_text(&drawn.back());
+    pixels += grid_size(drawn.back().width, drawn.back().height);
+  }
+  if (drawn.empty()) return;
+  draw_shapes(drawn, style_.frame_width, style_.frame_height, style_.line, tiles);
+}
+
+std::vector<Tile> Painter::paint(const std::vector<Item>& items, const std::vector<Figure>& figures,
+                                 const std::vector<Shape>& shapes) {
   std::vector<Tile> tiles;
   if (style_.frame_width < 1 || style_.frame_height < 1) return tiles;
-  paint_masks(items, &tiles);
-  paint_figures(figures, &tiles);
+  paint_drawing(shapes, true, &tiles);
+  paint_objects(items, figures, &tiles);
+  paint_drawing(shapes, false, &tiles);
+  return tiles;
+}
+
+void Painter::paint_objects(const std::vector<Item>& items, const std::vector<Figure>& figures,
+                            std::vector<Tile>* tiles) {
+  paint_masks(items, tiles);
+  paint_figures(figures, tiles);
   for (const Item& item : items) {
-    if (item.shown && item.is_box() && item.object.outline.empty()) paint_box(item, &tiles);
+    if (item.shown && item.is_box() && item.object.outline.empty()) paint_box(item, tiles);
   }
-  paint_shapes(items, &tiles);
-  for (const Figure& figure : figures) paint_name(figure, &tiles);
+  paint_shapes(items, tiles);
+  for (const Figure& figure : figures) paint_name(figure, tiles);
   int row = 0, part_row = 0;
   const Item* before = nullptr;
   for (const Item& item : items) {
     if (item.shown && item.is_part()) {
-      paint_part(item, before, &part_row, &tiles);
+      paint_part(item, before, &part_row, tiles);
     } else if (item.shown) {
-      paint_label(item, &row, &tiles);
+      paint_label(item, &row, tiles);
     }
     before = &item;
   }
-  return tiles;
 }
 
 }  // namespace dvnn::draw

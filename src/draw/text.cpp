@@ -33,6 +33,10 @@ GobjectPtr<PangoContext> make_context(PangoFontMap* fonts) {
 
 }  // namespace
 
+uint32_t ink_on(const Color& color) {
+  return color.luma() > kLeastBrightGround ? 0xff000000 : 0xffffffff;
+}
+
 Typesetter::Typesetter() = default;
 Typesetter::~Typesetter() = default;
 
@@ -41,26 +45,35 @@ void Typesetter::set_style(const TextStyle& style) {
   layout_.reset();
 }
 
-std::shared_ptr<const Picture> Typesetter::label(const std::string& text, const Color& color) {
+// Prepares the layout for letters of a height.
+void Typesetter::lay_out(int height) {
   // Pango never frees the font maps that it keeps per thread, so this one is its own.
   if (!fonts_) fonts_.reset(pango_cairo_font_map_new());
   if (!context_) context_ = make_context(fonts_.get());
-  const int margin = std::max(1, style_.height / 5);
-  const double room =
-      std::clamp(style_.room_x * style_.pixel_shape, 2.0 * margin + 1, double{kMostWidth});
   if (!layout_) {
     layout_.reset(pango_layout_new(context_.get()));
-    const std::unique_ptr<PangoFontDescription, FontRelease> font(
-        pango_font_description_from_string("Sans"));
-    pango_font_description_set_absolute_size(font.get(), style_.height / kCapitals * PANGO_SCALE);
-    pango_layout_set_font_description(layout_.get(), font.get());
     pango_layout_set_single_paragraph_mode(layout_.get(), TRUE);
     pango_layout_set_ellipsize(layout_.get(), PANGO_ELLIPSIZE_END);
     pango_layout_set_height(layout_.get(), 0);  // one line
+    laid_height_ = 0;
   }
+  if (laid_height_ == height) return;
+  const std::unique_ptr<PangoFontDescription, FontRelease> font(
+      pango_font_description_from_string("Sans"));
+  pango_font_description_set_absolute_size(font.get(), height / kCapitals * PANGO_SCALE);
+  pango_layout_set_font_description(layout_.get(), font.get());
+  laid_height_ = height;
+}
+
+std::shared_ptr<const Picture> Typesetter::line(const std::string& text, int height, uint32_t ink,
+                                                uint32_t ground) {
+  lay_out(height);
+  const int margin = std::max(1, height / 5);
+  const double room =
+      std::clamp(style_.room_x * style_.pixel_shape, 2.0 * margin + 1, double{kMostWidth});
   pango_layout_set_width(layout_.get(), -1);
-  const std::string line = short_text(text, kMostBytes);
-  pango_layout_set_text(layout_.get(), line.c_str(), static_cast<int>(line.size()));
+  const std::string shown = short_text(text, kMostBytes);
+  pango_layout_set_text(layout_.get(), shown.c_str(), static_cast<int>(shown.size()));
   PangoRectangle size;
   pango_layout_get_pixel_extents(layout_.get(), nullptr, &size);
   if (size.width > room - 2 * margin) {
@@ -70,13 +83,12 @@ std::shared_ptr<const Picture> Typesetter::label(const std::string& text, const 
   const double wide = std::min(size.width + 2.0 * margin, room);
   const int width = std::clamp(static_cast<int>(std::lround(wide / style_.pixel_shape)), 1,
                                std::max(1, style_.room_x));
-  const int height = std::clamp(size.height + 2 * (margin / 2), 1, std::max(1, style_.room_y));
-  auto picture = std::make_shared<Picture>(width, height, true);
-  const ContextPtr context = draw_into(picture->argb.data(), width, height);
-  cairo_set_source_rgb(context.get(), color.red, color.green, color.blue);
+  const int rows = std::clamp(size.height + 2 * (margin / 2), 1, std::max(1, style_.room_y));
+  auto picture = std::make_shared<Picture>(width, rows, true);
+  const ContextPtr context = draw_into(picture->argb.data(), width, rows);
+  set_color(context.get(), ground);
   cairo_paint(context.get());
-  const double ink = color.luma() > kLeastBrightGround ? 0 : 1;
-  cairo_set_source_rgb(context.get(), ink, ink, ink);
+  set_color(context.get(), ink);
   // Compensates for pixels that are not square.
   cairo_scale(context.get(), 1 / style_.pixel_shape, 1);
   cairo_move_to(context.get(), margin - size.x, margin / 2 - size.y);

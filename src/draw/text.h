@@ -15,11 +15,13 @@ namespace dvnn::draw {
 
 /// Style of labels.
 struct TextStyle {
-  int height = 16;         // of capital letters, pixels
   double pixel_shape = 1;  // width of a pixel divided by its height
   int room_x = 0;          // most pixels that a label may take
   int room_y = 0;
 };
+
+/// Returns the ink, black or white, that is legible on a colour.
+uint32_t ink_on(const Color& color);
 
 /// Used by one thread at a time. Throws std::bad_alloc.
 class Typesetter {
@@ -29,15 +31,20 @@ class Typesetter {
   Typesetter(const Typesetter&) = delete;
   Typesetter& operator=(const Typesetter&) = delete;
   void set_style(const TextStyle& style);
-  /// Draws a line of text on a ground of `color`. Text that exceeds the room ends in an ellipsis.
-  std::shared_ptr<const Picture> label(const std::string& text, const Color& color);
+  /// Draws a line of text with capital letters `height` pixels high, in pixels `ink` on `ground`
+  /// (0xAARRGGBB, not premultiplied). Text that exceeds the room ends in an ellipsis.
+  std::shared_ptr<const Picture> line(const std::string& text, int height, uint32_t ink,
+                                      uint32_t ground);
 
  private:
+  void lay_out(int height);
+
   TextStyle style_;
   // Created by the first label, because searching for fonts takes time.
   GobjectPtr<PangoFontMap> fonts_;
   GobjectPtr<PangoContext> context_;
   GobjectPtr<PangoLayout> layout_;
+  int laid_height_ = 0;  // that of the layout's letters
 };
 
 }  // namespace dvnn::draw

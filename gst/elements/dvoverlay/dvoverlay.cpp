@@ -22,6 +22,9 @@
  * counts. An arrow at a line points forward. With #GstDvOverlay:trails-ms it also draws the path of
  * each track: where the middle of its box's lower edge was.
  *
+ * Applications draw by a #GstDvDrawingMeta: lines, polygons, texts and pictures, below the objects
+ * or above them.
+ *
  * If downstream draws overlays itself (caps with the feature `meta:GstVideoOverlayComposition`, as
  * video sinks have), the frame stays as it is, and the overlay travels with it.
  *
@@ -93,6 +96,7 @@ struct OverlaySettings {
   bool only_agreed = false;
   bool zones = true;
   bool counts = true;
+  bool shapes = true;
   guint trails = 0;
 };
 
@@ -143,6 +147,10 @@ Properties<OverlaySettings> overlay_properties() {
   table.boolean(&OverlaySettings::counts, When::kPlaying,
                 {"draw-counts", "Draw counts",
                  "Write how many are in an area, and how many have crossed a line either way"});
+  table.boolean(&OverlaySettings::shapes, When::kPlaying,
+                {"draw-shapes", "Draw shapes",
+                 "Draw the lines, polygons, texts and pictures that an application attached "
+                 "(GstDvDrawingMeta)"});
   constexpr guint kLongestTrail = 60 * 1000;
   table.number(&OverlaySettings::trails, When::kPlaying, 0, kLongestTrail,
                {"trails-ms", "Trails",
@@ -211,8 +219,8 @@ Status OverlayElement::paint(GstBuffer* frame, const Scene& scene) {
   obscure_items(scene.items, mapped.get());
   if (composes_) return {};
   configure_painter(mapped->info);
-  gst_video_overlay_composition_blend(painter_.compose(scene.items, scene.figures).get(),
-                                      mapped.get());
+  gst_video_overlay_composition_blend(
+      painter_.compose(scene.items, scene.figures, scene.shapes).get(), mapped.get());
   return {};
 }
 
@@ -223,7 +231,7 @@ void OverlayElement::attach(GstBuffer* frame, const Scene& scene) {
     info.height = static_cast<gint>(meta->height);
   }
   configure_painter(info);
-  const CompositionPtr composition = painter_.compose(scene.items, scene.figures);
+  const CompositionPtr composition = painter_.compose(scene.items, scene.figures, scene.shapes);
   if (gst_video_overlay_composition_n_rectangles(composition.get()) == 0) return;
   gst_buffer_add_video_overlay_composition_meta(frame, composition.get());
 }
@@ -239,6 +247,7 @@ void read_settings(const OverlaySettings& settings, SceneSettings* scene) {
   scene->only_agreed = settings.only_agreed;
   scene->zones = settings.zones;
   scene->counts = settings.counts;
+  scene->shapes = settings.shapes;
   scene->trails = static_cast<GstClockTime>(settings.trails) * GST_MSECOND;
 }
 
@@ -246,8 +255,9 @@ Status OverlayElement::draw(GstBuffer* frame) {
   const GstClockTime time = running_time(segment(), frame);
   read_settings(take_settings(), &scene_settings_);
   Scene scene = scene_.read(frame, time, scene_settings_);
-  GST_LOG_OBJECT(element(), "frame at %" GST_TIME_FORMAT ": %zu objects and %zu figures are drawn",
-                 GST_TIME_ARGS(time), scene.items.size(), scene.figures.size());
+  GST_LOG_OBJECT(
+      element(), "frame at %" GST_TIME_FORMAT ": %zu objects, %zu figures and %zu shapes are drawn",
+      GST_TIME_ARGS(time), scene.items.size(), scene.figures.size(), scene.shapes.size());
   scene.flatten(lines_per_row(video_));
   if (scene.empty()) return {};
   if (!composes_ || obscures(scene.items)) {

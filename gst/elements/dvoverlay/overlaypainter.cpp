@@ -55,9 +55,11 @@ void OverlayPainter::configure(const GstVideoInfo& info, guint line_width, guint
 }
 
 CompositionPtr OverlayPainter::compose(const std::vector<draw::Item>& items,
-                                       const std::vector<draw::Figure>& figures) {
+                                       const std::vector<draw::Figure>& figures,
+                                       const std::vector<draw::Shape>& shapes) {
   CompositionPtr composition(gst_video_overlay_composition_new(nullptr));
-  for (const draw::Tile& tile : painter_.paint(items, figures)) add(tile, composition.get());
+  for (const draw::Tile& tile : painter_.paint(items, figures, shapes))
+    add(tile, composition.get());
   return composition;
 }
 

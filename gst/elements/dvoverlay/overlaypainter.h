@@ -17,7 +17,8 @@ class OverlayPainter {
   /// Sets the line width and the text height in pixels; 0 chooses them by the frame's height.
   void configure(const GstVideoInfo& info, guint line_width, guint text_height);
   CompositionPtr compose(const std::vector<draw::Item>& items,
-                         const std::vector<draw::Figure>& figures);
+                         const std::vector<draw::Figure>& figures,
+                         const std::vector<draw::Shape>& shapes);
 
  private:
   draw::Painter painter_;

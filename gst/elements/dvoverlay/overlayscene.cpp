@@ -10,6 +10,7 @@
 #include "meta/exchange/analyticsexport.h"
 #include "meta/exchange/analyticsimport.h"
 #endif
+#include "elements/dvoverlay/overlayshapes.h"
 #include "meta/exchange/roiexport.h"
 #include "meta/objectvalue.h"
 #include "meta/zoneshapesmeta.h"
@@ -253,6 +254,7 @@ void Scene::flatten(int lines_per_row) {
     gst::flatten(lines_per_row, &item.object.mask.place);
   }
   for (draw::Figure& figure : figures) gst::flatten(lines_per_row, &figure.points);
+  for (draw::Shape& shape : shapes) gst::flatten(lines_per_row, &shape.points);
 }
 
 // Keeps the last objects of a network for a while on frames that it did not see.
@@ -333,6 +335,7 @@ Scene OverlayScene::read(GstBuffer* frame, GstClockTime time, const SceneSetting
   scene.items = items.take();
   if (settings.zones) read_zones(frame, settings, &scene.figures);
   read_trails(meta, time, settings, &scene.figures);
+  if (settings.shapes) scene.shapes = read_shapes(frame);
   return scene;
 }
 

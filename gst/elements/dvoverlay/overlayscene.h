@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects what dvoverlay draws on a frame: its objects, other elements' regions of interest and
-// analytics metas, the areas and lines of dvzones, and the trails of tracks. On frames that were
-// passed without inference it draws the objects of the last inferred frame.
+// analytics metas, the areas and lines of dvzones, the trails of tracks, and an application's
+// shapes. On frames that were passed without inference it draws the objects of the last inferred
+// frame.
 #pragma once
 
 #include <gst/video/video.h>
@@ -12,6 +13,7 @@
 
 #include "draw/figure.h"
 #include "draw/item.h"
+#include "draw/shape.h"
 #include "elements/dvoverlay/trails.h"
 #include "elements/labellist.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -28,6 +30,7 @@ struct SceneSettings {
   LabelList blur, pixelate;
   bool only_agreed = false;
   bool zones = true, counts = true;
+  bool shapes = true;       // of applications
   GstClockTime trails = 0;  // length of trails, 0: none
 
   bool is_shown(const std::string& label) const {
@@ -60,7 +63,8 @@ class ItemList {
 struct Scene {
   std::vector<draw::Item> items;
   std::vector<draw::Figure> figures;
-  bool empty() const { return items.empty() && figures.empty(); }
+  std::vector<draw::Shape> shapes;
+  bool empty() const { return items.empty() && figures.empty() && shapes.empty(); }
   /// Moves everything to its place on a field, each of whose rows is `lines_per_row` lines of the
   /// frame.
   void flatten(int lines_per_row);

@@ -195,6 +195,22 @@ GstDvObjectsMeta* gst_buffer_get_dv_objects_meta(GstBuffer* buffer) {
 }
 
 /**
+ * gst_dv_buffer_is_writable:
+ * @buffer: a buffer
+ *
+ * The macro gst_buffer_is_writable() for other languages, where metas may be added to a buffer only
+ * while no one else holds it.
+ *
+ * Returns: %TRUE if metas may be added to the buffer
+ *
+ * Since: 0.1.0
+ */
+gboolean gst_dv_buffer_is_writable(GstBuffer* buffer) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), FALSE);
+  return gst_buffer_is_writable(buffer);
+}
+
+/**
  * gst_dv_objects_meta_of_probe:
  * @info: what a pad's probe is called with
  *

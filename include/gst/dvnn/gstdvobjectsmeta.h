@@ -180,6 +180,7 @@ GType gst_dv_objects_meta_api_get_type(void);
 const GstMetaInfo* gst_dv_objects_meta_get_info(void);
 GstDvObjectsMeta* gst_buffer_add_dv_objects_meta(GstBuffer* buffer);
 GstDvObjectsMeta* gst_buffer_get_dv_objects_meta(GstBuffer* buffer);
+gboolean gst_dv_buffer_is_writable(GstBuffer* buffer);
 GstDvObjectsMeta* gst_dv_objects_meta_of_probe(GstPadProbeInfo* info);
 
 guint gst_dv_objects_meta_add_pass(GstDvObjectsMeta* meta, const gchar* network,

@@ -83,6 +83,36 @@ Tensor = override(Tensor)
 __all__.append("Tensor")
 
 
+# Metas have no GType, by which override() finds classes, so these functions go to the class itself.
+def _outputs(self):
+    """The tensors of a network by name: a dict, in the network's order."""
+    tensors = [self.get_tensor(i) for i in range(self.num_tensors)]
+    return {tensor.get_name(): tensor for tensor in tensors}
+
+
+def _point_to_frame(self, x, y):
+    """Maps a point, or arrays of x and of y, from pixels of the network's input to pixels of the frame."""
+    to_input = self.transform
+    x, y = x - to_input.offset_x, y - to_input.offset_y
+    if to_input.swap_xy:
+        return y / to_input.scale_y, x / to_input.scale_x
+    area = to_input.scale_x * to_input.scale_y - to_input.shear_x * to_input.shear_y
+    return (to_input.scale_y * x - to_input.shear_x * y) / area, (to_input.scale_x * y - to_input.shear_y * x) / area
+
+
+def _to_frame(self, box):
+    """Maps a box from pixels of the network's input to pixels of the frame: a Box. Of an oriented region, it is the box around
+    the mapped corners."""
+    x0, y0, x1, y1 = box
+    xs, ys = zip(*(self.point_to_frame(x, y) for x in (x0, x1) for y in (y0, y1)))
+    return Box(min(xs), min(ys), max(xs), max(ys))
+
+
+GstDvnn.TensorMeta.outputs = property(_outputs)
+GstDvnn.TensorMeta.point_to_frame = _point_to_frame
+GstDvnn.TensorMeta.to_frame = _to_frame
+
+
 class Box(collections.namedtuple("Box", "x0 y0 x1 y1")):
     """A rectangle by its edges, in pixels of the frame."""
     __slots__ = ()

@@ -25,11 +25,11 @@ def run(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def objects_of(decoder, between=()):
+def objects_of(decoder, *convert):
     """Returns the objects of each frame as (label, class, confidence, box)."""
     path = os.path.join(FOLDER.name, "documents.jsonl")
     status, _, errors = run("gst-launch-1.0", "-q", "filesrc", "location=" + CLIP, "!", "decodebin", "!", "videoconvert",
-                            *between, "!", "dvconvert", "!", "dvinfer", "!", *decoder, "!", "dvpublish",
+                            "!", "dvconvert", *convert, "!", "dvinfer", "!", *decoder, "!", "dvpublish",
                             "location=" + path, "!", "fakesink")
     assert status == 0 and "WARNING" not in errors and "Traceback" not in errors, errors
     with open(path) as file:
@@ -58,9 +58,9 @@ def main():
         return 77
     assert "threshold" in shown
     check_same(objects_of(["dvdecode"]), objects_of(["pydecode"]))
-    # Frames of another size and shape, which the network is shown with borders.
-    scale = ["!", "videoscale", "add-borders=false", "!", "video/x-raw,width=300,height=420"]
-    check_same(objects_of(["dvdecode", "threshold=0.8"], scale), objects_of(["pydecode", "threshold=0.8"], scale))
+    # A part of the frame, turned by a quarter, with borders.
+    view = ["roi=<0.1,0.2,0.8,0.7>", "video-direction=90r", "resize=letterbox"]
+    check_same(objects_of(["dvdecode", "threshold=0.3"], *view), objects_of(["pydecode", "threshold=0.3"], *view))
     return 0
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvoverlay: objects, passes and regions of interest of anybody, on frames whose memory is not what
+// dvoverlay: objects, passes, regions of interest and shapes of anybody, on frames whose memory is not what
 // they say.
+#include "gst/dvnn/gstdvdrawingmeta.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "hostile_stream.h"
 #include "target.h"
@@ -80,6 +81,42 @@ void add_region(FuzzedData* in, const GstDvObjectsMeta* objects, GstBuffer* fram
   }
 }
 
+GstDvShape* any_shape(FuzzedData* in, double extent) {
+  gdouble places[16];
+  for (gdouble& place : places) place = in->real(extent);
+  const auto color = in->any<guint32>(), fill = in->any<guint32>();
+  const gsize length = in->byte() % 17;
+  const double size = in->real(40);
+  switch (in->byte() % 4) {
+    case 0:
+      return gst_dv_shape_new_line(places, length, color, size, nullptr);
+    case 1:
+      return gst_dv_shape_new_polygon(places, length, color, fill, size, nullptr);
+    case 2:
+      return gst_dv_shape_new_text(in->text(40).c_str(), places[0], places[1], color, fill, size,
+                                   nullptr);
+    default:
+      const std::string pixels = in->text(255);
+      GBytes* bytes = g_bytes_new(pixels.data(), pixels.size());
+      GstDvShape* shape = gst_dv_shape_new_picture(
+          bytes, in->byte() % 8, in->byte() % 8, in->byte() % 6, in->byte() % 40, places[0],
+          places[1], places[2], places[3], nullptr);
+      g_bytes_unref(bytes);
+      return shape;
+  }
+}
+
+// Shapes that are refused are null.
+void add_shapes(FuzzedData* in, GstBuffer* frame) {
+  GstDvDrawingMeta* meta = gst_buffer_add_dv_drawing_meta(frame);
+  for (uint8_t left = in->byte() % 6; left > 0; --left) {
+    GstDvShape* shape = any_shape(in, 80);
+    if (!shape) continue;
+    gst_dv_drawing_meta_add_shape(meta, shape, in->any<int8_t>(), nullptr);
+    gst_dv_shape_unref(shape);
+  }
+}
+
 void add_things(FuzzedData* in, GstBuffer* frame) {
   static const char* const kNetworks[] = {"net", "other", "third"};
   const uint8_t which = in->byte();
@@ -93,6 +130,7 @@ void add_things(FuzzedData* in, GstBuffer* frame) {
     for (uint8_t left = in->byte() % 5; left > 0; --left) add_drawn_object(in, 80, meta);
   }
   for (uint8_t left = which % 4; left > 0; --left) add_region(in, meta, frame);
+  if (in->byte() & 1) add_shapes(in, frame);
 }
 
 void set_properties(FuzzedData* in, GstElement* element) {

@@ -222,8 +222,153 @@ def check_details():
     assert o.get_n_points() == 0 and not o.get_mask()[0] and o.get_text()
 
 
+def refused(what, exception, words):
+    try:
+        what()
+    except exception as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError("not refused: %s" % words)
+
+
+def check_attributes():
+    """Objects as attributes: reading, adding, changing and removing."""
+    frame = Gst.Buffer.new_allocate(None, 16, None)
+    objects = GstDvnn.objects(frame)
+    assert len(objects) == 0 and list(objects) == [] and objects.passes == []
+    added = objects.add("face", (1, 2, 31, 42), 0.5, class_id=3, track=7, keypoints=[(1, 2), (3, 4, 0.25)], text="one")
+    other = objects.add("nothing", parent=added.id)
+    assert other.box is None and other.track is None and other.keypoints == () and other.text is None
+    found = GstDvnn.objects(frame)[0]
+    assert (found.id, found.label, found.score, found.track, found.text) == (added.id, "face", 0.5, 7, "one")
+    assert found.box == (1, 2, 31, 42) and (found.box.width, found.box.height, found.box.center) == (30, 40, (16, 22))
+    assert found.keypoints == ((1, 2, 1), (3, 4, 0.25)) and found.outline == () and found.skeleton is None
+    assert found.numbers == {} and found.ground is None and found.class_id == 3
+    # What changes is a copy until it is put back.
+    found.label, found.score, found.track, found.box = "cat", 0.75, None, (4, 3, 2, 1)
+    found.skeleton, found.outline, found.text = "face-5", [(0, 0), (9, 0), (9, 9)], None
+    found.add_number("age", 3)
+    assert objects[0].label == "face" and objects[-2].box == (1, 2, 31, 42)
+    objects.put(found)
+    found = objects[0]
+    assert (found.label, found.score, found.track, found.text) == ("cat", 0.75, None, None)
+    assert found.box == (2, 1, 4, 3) and found.keypoints == ((1, 2, 1), (3, 4, 0.25)) and found.skeleton == "face-5"
+    assert found.outline == ((0, 0), (9, 0), (9, 9)) and found.numbers == {"age": 3}
+    found.keypoints = []
+    assert found.keypoints == () and found.box == (2, 1, 4, 3) and len(found.outline) == 3
+    found.set_ground(1, 2, 0.5, 3, 0.25, 90)
+    assert found.ground.speed == 3 and found.ground.heading == 90
+    objects.remove(found)
+    assert [left.label for left in objects] == ["nothing"] and objects[0].parent == 0
+    refused(lambda: objects.remove(found), ValueError, "no object %d" % found.id)
+    refused(lambda: objects[1], IndexError, "object 1 of 1")
+    refused(lambda: setattr(found, "score", 2), ValueError, "score 2")
+    refused(lambda: objects.add("x", nonsense=1), AttributeError, "nonsense")
+    shared = frame.copy()
+    sample = Gst.Sample.new(shared, None, None, None)
+    assert [left.label for left in GstDvnn.objects(sample)] == ["nothing"]
+    refused(lambda: GstDvnn.objects(sample).add("x"), BufferError, "shared")
+    refused(lambda: GstDvnn.objects(None), TypeError, "Gst.Buffer")
+    kept = [left for left in GstDvnn.objects(sample)][0]
+    del sample, shared
+    assert kept.label == "nothing"
+
+
+def check_masks():
+    try:
+        import numpy
+    except ImportError:
+        return
+    frame = Gst.Buffer.new_allocate(None, 16, None)
+    objects = GstDvnn.objects(frame)
+    cells = numpy.arange(6, dtype="u1").reshape(2, 3)
+    objects.add("thing", (10, 20, 40, 40), mask=cells, embedding=numpy.array([0.5, -2]))
+    found = objects[0]
+    assert (found.mask == cells).all() and found.mask.shape == (2, 3) and found.mask_box == found.box
+    assert found.embedding.tolist() == [0.5, -2] and found.embedding.dtype == numpy.float32
+    refused(lambda: found.mask.__setitem__((0, 0), 1), ValueError, "read-only")
+    found.mask_box = 0, 0, 60, 40
+    found.mask = cells[:, ::2] > 1
+    assert found.mask.tolist() == [[0, 255], [255, 255]] and found.mask_box == (0, 0, 60, 40)
+    array = found.mask
+    del found, objects, frame
+    assert array.tolist() == [[0, 255], [255, 255]]  # it outlives object and frame
+    bare = GstDvnn.Object.new(GstDvnn.ObjectKind.DETECTION, 0, "bare", 1)
+    assert bare.mask is None and bare.mask_box is None and bare.embedding is None
+    refused(lambda: setattr(bare, "mask", cells), ValueError, "no box")
+    bare.box = 0, 0, 1, 1
+    refused(lambda: setattr(bare, "mask", cells * 1.0), ValueError, "float64")
+    bare.mask = cells
+    bare.mask = None
+    assert bare.mask is None
+
+
+def check_drawing():
+    frame = Gst.Buffer.new_allocate(None, 16, None)
+    drawing = GstDvnn.draw(frame)
+    assert len(drawing) == 0
+    line = drawing.line([(0, 1), (2, 3.5)], color=0xff123456, thickness=3)
+    drawing.polygon([(0, 0), (5, 0), (5, 5)], fill=0x80ff0000, z=-1)
+    drawing.rectangle((1, 2, 3, 4))
+    drawing.text("h\u00e9", 5, 6, height=12)
+    shapes = list(drawing)
+    assert [(shape.kind.value_nick, z) for shape, z in shapes] == [("line", 0), ("polygon", -1), ("polygon", 0), ("text", 0)]
+    shape = shapes[0][0]
+    assert shape.get_places() == [0, 1, 2, 3.5] and (shape.color, shape.size) == (0xff123456, 3)
+    assert shapes[1][0].fill == 0x80ff0000 and shapes[2][0].get_places() == [1, 2, 3, 2, 3, 4, 1, 4]
+    assert shapes[3][0].get_text() == "h\u00e9" and shapes[3][0].size == 12
+    # A shape is prepared once, and lives without its frame.
+    del frame, drawing, shapes
+    again = GstDvnn.draw(Gst.Buffer.new_allocate(None, 16, None))
+    again.add(line, z=4)
+    assert [(shape.get_places(), z) for shape, z in again] == [([0, 1, 2, 3.5], 4)]
+    again.clear()
+    assert len(again) == 0
+    refused(lambda: again.line([(0, 0)]), ValueError, "2 to 4096 points")
+    refused(lambda: again.text("x" * 1025, 0, 0), ValueError, "1025 bytes")
+    try:
+        import numpy
+    except ImportError:
+        return
+    picture = again.picture(numpy.full((2, 3, 4), 255, "u1"), (10, 20, 40, 40))
+    assert (picture.width, picture.height) == (3, 2) and picture.get_places() == [10, 20, 40, 20, 10, 40]
+    assert picture.get_pixels().get_data() == b"\xff" * 24
+    refused(lambda: again.picture(numpy.zeros((2, 3, 5), "u1"), (0, 0, 1, 1)), ValueError, "5 channels")
+    refused(lambda: again.picture(numpy.zeros((2, 3)), (0, 0, 1, 1)), ValueError, "float64")
+
+
+def check_probe():
+    """A program that draws and changes objects in a pad's probe."""
+    pipeline = Gst.parse_launch("videotestsrc num-buffers=2 pattern=black ! video/x-raw,format=RGB,width=64,height=48 !"
+                                " identity name=here ! dvoverlay draw-labels=false draw-confidence=false line-width=1 !"
+                                " appsink name=out sync=false")
+
+    def probe(_pad, info):
+        drawing = GstDvnn.draw(info)
+        drawing.rectangle((10, 10, 20, 20), color=0, fill=0xffff0000)
+        drawing.rectangle((30, 10, 60, 30), color=0, fill=0xff0000ff, z=-1)
+        del drawing
+        GstDvnn.objects(info).add("thing", (32, 12, 40, 20))
+        assert len(GstDvnn.objects(info)) == 1
+        return Gst.PadProbeReturn.OK
+
+    pipeline.get_by_name("here").get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, probe)
+    out = pipeline.get_by_name("out")
+    pipeline.set_state(Gst.State.PLAYING)
+    for _ in range(2):
+        frame = out.emit("pull-sample").get_buffer()
+
+        def at(x, y):
+            return tuple(frame.extract_dup((y * 64 + x) * 3, 3))
+
+        assert at(15, 15) == (255, 0, 0) and at(25, 15) == (0, 0, 0) and at(50, 20) == (0, 0, 255)
+        assert at(32, 15) not in ((0, 0, 255), (0, 0, 0)), "the object's box is above the blue"
+        assert [found.label for found in GstDvnn.objects(frame)] == ["thing"]
+    pipeline.set_state(Gst.State.NULL)
+
+
 def check_enumerations():
-    for name in "PassState", "ObjectKind", "TensorDataType", "TensorLayout":
+    for name in "ShapeKind", "PassState", "ObjectKind", "TensorDataType", "TensorLayout":
         assert issubclass(getattr(GstDvnn, name), GObject.GEnum), name
 
 
@@ -232,6 +377,10 @@ def main():
     check_enumerations()
     check_writing()
     check_details()
+    check_attributes()
+    check_masks()
+    check_drawing()
+    check_probe()
     check_objects(sys.argv[1])
     for _ in check_outputs(sys.argv[1]):
         pass

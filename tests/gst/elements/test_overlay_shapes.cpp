@@ -134,7 +134,7 @@ DVNN_TEST(shapes_are_drawn_where_they_are_in_every_format) {
             x >= 20 - kSpread && x < 60 + kSpread && y >= 10 - kSpread && y < 50 + kSpread;
         const Rgb rgb = drawn.at(x, y);
         if (inside) {
-          ck_assert_msg(rgb[0] > 240 && rgb[1] > 240 && rgb[2] > 240, "%s: %d %d %d at %d,%d",
+          ck_assert_msg(rgb[0] > 230 && rgb[1] > 230 && rgb[2] > 230, "%s: %d %d %d at %d,%d",
                         format.c_str(), rgb[0], rgb[1], rgb[2], x, y);
         } else if (!near) {
           ck_assert_msg(rgb[0] < 8 && rgb[1] < 8 && rgb[2] < 8, "%s: %d %d %d at %d,%d",

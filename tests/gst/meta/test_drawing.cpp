@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // An application's drawing on a frame: what is taken and what is refused, and where shapes are once
 // the frame has changed.
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 
 #include "gst/dvnn/gstdvdrawingmeta.h"
@@ -22,9 +25,11 @@ struct Release {
 };
 using ShapePtr = std::unique_ptr<GstDvShape, Release>;
 
-// Checks that a shape is refused, by a sentence with `words`.
-void expect_refusal(GstDvShape* shape, GError* error, const char* words) {
-  ck_assert(shape == nullptr);
+// Checks that make(error) refuses a shape, by a sentence with `words`.
+template <typename Make>
+void expect_refusal(const char* words, Make make) {
+  GError* error = nullptr;
+  ck_assert(make(&error) == nullptr);
   ck_assert_msg(error && std::strstr(error->message, words), "\"%s\" does not say \"%s\"",
                 error ? error->message : "", words);
   g_error_free(error);
@@ -84,30 +89,38 @@ const GstDvShape* only_shape(GstBuffer* frame) {
 }  // namespace
 
 DVNN_TEST(shapes_that_cannot_be_drawn_are_refused_by_a_sentence) {
-  GError* error = nullptr;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double few[] = {1, 2, 3, 4, 5}, far[] = {0, 0, 1e6 + 1, 0}, none[] = {0, nan, 1, 1};
-  const auto line = [&](const double* places, gsize length, double thickness) {
-    error = nullptr;
-    return gst_dv_shape_new_line(places, length, ~0u, thickness, &error);
-  };
-  expect_refusal(line(few, 2, 1), error, "2 to 4096 points; there are 2 numbers");
-  expect_refusal(line(few, 5, 1), error, "there are 5 numbers");
-  expect_refusal(line(far, 4, 1), error, "place 1e+06");
-  expect_refusal(line(none, 4, 1), error, "place nan");
-  expect_refusal(line(few, 4, -1), error, "thickness -1");
-  expect_refusal(line(few, 4, nan), error, "thickness nan");
   const std::vector<double> many(2 * (GST_DV_SHAPE_MAX_POINTS + 1), 0.0);
-  expect_refusal(line(many.data(), many.size(), 1), error, "there are 8194 numbers");
-  error = nullptr;
-  expect_refusal(gst_dv_shape_new_polygon(few, 4, 0, 0, 1, &error), error, "3 to 4096 points");
-  error = nullptr;
+  const struct {
+    const double* places;
+    gsize length;
+    double thickness;
+    const char* words;
+  } lines[] = {{few, 2, 1, "2 to 4096 points; there are 2 numbers"},
+               {few, 5, 1, "there are 5 numbers"},
+               {far, 4, 1, "place 1e+06"},
+               {none, 4, 1, "place nan"},
+               {few, 4, -1, "thickness -1"},
+               {few, 4, nan, "thickness nan"},
+               {many.data(), many.size(), 1, "there are 8194 numbers"}};
+  for (const auto& wrong : lines) {
+    expect_refusal(wrong.words, [&](GError** error) {
+      return gst_dv_shape_new_line(wrong.places, wrong.length, ~0u, wrong.thickness, error);
+    });
+  }
+  expect_refusal("3 to 4096 points",
+                 [&](GError** error) { return gst_dv_shape_new_polygon(few, 4, 0, 0, 1, error); });
   const std::string text(GST_DV_SHAPE_MAX_TEXT + 1, 'x');
-  expect_refusal(gst_dv_shape_new_text(text.c_str(), 0, 0, 0, 0, 0, &error), error, "1025 bytes");
-  error = nullptr;
-  expect_refusal(gst_dv_shape_new_text("x", nan, 0, 0, 0, 0, &error), error, "place nan");
-  error = nullptr;
-  expect_refusal(gst_dv_shape_new_text("x", 0, 0, 0, 0, 1001, &error), error, "letters 1001");
+  expect_refusal("1025 bytes", [&](GError** error) {
+    return gst_dv_shape_new_text(text.c_str(), 0, 0, 0, 0, 0, error);
+  });
+  expect_refusal("place nan", [&](GError** error) {
+    return gst_dv_shape_new_text("x", nan, 0, 0, 0, 0, error);
+  });
+  expect_refusal("letters 1001", [&](GError** error) {
+    return gst_dv_shape_new_text("x", 0, 0, 0, 0, 1001, error);
+  });
   for (const auto& wrong : {std::array<guint, 5>{48, 0, 4, 3, 0},
                             {48, 4097, 4, 3, 0},
                             {47, 4, 4, 3, 0},
@@ -115,12 +128,11 @@ DVNN_TEST(shapes_that_cannot_be_drawn_are_refused_by_a_sentence) {
                             {64, 4, 4, 5, 0},
                             {99, 4, 4, 4, 15},
                             {0, 4096, 4096, 4, 0}}) {
-    error = nullptr;
-    GstDvShape* shape = picture(wrong[0], wrong[1], wrong[2], wrong[3], wrong[4], &error);
-    expect_refusal(shape, error, "picture of");
+    expect_refusal("picture of", [&](GError** error) {
+      return picture(wrong[0], wrong[1], wrong[2], wrong[3], wrong[4], error);
+    });
   }
   // The last row of a GdkPixbuf may end with its last pixel.
-  ShapePtr(picture(16 * 3 + 12, 4, 4, 3, 16, nullptr)).reset();
   ck_assert(ShapePtr(picture(16 * 3 + 12, 4, 4, 3, 16, nullptr)) != nullptr);
   ck_assert(gst_dv_shape_new_line(few, 2, 0, 0, nullptr) == nullptr);  // nobody asks why
 }

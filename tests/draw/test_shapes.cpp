@@ -163,6 +163,12 @@ DVNN_TEST(shapes_cover_what_their_definition_says) {
   }
 }
 
+DVNN_TEST(polygons_are_filled_by_the_even_odd_rule) {
+  const Points star = {{150, 20}, {220, 240}, {40, 100}, {260, 100}, {80, 240}};
+  check_against_definition({polygon_of(star, 0, 0xff00ff00, 1)}, 0);
+  ck_assert_int_eq(paint_shapes({polygon_of(star, 0, 0xff00ff00, 1)}).contrast(150, 140), 0);
+}
+
 // Where a transparent line crosses itself, it is as dark as elsewhere, also at the edge of a block.
 DVNN_TEST(a_transparent_line_is_even) {
   const Points cross = {{20, 100}, {280, 100}, {280, 40}, {100, 40}, {100, 200}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dvoverlay: objects, passes, regions of interest and shapes of anybody, on frames whose memory is not what
-// they say.
+// dvoverlay: objects, passes, regions of interest and shapes of anybody, on frames whose memory is
+// not what they say.
 #include "gst/dvnn/gstdvdrawingmeta.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "hostile_stream.h"
@@ -98,9 +98,9 @@ GstDvShape* any_shape(FuzzedData* in, double extent) {
     default:
       const std::string pixels = in->text(255);
       GBytes* bytes = g_bytes_new(pixels.data(), pixels.size());
-      GstDvShape* shape = gst_dv_shape_new_picture(
-          bytes, in->byte() % 8, in->byte() % 8, in->byte() % 6, in->byte() % 40, places[0],
-          places[1], places[2], places[3], nullptr);
+      GstDvShape* shape = gst_dv_shape_new_picture(bytes, in->byte() % 8, in->byte() % 8,
+                                                   in->byte() % 6, in->byte() % 40, places[0],
+                                                   places[1], places[2], places[3], nullptr);
       g_bytes_unref(bytes);
       return shape;
   }

@@ -17,7 +17,8 @@ static gboolean plugin_init(GstPlugin* plugin) {
   connect_log();
   register_moved_areas();
   register_zone_shapes();
-  gboolean good = GST_ELEMENT_REGISTER(dvconvert, plugin);
+  gboolean good = GST_ELEMENT_REGISTER(dvaudio, plugin);
+  good &= GST_ELEMENT_REGISTER(dvconvert, plugin);
   good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
   good &= register_element(plugin, dvmotion());
   good &= register_element(plugin, dvdecode());

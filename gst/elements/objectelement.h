@@ -16,6 +16,9 @@ namespace dvnn::gst {
 
 /// Caps of elements that do not read pixels.
 constexpr const char* kAnyVideo = "video/x-raw(ANY)";
+/// Those of elements whose results need no picture: windows of sound, too (frames/audiocaps.h).
+constexpr const char* kAnyFrames =
+    "video/x-raw(ANY); audio/x-raw(meta:GstDvWindow), channels=(int)1";
 
 /// What gst-inspect-1.0 shows of an element, and what its errors begin with.
 struct ElementFacts {

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/guard.h"
+#include "frames/audiocaps.h"
 #include "tensor/convert_tensor.h"
 
 namespace dvnn::gst {
@@ -102,6 +103,16 @@ Result<std::unique_ptr<TensorInput>> TensorInput::create(const GstCaps* caps,
   if (!self->stream_.flexible) {
     DVNN_ASSIGN(self->index_, self->find(self->stream_.tensors, &self->form_));
   }
+  return self;
+}
+
+Result<std::unique_ptr<TensorInput>> TensorInput::of_windows(const TensorDesc& input) {
+  DVNN_TRY(samples_of_input(input));
+  auto self = std::make_unique<TensorInput>();
+  self->input_ = input;
+  // A line of numbers is the same in every order of axes.
+  self->forms_.push_back({{ElementType::kFloat32, Layout::kNchw, input.shape}});
+  self->stream_.tensors.push_back(self->forms_[0].tensor());
   return self;
 }
 

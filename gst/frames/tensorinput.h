@@ -46,6 +46,9 @@ class TensorInput {
   /// Creates the reader of all inputs that each frame brings.
   static Result<std::unique_ptr<TensorInput>> create(const GstCaps* caps,
                                                      const network::Model& model);
+  /// Creates the reader of windows of sound (audiocaps.h). kMalformed if the input is no line of
+  /// numbers.
+  static Result<std::unique_ptr<TensorInput>> of_windows(const TensorDesc& input);
   /// Returns the form of a static stream's tensor. Null for flexible streams: each buffer has its
   /// own.
   const TensorForm* form() const { return stream_.flexible ? nullptr : &forms_[form_]; }

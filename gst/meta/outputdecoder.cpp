@@ -156,16 +156,25 @@ Status OutputDecoder::decode(const GstDvTensorMeta& outputs, float threshold,
     map.transform = from_public(outputs.transform);
     map.input = {static_cast<double>(outputs.input_width),
                  static_cast<double>(outputs.input_height)};
-    map.clip = {0, 0, frame.width, frame.height};
+    // Sound has no size, and what is heard has no place.
+    const bool has_places = frame.width > 0 && frame.height > 0;
+    if (has_places) map.clip = {0, 0, frame.width, frame.height};
     // Boxes are cut at the region's edges, because the network has not seen beyond them.
     const bool beyond = refining_ && outputs.region_kind == GST_DV_REGION_OBJECT;
-    if (outputs.region_kind != GST_DV_REGION_FRAME && !beyond) {
+    if (has_places && outputs.region_kind != GST_DV_REGION_FRAME && !beyond) {
       map.clip = {outputs.x0, outputs.y0, outputs.x1, outputs.y1};
       if (!objects::clip_box({0, 0, frame.width, frame.height}, &*map.clip)) return {};
     }
     objects::map_to_frame(map, &found_);
     objects::set_labels(labels_, &found_);
-    for (objects::Object& object : found_) object.region = outputs.region;
+    for (objects::Object& object : found_) {
+      object.region = outputs.region;
+      if (has_places) continue;
+      object.box = {};
+      object.points.clear();
+      object.outline.clear();
+      object.mask = {};
+    }
     objects->take(&found_);
     return {};
   });

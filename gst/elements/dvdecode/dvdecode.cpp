@@ -78,6 +78,7 @@
 #include "elements/objectfilter.h"
 #include "elements/upstreamquery.h"
 #include "errors.h"
+#include "frames/audiocaps.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "log.h"
@@ -357,7 +358,7 @@ GstFlowReturn DecodeElement::frame(GstBuffer* frame) {
 
 bool DecodeElement::set_caps(GstCaps* in, GstCaps*) {
   size_ = frame_size(in);
-  return size_.width > 0 && size_.height > 0;
+  return (size_.width > 0 && size_.height > 0) || is_windows_caps(in);
 }
 
 void DecodeElement::event(GstEvent* event) {
@@ -395,7 +396,7 @@ const ElementClass& dvdecode() {
   static const ElementClass element = {
       {"GstDvDecode", "dvdecode", "DV network output decoder", "Filter/Analyzer/Video",
        "Turns the outputs that dvinfer attached into objects on the frame",
-       "the frame's outputs cannot be decoded"},
+       "the frame's outputs cannot be decoded", kAnyFrames, kAnyFrames},
       properties_of<decode_properties>,
       create_element<DecodeElement>};
   return element;

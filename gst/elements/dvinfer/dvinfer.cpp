@@ -74,6 +74,7 @@
 #include "elements/dvinfer/sourceside.h"
 #include "elements/dvinfer/workers.h"
 #include "elements/objectclass.h"
+#include "frames/audiocaps.h"
 #include "frames/videocaps.h"
 #include "guard.h"
 #include "infer/deviceturns.h"
@@ -107,9 +108,11 @@ G_DEFINE_TYPE(GstDvInfer, gst_dv_infer, GST_TYPE_ELEMENT)
 GST_ELEMENT_REGISTER_DEFINE(dvinfer, "dvinfer", GST_RANK_NONE, gst_dv_infer_get_type())
 
 static GstStaticPadTemplate dv_infer_sink_template = GST_STATIC_PAD_TEMPLATE(
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+    GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS "; " DVNN_WINDOWS_CAPS));
 static GstStaticPadTemplate dv_infer_src_template = GST_STATIC_PAD_TEMPLATE(
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS));
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS,
+    GST_STATIC_CAPS(DVNN_VIDEO_CAPS "; " DVNN_TENSORS_CAPS "; " DVNN_WINDOWS_CAPS));
 
 static guint prop_stats;  // the row after those of the settings
 static guint prop_active_device;

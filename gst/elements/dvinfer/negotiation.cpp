@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "frames/audiocaps.h"
 #include "frames/videocaps.h"
 #include "guard.h"
 #ifdef DVNN_HAVE_TENSORS
@@ -41,7 +42,10 @@ CapsPtr append_caps(CapsPtr a, CapsPtr b) {
 
 Result<std::unique_ptr<TensorInput>> create_tensor_input(const LoadedNetwork& loaded,
                                                          const GstCaps* caps) {
-  return TensorInput::create(caps, loaded.network->model());
+  if (!is_windows_caps(caps)) return TensorInput::create(caps, loaded.network->model());
+  auto input = TensorInput::of_windows(loaded.network->input_desc());
+  if (!input.ok()) return input.error().within("network '" + loaded.network->model().name + "'");
+  return input;
 }
 
 }  // namespace
@@ -88,13 +92,13 @@ CapsPtr Negotiation::possible_caps(bool sink, const GstCaps* filter,
                                    const LoadedNetwork* loaded) const {
   GstPad* pad = sink ? context_.sinkpad() : context_.srcpad();
   const CapsPtr possible(gst_pad_get_pad_template_caps(pad));
-  const CapsPtr video(gst_caps_from_string(DVNN_VIDEO_CAPS));
+  const CapsPtr frames(gst_caps_from_string(DVNN_VIDEO_CAPS "; " DVNN_WINDOWS_CAPS));
   const CapsPtr beyond = peer_caps(sink, loaded);
   // Frames pass as they are. Either side may carry tensors if the other side allows more than
   // frames.
-  CapsPtr result(gst_caps_intersect_full(beyond.get(), video.get(), GST_CAPS_INTERSECT_FIRST));
+  CapsPtr result(gst_caps_intersect_full(beyond.get(), frames.get(), GST_CAPS_INTERSECT_FIRST));
   const bool as_tensors = sink && can_leave_as_tensors(loaded, beyond.get());
-  if (as_tensors) result = append_caps(std::move(result), ref(video.get()));
+  if (as_tensors) result = append_caps(std::move(result), ref(frames.get()));
   if (as_tensors || !sink) {
     result = append_caps(std::move(result), network_caps(loaded, sink, filter));
   }
@@ -135,21 +139,24 @@ gboolean Negotiation::answer_accept_caps(GstQuery* query, const LoadedNetwork* l
 // --- what comes and leaves ---------------------------------------------------------------------
 
 void Negotiation::reset() {
-  have_video_ = announced_ = false;
+  have_video_ = have_sound_ = announced_ = false;
   tensor_input_.reset();
   output_.reset();
 }
 
 Result<CapsPtr> Negotiation::take(GstCaps* caps, const LoadedNetwork& loaded) {
   reset();
-  if (is_tensors_caps(caps)) {
+  have_sound_ = is_windows_caps(caps);
+  if (have_sound_ || is_tensors_caps(caps)) {
     DVNN_ASSIGN(tensor_input_, create_tensor_input(loaded, caps));
   } else {
     have_video_ = video_info_from_caps(caps, &video_);
-    if (!have_video_) return malformed("the stream is neither raw video nor tensors");
+    if (!have_video_)
+      return malformed("the stream is neither raw video nor tensors nor windows of sound");
   }
   const CapsPtr beyond(gst_pad_peer_query_caps(context_.srcpad(), nullptr));
-  if (!tensor_input_ && gst_caps_can_intersect(beyond.get(), caps)) {
+  const bool are_frames = have_video_ || have_sound_;
+  if (are_frames && gst_caps_can_intersect(beyond.get(), caps)) {
     CapsPtr out = announce(loaded, beyond.get(), ref(caps));
     announced_ = out.get() != caps;
     return out;

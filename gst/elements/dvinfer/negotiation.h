@@ -36,7 +36,7 @@ class Negotiation {
 
   /// Returns the format of incoming frames, or null if the input is a stream of tensors.
   const GstVideoInfo* video() const { return have_video_ ? &video_ : nullptr; }
-  /// Returns the incoming stream of tensors, or null if the input is frames.
+  /// Returns the reader of incoming tensors or windows of sound, or null if the input is frames.
   TensorInput* tensor_input() const { return tensor_input_.get(); }
   /// Returns the outgoing stream of tensors, or null if the output is frames.
   const std::shared_ptr<const TensorOutput>& output() const { return output_; }
@@ -50,6 +50,7 @@ class Negotiation {
   InferContext& context_;
   GstVideoInfo video_;
   bool have_video_ = false;
+  bool have_sound_ = false;  // windows of it, which pass as frames do
   bool announced_ = false;  // groups of tensors, in the caps of the frames that leave
   std::unique_ptr<TensorInput> tensor_input_;
   std::shared_ptr<const TensorOutput> output_;

@@ -334,7 +334,7 @@ const ElementClass& dvpublish() {
   static const ElementClass element = {
       {"GstDvPublish", "dvpublish", "DV publisher", "Filter/Analyzer/Video",
        "Sends objects, events and tracks to files, pipes, MQTT, Kafka and webhooks",
-       "the frame cannot be published", kAnyVideo, kAnyVideo,
+       "the frame cannot be published", kAnyFrames, kAnyFrames,
        "Since the last start: published, delivered, dropped, queued and spooled documents, "
        "collected frames, and whether somebody is connected",
        true},

@@ -3,6 +3,7 @@
 
 #include "elements/dvpublish/clipfacts.h"
 #include "elements/dvpublish/framefacts.h"
+#include "frames/audiocaps.h"
 #include "frames/videocaps.h"
 #include "publish/pictures.h"
 #include "times.h"
@@ -60,7 +61,7 @@ void StreamDocuments::begin(const publish::Identity& identity, Send send, TellPr
 bool StreamDocuments::set_format(const GstCaps* caps) {
   caps_size_ = size_ = frame_size(caps);
   snapshots_.set_format(caps);
-  return size_.width > 0 && size_.height > 0;
+  return (size_.width > 0 && size_.height > 0) || is_windows_caps(caps);
 }
 
 void StreamDocuments::add_frame(GstBuffer* frame, const GstSegment& segment,

@@ -42,6 +42,7 @@ std::optional<WindowPlace> AudioWindows::next(float* to) {
 }
 
 std::optional<WindowPlace> AudioWindows::rest(float* to) {
+  if (auto whole = next(to)) return whole;
   if (end() <= std::max(seen_, next_) || end() <= 0) return std::nullopt;
   return take(to, static_cast<size_t>(end() - next_));
 }

@@ -38,8 +38,8 @@ class AudioWindows {
   float* extend(size_t count);
   /// Copies the next window to `to` once all its samples are there.
   std::optional<WindowPlace> next(float* to);
-  /// At the end of the stream, copies the samples that no window has yet, and zeros behind them.
-  /// Nothing if there are none.
+  /// At the end of the stream, copies the next window, or else the samples that no window has yet
+  /// and zeros behind them. Nothing if there are none.
   std::optional<WindowPlace> rest(float* to);
 
  private:

@@ -339,18 +339,21 @@ static GstFlowReturn gst_dv_audio_transform(GstBaseTransform*, GstBuffer*, GstBu
 
 // --- events and queries ------------------------------------------------------------------------
 
-// Sends the samples that no window has yet. Overlapping windows leave several rests.
+// Sends the samples that no window has yet. After an error downstream, whole windows are left, too.
 static void gst_dv_audio_drain(GstDvAudio* self) {
   GstDvAudioPrivate& priv = *self->priv;
   if (!priv.used.pad_end || priv.windows.rule().window == 0) return;
   guard(self, "the last window cannot be made", FALSE, [&]() -> gboolean {
-    auto window = gst_dv_audio_window(self, true);
-    if (!window.ok()) {
-      post_error(GST_ELEMENT(self), Topic::kData, window.error());
-      return FALSE;
+    while (true) {
+      auto window = gst_dv_audio_window(self, true);
+      if (!window.ok()) {
+        post_error(GST_ELEMENT(self), Topic::kData, window.error());
+        return FALSE;
+      }
+      GstPad* const pad = GST_BASE_TRANSFORM_SRC_PAD(self);
+      if (!window.value() || gst_pad_push(pad, window.value().release()) != GST_FLOW_OK)
+        return TRUE;
     }
-    if (!window.value()) return TRUE;
-    return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), window.value().release()) == GST_FLOW_OK;
   });
 }
 

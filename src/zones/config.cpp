@@ -31,7 +31,7 @@ void read_points(JsonReader* in, size_t least, Shape* shape) {
   }
 }
 
-void read_labels(JsonReader* in, Shape* shape) {
+void read_labels(JsonReader* in, std::vector<std::string>* labels) {
   const Json* list = in->member("labels");
   if (!list) return;
   if (!list->is_array() || list->size() > kMostLabels) {
@@ -39,7 +39,7 @@ void read_labels(JsonReader* in, Shape* shape) {
   }
   for (const Json& label : *list) {
     if (!label.is_string()) return in->fail("labels", "has " + shown(label) + ", which is no text");
-    shape->labels.push_back(label.get<std::string>());
+    labels->push_back(label.get<std::string>());
   }
 }
 
@@ -65,11 +65,29 @@ void read_shape(JsonReader* in, size_t least_points, Shape* shape) {
   shape->pixels = read_choice(in, "unit", {"fractions", "pixels"}) == 1;
   shape->band = read_length(in, "band", 0);
   read_points(in, least_points, shape);
-  read_labels(in, shape);
+  read_labels(in, &shape->labels);
 }
 
-Time read_time(JsonReader* in, const char* name) {
-  return in->integer(name, 0, kLongest, 0) * kMillisecond;
+Time read_time(JsonReader* in, const char* name, Time fallback = 0) {
+  return in->integer(name, 0, kLongest, fallback / kMillisecond) * kMillisecond;
+}
+
+MotionCondition read_motion(JsonReader* in) {
+  MotionCondition motion;
+  motion.min_speed = read_length(in, "min-speed", 0);
+  motion.max_speed = read_length(in, "max-speed", 0);
+  if (motion.max_speed > 0 && motion.max_speed <= motion.min_speed) {
+    in->fail("max-speed", "must be above 'min-speed'");
+  }
+  if (!in->member("heading")) return motion;
+  const std::vector<float> range = in->numbers("heading", 2);
+  const auto is_angle = [](double angle) { return angle >= 0 && angle <= 360; };
+  if (range.size() != 2 || !is_angle(range[0]) || !is_angle(range[1]) || range[0] == range[1]) {
+    in->fail("heading", "must be [from, to], two different angles of 0 to 360 degrees");
+    return motion;
+  }
+  motion.heading = HeadingRange{range[0], range[1]};
+  return motion;
 }
 
 // Refuses a polygon that crosses itself.
@@ -89,8 +107,9 @@ Result<Area> read_area(const Json& json, const std::string& what) {
   Area area;
   JsonReader in(json, what);
   read_shape(&in, 3, &area);
-  constexpr std::array kAnchors = {Anchor::kFoot, Anchor::kCentre, Anchor::kOverlap};
-  area.anchor = kAnchors[read_choice(&in, "anchor", {"foot", "centre", "overlap"})];
+  constexpr std::array kAnchors = {Anchor::kFoot, Anchor::kCentre, Anchor::kOverlap,
+                                   Anchor::kCover};
+  area.anchor = kAnchors[read_choice(&in, "anchor", {"foot", "centre", "overlap", "cover"})];
   area.share = in.number("share", 0.5);
   if (!(area.share > 0 && area.share <= 1)) in.fail("share", "must be above 0 and at most 1");
   area.dwell = read_time(&in, "dwell");
@@ -99,11 +118,19 @@ Result<Area> read_area(const Json& json, const std::string& what) {
   area.crowd = static_cast<int>(in.integer("crowd", 0, 1000000, 0));
   area.crowd_time = read_time(&in, "crowd-time");
   area.speed_limit = read_length(&in, "speed-limit", 0);
+  area.motion = read_motion(&in);
+  area.distance_below = read_length(&in, "distance-below", 0);
+  area.distance_time = read_time(&in, "distance-time");
+  area.occupied = read_time(&in, "occupied");
+  area.free = read_time(&in, "free", area.occupied);
+  if (area.occupied == 0 && json.contains("free")) in.fail("free", "needs 'occupied'");
   DVNN_TRY(in.status());
   // A field whose name is misspelt would count everything.
-  DVNN_TRY(check_members(json, what,
-                         {"name", "points", "unit", "labels", "anchor", "band", "share", "dwell",
-                          "idle", "idle-distance", "crowd", "crowd-time", "speed-limit"}));
+  DVNN_TRY(check_members(
+      json, what, {"name",    "points",         "unit",          "labels",    "anchor",
+                   "band",    "share",          "dwell",         "idle",      "idle-distance",
+                   "crowd",   "crowd-time",     "speed-limit",   "min-speed", "max-speed",
+                   "heading", "distance-below", "distance-time", "occupied",  "free"}));
   DVNN_TRY(check_simple(area, what));
   return area;
 }
@@ -114,8 +141,11 @@ Result<Line> read_line(const Json& json, const std::string& what) {
   read_shape(&in, 2, &line);
   line.anchor =
       read_choice(&in, "anchor", {"foot", "centre"}) == 0 ? Anchor::kFoot : Anchor::kCentre;
+  line.motion = read_motion(&in);
   DVNN_TRY(in.status());
-  DVNN_TRY(check_members(json, what, {"name", "points", "unit", "labels", "anchor", "band"}));
+  DVNN_TRY(check_members(
+      json, what,
+      {"name", "points", "unit", "labels", "anchor", "band", "min-speed", "max-speed", "heading"}));
   return line;
 }
 
@@ -127,6 +157,70 @@ Result<Mask> read_mask(const Json& json, const std::string& what) {
   DVNN_TRY(check_members(json, what, {"name", "points", "unit"}));
   DVNN_TRY(check_simple(mask, what));
   return mask;
+}
+
+Result<HeatConfig> read_heat(const Json& json, bool metres, const std::string& what) {
+  if (!json.is_object()) return invalid_argument(what + " must be an object");
+  HeatConfig heat;
+  JsonReader in(json, what);
+  heat.cell = in.number("cell", metres ? 0.5 : 0.025);
+  const double least = metres ? 0.05 : 0.002, most = metres ? 1000 : 1;
+  if (!(heat.cell >= least && heat.cell <= most)) {
+    in.fail("cell", format("is %g, must be %g to %g %s", heat.cell, least, most,
+                           metres ? "metres" : "of the frame's height"));
+  }
+  heat.period = read_time(&in, "period", 60000 * kMillisecond);
+  if (heat.period < 1000 * kMillisecond) in.fail("period", "must be at least 1000 milliseconds");
+  read_labels(&in, &heat.labels);
+  DVNN_TRY(in.status());
+  DVNN_TRY(check_members(json, what, {"cell", "period", "labels"}));
+  return heat;
+}
+
+Result<DistancesConfig> read_distances(const Json& json, const std::string& what) {
+  if (!json.is_object()) return invalid_argument(what + " must be an object");
+  DistancesConfig distances;
+  JsonReader in(json, what);
+  distances.below = in.number("below");
+  if (in.ok() && !(distances.below > 0 && distances.below <= 1000)) {
+    in.fail("below", format("is %g, must be above 0 and at most 1000 metres", distances.below));
+  }
+  read_labels(&in, &distances.labels);
+  DVNN_TRY(in.status());
+  DVNN_TRY(check_members(json, what, {"below", "labels"}));
+  return distances;
+}
+
+// Returns the name of a field that says something in metres, or null.
+const char* metric_field(const MotionCondition& motion) {
+  if (motion.min_speed > 0) return "min-speed";
+  if (motion.max_speed > 0) return "max-speed";
+  return motion.heading ? "heading" : nullptr;
+}
+
+const char* metric_field(const Area& area) {
+  if (area.speed_limit > 0) return "speed-limit";
+  if (area.distance_below > 0) return "distance-below";
+  return metric_field(area.motion);
+}
+
+// Refuses metres where none are known.
+Status check_metres(const Config& config, const std::string& what) {
+  if (config.ground) return {};
+  const auto needs = [&](const std::string& of, const char* field) {
+    return invalid_argument(what + ": " + of + " has " + field + ", which needs a 'ground'");
+  };
+  const auto quoted = [](const char* field) { return std::string("a '") + field + "'"; };
+  for (size_t i = 0; i < config.areas.size(); ++i) {
+    const char* field = metric_field(config.areas[i]);
+    if (field) return needs(format("areas[%zu]", i), quoted(field).c_str());
+  }
+  for (size_t i = 0; i < config.lines.size(); ++i) {
+    const char* field = metric_field(config.lines[i].motion);
+    if (field) return needs(format("lines[%zu]", i), quoted(field).c_str());
+  }
+  if (config.distances) return invalid_argument(what + ": 'distances' needs a 'ground'");
+  return {};
 }
 
 // Reads a list of shapes. Their names must differ.
@@ -158,21 +252,24 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
   DVNN_ASSIGN(Json json, parse_written_json(text, what));
   if (!json.is_object()) {
     return invalid_argument(what +
-                            " must be an object with 'areas', 'lines', 'masks' and 'ground'");
+                            " must be an object with 'areas', 'lines', 'masks', 'ground', "
+                            "'heat' and 'distances'");
   }
-  DVNN_TRY(check_members(json, what, {"areas", "lines", "masks", "ground"}));
+  DVNN_TRY(check_members(json, what, {"areas", "lines", "masks", "ground", "heat", "distances"}));
   DVNN_TRY(read_list(json, "areas", what, read_area, &config.areas));
   DVNN_TRY(read_list(json, "lines", what, read_line, &config.lines));
   DVNN_TRY(read_list(json, "masks", what, read_mask, &config.masks));
   if (json.contains("ground")) {
     DVNN_ASSIGN(config.ground, read_ground(json.at("ground"), what + ": ground"));
   }
-  for (size_t i = 0; i < config.areas.size(); ++i) {
-    if (config.areas[i].speed_limit > 0 && !config.ground) {
-      return invalid_argument(
-          what + format(": areas[%zu] has a 'speed-limit', which needs a 'ground'", i));
-    }
+  if (json.contains("heat")) {
+    DVNN_ASSIGN(config.heat,
+                read_heat(json.at("heat"), config.ground.has_value(), what + ": heat"));
   }
+  if (json.contains("distances")) {
+    DVNN_ASSIGN(config.distances, read_distances(json.at("distances"), what + ": distances"));
+  }
+  DVNN_TRY(check_metres(config, what));
   return config;
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "zones/geometry.h"
 #include "zones/ground.h"
+#include "zones/motion_condition.h"
 
 namespace dvnn::zones {
 
@@ -21,6 +22,7 @@ enum class Anchor : uint8_t {
   kCentre,
   kFoot,     // middle of the lower edge
   kOverlap,  // areas only: a share of the whole box
+  kCover,    // areas only: a share of the area
 };
 
 struct Shape {
@@ -29,17 +31,22 @@ struct Shape {
   bool pixels = false;  // else fractions of the frame's width and height
   Anchor anchor = Anchor::kFoot;
   std::vector<std::string> labels;  // empty: all
-  double band = 0;  // reach of tremor around edges: pixels or fraction of the frame's height
+  double band = 0;         // reach of tremor around edges: pixels or fraction of the frame's height
+  MotionCondition motion;  // that tracks must meet to count
 };
 
 struct Area : Shape {
-  double share = 0.5;           // least share of the box, with kOverlap
+  double share = 0.5;           // least share of the box with kOverlap, of the area with kCover
   Time dwell = 0;               // time for kDwell; 0: no event
   Time idle = 0;                // time for kIdle; 0: no event
   double idle_distance = 0.02;  // largest move that still is idle, in the units of `band`
   int crowd = 0;                // objects for kCrowd; 0: no event
   Time crowd_time = 0;
-  double speed_limit = 0;  // for kSpeeding, metres per second; 0: no event
+  double speed_limit = 0;     // for kSpeeding, metres per second; 0: no event
+  double distance_below = 0;  // for kTooClose, metres; 0: no event
+  Time distance_time = 0;
+  Time occupied = 0;  // stay after which the area is occupied; 0: it is no bay
+  Time free = 0;      // absence after which it is free
 };
 
 struct Line : Shape {};
@@ -47,11 +54,26 @@ struct Line : Shape {};
 /// An area in which motion does not count (dvmotion); dvzones has no use for it.
 struct Mask : Shape {};
 
+/// What is collected of where tracks spend their time.
+struct HeatConfig {
+  double cell = 0;  // side of a cell: metres with a ground, else fraction of the frame's height
+  Time period = 0;  // after which seconds are told
+  std::vector<std::string> labels;  // empty: all
+};
+
+/// Which pairs of tracks are told.
+struct DistancesConfig {
+  double below = 0;                 // metres
+  std::vector<std::string> labels;  // empty: all
+};
+
 struct Config {
   std::vector<Area> areas;
   std::vector<Line> lines;
   std::vector<Mask> masks;
   std::optional<Ground> ground;  // nothing: no metres are known
+  std::optional<HeatConfig> heat;
+  std::optional<DistancesConfig> distances;
 };
 
 /// Reads the configuration from JSON. `what` names the text in errors.

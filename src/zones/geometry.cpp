@@ -105,43 +105,66 @@ bool is_simple(const std::vector<Point>& polygon) {
   return true;
 }
 
-// Clips the polygon to the box (Sutherland-Hodgman). Edges that the clipping adds along a side go
-// there and back, so they add nothing to the area.
-double share_inside(const std::vector<Point>& polygon, const image::Corners& box) {
-  struct Corner {
-    double x, y;
-  };
-  const double whole = (box.x1 - box.x0) * (box.y1 - box.y0);
-  if (!(whole > 0)) return 0;
-  std::vector<Corner> now, next;
-  for (const Point& p : polygon) {
-    now.push_back({static_cast<double>(p.x) / kUnits, static_cast<double>(p.y) / kUnits});
+namespace {
+
+// Twice the area, above 0 if the corners are in the order in which x turns to y.
+double twice_area(const std::vector<Corner>& polygon) {
+  double twice = 0;
+  for (size_t i = 0, last = polygon.size() - 1; i < polygon.size(); last = i++) {
+    twice += polygon[last].x * polygon[i].y - polygon[i].x * polygon[last].y;
   }
-  for (int cut = 0; cut < 4 && !now.empty(); ++cut) {
-    // Returns how far inside the current side of the box a corner is.
+  return twice;
+}
+
+}  // namespace
+
+double area_of(const std::vector<Corner>& polygon) {
+  return std::fabs(twice_area(polygon)) / 2;
+}
+
+// Clips the polygon to the convex one (Sutherland-Hodgman). Edges that the clipping adds along a
+// side go there and back, so they add nothing to the area.
+double common_area(const std::vector<Corner>& polygon, const std::vector<Corner>& convex) {
+  const double order = twice_area(convex) < 0 ? -1 : 1;
+  std::vector<Corner> now = polygon, next;
+  for (size_t cut = 0, before = convex.size() - 1; cut < convex.size() && !now.empty();
+       before = cut++) {
+    const Corner &a = convex[before], &b = convex[cut];
+    // How far a corner is on the inner side of the edge, in lengths of the edge.
     const auto depth = [&](const Corner& c) {
-      return cut == 0   ? c.x - box.x0
-             : cut == 1 ? box.x1 - c.x
-             : cut == 2 ? c.y - box.y0
-                        : box.y1 - c.y;
+      return order * ((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x));
     };
     next.clear();
     for (size_t i = 0, last = now.size() - 1; i < now.size(); last = i++) {
-      const double a = depth(now[last]), b = depth(now[i]);
-      if ((a >= 0) != (b >= 0)) {
-        const double t = a / (a - b);
+      const double p = depth(now[last]), q = depth(now[i]);
+      if ((p >= 0) != (q >= 0)) {
+        const double t = p / (p - q);
         next.push_back({now[last].x + t * (now[i].x - now[last].x),
                         now[last].y + t * (now[i].y - now[last].y)});
       }
-      if (b >= 0) next.push_back(now[i]);
+      if (q >= 0) next.push_back(now[i]);
     }
     now.swap(next);
   }
-  double twice = 0;
-  for (size_t i = 0, last = now.size() - 1; i < now.size(); last = i++) {
-    twice += now[last].x * now[i].y - now[i].x * now[last].y;
+  return now.empty() ? 0 : area_of(now);
+}
+
+double share_inside(const std::vector<Point>& polygon, const image::Corners& box) {
+  const double whole = (box.x1 - box.x0) * (box.y1 - box.y0);
+  if (!(whole > 0)) return 0;
+  return std::min(1.0, common_area(corners_of(polygon), corners_of(box)) / whole);
+}
+
+std::vector<Corner> corners_of(const std::vector<Point>& polygon) {
+  std::vector<Corner> corners;
+  for (const Point& p : polygon) {
+    corners.push_back({static_cast<double>(p.x) / kUnits, static_cast<double>(p.y) / kUnits});
   }
-  return std::min(1.0, std::fabs(twice) / 2 / whole);
+  return corners;
+}
+
+std::vector<Corner> corners_of(const image::Corners& box) {
+  return {{box.x0, box.y0}, {box.x1, box.y0}, {box.x1, box.y1}, {box.x0, box.y1}};
 }
 
 }  // namespace dvnn::zones

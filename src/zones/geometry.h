@@ -58,4 +58,16 @@ bool is_simple(const std::vector<Point>& polygon);
 /// Returns the share of a box that is inside a simple polygon, 0..1.
 double share_inside(const std::vector<Point>& polygon, const image::Corners& box);
 
+/// A corner in any unit.
+struct Corner {
+  double x = 0, y = 0;
+};
+/// Returns corners in pixels.
+std::vector<Corner> corners_of(const std::vector<Point>& polygon);
+std::vector<Corner> corners_of(const image::Corners& box);
+/// Returns the area that a simple polygon has, and that it has in common with a convex one; their
+/// corners may be in either order.
+double area_of(const std::vector<Corner>& polygon);
+double common_area(const std::vector<Corner>& polygon, const std::vector<Corner>& convex);
+
 }  // namespace dvnn::zones

@@ -232,7 +232,8 @@ DVNN_TEST(mistakes_are_named) {
   const struct {
     const char *json, *message;
   } cases[] = {
-      {"[]", "zones must be an object with 'areas', 'lines', 'masks' and 'ground'"},
+      {"[]",
+       "zones must be an object with 'areas', 'lines', 'masks', 'ground', 'heat' and 'distances'"},
       {R"({"zones":[]})", "zones: there is no field 'zones', but areas, lines"},
       {R"({"areas":[{"points":[[0,0],[1,0],[1,1]]}]})", "areas[0]"},
       {R"({"areas":[{"name":"a","points":[[0,0],[1,0]]}]})", "array of 3 to 256 pairs"},

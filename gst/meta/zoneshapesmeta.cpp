@@ -28,9 +28,34 @@ void zone_shapes_free(GstMeta* meta, GstBuffer*) {
   own(meta)->shapes.~ZoneShapes();
 }
 
-ZoneShapes moved(const std::vector<ZoneShape>& shapes, const image::Transform& transform) {
-  auto changed = std::make_shared<std::vector<ZoneShape>>(shapes);
-  for (ZoneShape& shape : *changed) {
+// Returns the grid of a frame that was scaled, cropped, turned or mirrored.
+std::shared_ptr<const HeatGrid> moved(const HeatGrid& from, const image::Transform& transform) {
+  auto to = std::make_shared<HeatGrid>(from);
+  to->place = transform.apply(from.place);
+  if (transform.swap_xy) std::swap(to->columns, to->rows);
+  for (size_t i = 0; i < from.labels.size(); ++i) {
+    for (int row = 0; row < to->rows; ++row) {
+      for (int column = 0; column < to->columns; ++column) {
+        double x = to->place.x0 + (column + 0.5) / to->columns * (to->place.x1 - to->place.x0);
+        double y = to->place.y0 + (row + 0.5) / to->rows * (to->place.y1 - to->place.y0);
+        transform.invert(&x, &y);
+        const auto index = [](double at, double begin, double end, int cells) {
+          return std::clamp(static_cast<int>((at - begin) / (end - begin) * cells), 0, cells - 1);
+        };
+        const int old_row = index(y, from.place.y0, from.place.y1, from.rows);
+        const int old_column = index(x, from.place.x0, from.place.x1, from.columns);
+        to->labels[i].seconds[static_cast<size_t>(row * to->columns + column)] =
+            from.labels[i].seconds[static_cast<size_t>(old_row * from.columns + old_column)];
+      }
+    }
+  }
+  return to;
+}
+
+ZoneShapes moved(const ZoneScene& scene, const image::Transform& transform) {
+  auto changed = std::make_shared<ZoneScene>(scene);
+  if (scene.heat) changed->heat = moved(*scene.heat, transform);
+  for (ZoneShape& shape : changed->shapes) {
     for (auto& [x, y] : shape.points) transform.apply(&x, &y);
     // A mirror swaps the two sides of a line; walking it the other way swaps them back.
     const bool mirrors = (transform.scale_x * transform.scale_y < 0) != transform.swap_xy;

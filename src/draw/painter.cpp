@@ -264,9 +264,10 @@ void Painter::paint_drawing(const std::vector<Shape>& shapes, bool below,
 }
 
 std::vector<Tile> Painter::paint(const std::vector<Item>& items, const std::vector<Figure>& figures,
-                                 const std::vector<Shape>& shapes) {
+                                 const std::vector<Shape>& shapes, const HeatMap& heat) {
   std::vector<Tile> tiles;
   if (style_.frame_width < 1 || style_.frame_height < 1) return tiles;
+  if (const auto tile = heat_tile(heat)) tiles.push_back(*tile);
   paint_drawing(shapes, true, &tiles);
   paint_objects(items, figures, &tiles);
   paint_drawing(shapes, false, &tiles);

@@ -13,6 +13,7 @@
 
 #include "draw/canvas.h"
 #include "draw/figure.h"
+#include "draw/heat.h"
 #include "draw/item.h"
 #include "draw/picture.h"
 #include "draw/shape.h"
@@ -32,9 +33,9 @@ class Painter {
  public:
   /// Sets the style and clears the caches.
   void configure(const Style& style);
-  /// Draws all; shapes in their order.
+  /// Draws all: heat below shapes, figures and items; shapes in their order.
   std::vector<Tile> paint(const std::vector<Item>& items, const std::vector<Figure>& figures = {},
-                          const std::vector<Shape>& shapes = {});
+                          const std::vector<Shape>& shapes = {}, const HeatMap& heat = {});
 
  private:
   using PicturePtr = std::shared_ptr<const Picture>;

@@ -185,10 +185,23 @@ void put(const std::vector<ZoneCount>& counts, LineWriter* out) {
     out->begin_object();
     out->name("name").text(count.name);
     for (const auto& [name, value] : count.numbers) out->name(name).natural(value);
+    if (count.occupied) out->name("occupied").flag(*count.occupied);
+    put_natural("since", count.since, out);
     if (!count.labels.empty()) put(count.labels, &out->name("labels"));
     out->end_object();
   }
   out->end_list();
+}
+
+void put(const Distance& distance, LineWriter* out) {
+  out->begin_object();
+  out->name("tracks").begin_list();
+  out->natural(distance.track_id);
+  out->natural(distance.other_id);
+  out->end_list();
+  out->name("metres").number(millimetres(distance.metres));
+  out->name("deviation").number(millimetres(distance.deviation));
+  out->end_object();
 }
 
 void put(const FrameFacts& frame, LineWriter* out) {
@@ -208,6 +221,10 @@ void put(const FrameFacts& frame, LineWriter* out) {
   put(frame.counts->areas, &out->name("areas"));
   put(frame.counts->lines, &out->name("lines"));
   out->end_object();
+  if (frame.distances.empty()) return;
+  out->name("distances").begin_list();
+  for (const Distance& distance : frame.distances) put(distance, out);
+  out->end_list();
 }
 
 void put_members(const EventFacts& event, LineWriter* out) {
@@ -223,6 +240,12 @@ void put_members(const EventFacts& event, LineWriter* out) {
   put_who(event.name, event.stranger, out);
   if (event.likeness) out->name("likeness").number(share(*event.likeness));
   if (event.before) out->name("before").flag(*event.before);
+  put_natural("since", event.since, out);
+  if (event.distance) {
+    out->name("other_id").natural(event.distance->other_id);
+    out->name("distance").number(millimetres(event.distance->metres));
+    out->name("distance_deviation").number(millimetres(event.distance->deviation));
+  }
 }
 
 void put(const EventFacts& event, LineWriter* out) {
@@ -250,6 +273,38 @@ void put(const ClipFacts& clip, LineWriter* out) {
     out->end_object();
   }
   out->end_list();
+  out->end_object();
+}
+
+// Fine enough for a cell that something crosses between two frames.
+double microseconds(double seconds) {
+  return std::round(finite(seconds) * 1e6) / 1e6;
+}
+
+void put(const HeatFacts& heat, LineWriter* out) {
+  out->name("heat").begin_object();
+  out->name("from").natural(heat.from);
+  out->name("to").natural(heat.to);
+  out->name("unit").text(heat.unit);
+  out->name("cell").number(finite(heat.cell));
+  out->name("labels").begin_list();
+  for (const HeatLabel& label : heat.labels) {
+    out->begin_object();
+    out->name("name").text(label.label);
+    out->name("seconds").number(microseconds(label.seconds));
+    out->name("cells").begin_list();
+    for (const auto& [column, row, seconds] : label.cells) {
+      out->begin_list();
+      out->integer(static_cast<int64_t>(finite(column)));
+      out->integer(static_cast<int64_t>(finite(row)));
+      out->number(microseconds(seconds));
+      out->end_list();
+    }
+    out->end_list();
+    out->end_object();
+  }
+  out->end_list();
+  out->name("left_out").number(microseconds(heat.left_out));
   out->end_object();
 }
 
@@ -309,6 +364,9 @@ const char* type_of(const TrackFacts&) {
 }
 const char* type_of(const ClipFacts&) {
   return "clip";
+}
+const char* type_of(const HeatFacts&) {
+  return "heat";
 }
 
 }  // namespace

@@ -51,6 +51,14 @@ struct ZoneCount {
   std::string name;
   std::vector<std::pair<const char*, uint64_t>> numbers;
   std::vector<ZoneCount> labels;
+  std::optional<bool> occupied;   // of an area that is a bay
+  std::optional<uint64_t> since;  // when that began
+};
+
+/// Two tracks that are near each other, in metres.
+struct Distance {
+  uint64_t track_id = 0, other_id = 0;
+  double metres = 0, deviation = 0;
 };
 
 struct ZoneCounts {
@@ -61,6 +69,7 @@ struct FrameFacts {
   std::vector<PassFacts> passes;
   std::vector<FrameObject> objects;
   std::optional<ZoneCounts> counts;
+  std::vector<Distance> distances;
 };
 
 struct EventFacts {
@@ -73,6 +82,21 @@ struct EventFacts {
   uint64_t stranger = 0;
   std::optional<double> likeness;
   std::optional<bool> before;
+  std::optional<uint64_t> since;
+  std::optional<Distance> distance;
+};
+
+/// Where tracks have spent their time: for each cell its column, its row and seconds.
+struct HeatLabel {
+  std::string label;
+  double seconds = 0;
+  std::vector<std::array<double, 3>> cells;
+};
+struct HeatFacts {
+  uint64_t from = 0, to = 0;
+  std::string unit;
+  double cell = 0, left_out = 0;
+  std::vector<HeatLabel> labels;
 };
 
 struct BestView {
@@ -120,7 +144,7 @@ struct Document {
   Times time;
   int width = 0, height = 0;  // of the frame; 0: not known
   std::optional<Picture> picture;
-  std::variant<FrameFacts, EventFacts, TrackFacts, ClipFacts> facts;
+  std::variant<FrameFacts, EventFacts, TrackFacts, ClipFacts, HeatFacts> facts;
 };
 
 /// Returns sixteen random hexadecimal digits.

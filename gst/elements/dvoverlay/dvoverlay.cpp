@@ -19,8 +19,10 @@
  * are listed in its upper left corner.
  *
  * Below the objects it draws the areas and lines that dvzones watched in the frame, with their
- * counts. An arrow at a line points forward. With #GstDvOverlay:trails-ms it also draws the path of
- * each track: where the middle of its box's lower edge was.
+ * counts. An arrow at a line points forward; a bay is red while it is occupied, and green while it
+ * is free; pairs of tracks that are near each other are joined, with their metres. With
+ * #GstDvOverlay:draw-heat it draws where tracks have spent their time since the start, and with
+ * #GstDvOverlay:trails-ms the path of each track: where the middle of its box's lower edge was.
  *
  * Applications draw by a #GstDvDrawingMeta: lines, polygons, texts and pictures, below the objects
  * or above them.
@@ -97,6 +99,7 @@ struct OverlaySettings {
   bool zones = true;
   bool counts = true;
   bool shapes = true;
+  bool heat = false;
   guint trails = 0;
 };
 
@@ -143,10 +146,15 @@ Properties<OverlaySettings> overlay_properties() {
                  "Leave out classes, texts and numbers on which looks do not agree yet (agree of "
                  "dvdecode and dvread)"});
   table.boolean(&OverlaySettings::zones, When::kPlaying,
-                {"draw-zones", "Draw zones", "Draw the areas and lines of dvzones"});
+                {"draw-zones", "Draw zones",
+                 "Draw the areas and lines of dvzones, and pairs that are near each other"});
   table.boolean(&OverlaySettings::counts, When::kPlaying,
                 {"draw-counts", "Draw counts",
-                 "Write how many are in an area, and how many have crossed a line either way"});
+                 "Write how many are in an area or whether a bay is free, and how many have "
+                 "crossed a line"});
+  table.boolean(&OverlaySettings::heat, When::kPlaying,
+                {"draw-heat", "Draw heat",
+                 "Draw where tracks have spent their time, if the zones of dvzones have heat"});
   table.boolean(&OverlaySettings::shapes, When::kPlaying,
                 {"draw-shapes", "Draw shapes",
                  "Draw the lines, polygons, texts and pictures that an application attached "
@@ -220,7 +228,7 @@ Status OverlayElement::paint(GstBuffer* frame, const Scene& scene) {
   if (composes_) return {};
   configure_painter(mapped->info);
   gst_video_overlay_composition_blend(
-      painter_.compose(scene.items, scene.figures, scene.shapes).get(), mapped.get());
+      painter_.compose(scene.items, scene.figures, scene.shapes, scene.heat).get(), mapped.get());
   return {};
 }
 
@@ -231,7 +239,8 @@ void OverlayElement::attach(GstBuffer* frame, const Scene& scene) {
     info.height = static_cast<gint>(meta->height);
   }
   configure_painter(info);
-  const CompositionPtr composition = painter_.compose(scene.items, scene.figures, scene.shapes);
+  const CompositionPtr composition =
+      painter_.compose(scene.items, scene.figures, scene.shapes, scene.heat);
   if (gst_video_overlay_composition_n_rectangles(composition.get()) == 0) return;
   gst_buffer_add_video_overlay_composition_meta(frame, composition.get());
 }
@@ -248,6 +257,7 @@ void read_settings(const OverlaySettings& settings, SceneSettings* scene) {
   scene->zones = settings.zones;
   scene->counts = settings.counts;
   scene->shapes = settings.shapes;
+  scene->heat = settings.heat;
   scene->trails = static_cast<GstClockTime>(settings.trails) * GST_MSECOND;
 }
 

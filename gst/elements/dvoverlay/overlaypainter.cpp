@@ -56,9 +56,10 @@ void OverlayPainter::configure(const GstVideoInfo& info, guint line_width, guint
 
 CompositionPtr OverlayPainter::compose(const std::vector<draw::Item>& items,
                                        const std::vector<draw::Figure>& figures,
-                                       const std::vector<draw::Shape>& shapes) {
+                                       const std::vector<draw::Shape>& shapes,
+                                       const draw::HeatMap& heat) {
   CompositionPtr composition(gst_video_overlay_composition_new(nullptr));
-  for (const draw::Tile& tile : painter_.paint(items, figures, shapes))
+  for (const draw::Tile& tile : painter_.paint(items, figures, shapes, heat))
     add(tile, composition.get());
   return composition;
 }

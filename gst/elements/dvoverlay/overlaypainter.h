@@ -18,7 +18,7 @@ class OverlayPainter {
   void configure(const GstVideoInfo& info, guint line_width, guint text_height);
   CompositionPtr compose(const std::vector<draw::Item>& items,
                          const std::vector<draw::Figure>& figures,
-                         const std::vector<draw::Shape>& shapes);
+                         const std::vector<draw::Shape>& shapes, const draw::HeatMap& heat);
 
  private:
   draw::Painter painter_;

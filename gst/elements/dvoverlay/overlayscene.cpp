@@ -139,9 +139,10 @@ void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSet
 // Returns a shape's text: its name, if labels are drawn, and its counts.
 std::string text_of(const ZoneShape& shape, const SceneSettings& settings) {
   std::string text = settings.caption.labels ? bounded(shape.name.c_str()) : std::string();
-  if (!settings.counts) return text;
+  if (!settings.counts || shape.kind == ZoneKind::kPair) return text;
   if (!text.empty()) text += ": ";
-  return text + (shape.is_line
+  if (shape.occupied) return text + (*shape.occupied ? "occupied" : "free");
+  return text + (shape.kind == ZoneKind::kLine
                      ? '+' + std::to_string(shape.forward) + " -" + std::to_string(shape.backward)
                      : std::to_string(shape.inside));
 }
@@ -149,9 +150,10 @@ std::string text_of(const ZoneShape& shape, const SceneSettings& settings) {
 // Reads the areas and lines of all dvzones that have seen the frame.
 void read_zones(GstBuffer* frame, const SceneSettings& settings,
                 std::vector<draw::Figure>* figures) {
-  constexpr int kFirstColor = 1000;  // far from those of the first classes
+  constexpr int kFirstColor = 1000;      // far from those of the first classes
+  constexpr int kRed = 0, kGreen = 1;  // hues of 0 and 137 degrees
   for (const ZoneShapes& shapes : get_zone_shapes(frame)) {
-    for (const ZoneShape& shape : *shapes) {
+    for (const ZoneShape& shape : shapes->shapes) {
       if (figures->size() == kMaxItems) return;
       draw::Figure figure;
       for (const auto& [x, y] : shape.points) {
@@ -160,12 +162,31 @@ void read_zones(GstBuffer* frame, const SceneSettings& settings,
         point.y = y;
         figure.points.push_back(point);
       }
-      figure.closed = !shape.is_line;
-      figure.arrow = shape.is_line;
+      figure.closed = shape.kind == ZoneKind::kArea;
+      figure.arrow = shape.kind == ZoneKind::kLine;
       figure.color = kFirstColor + static_cast<int>(figures->size());
+      if (shape.kind == ZoneKind::kPair) figure.color = kRed;
+      if (shape.occupied) figure.color = *shape.occupied ? kRed : kGreen;
       figure.text = text_of(shape, settings);
       figures->push_back(std::move(figure));
     }
+  }
+}
+
+// Reads the heat of the labels that are drawn. Of several dvzones, the first one that has any.
+void read_heat(GstBuffer* frame, const SceneSettings& settings, draw::HeatMap* map) {
+  for (const ZoneShapes& shapes : get_zone_shapes(frame)) {
+    if (!shapes->heat) continue;
+    const HeatGrid& grid = *shapes->heat;
+    for (const HeatGrid::Label& label : grid.labels) {
+      if (!settings.is_shown(bounded(label.label.c_str()))) continue;
+      map->place = grid.place;
+      map->columns = grid.columns;
+      map->rows = grid.rows;
+      map->values.resize(label.seconds.size());
+      for (size_t i = 0; i < label.seconds.size(); ++i) map->values[i] += label.seconds[i];
+    }
+    if (!map->values.empty()) return;
   }
 }
 
@@ -255,6 +276,7 @@ void Scene::flatten(int lines_per_row) {
   }
   for (draw::Figure& figure : figures) gst::flatten(lines_per_row, &figure.points);
   for (draw::Shape& shape : shapes) gst::flatten(lines_per_row, &shape.points);
+  gst::flatten(lines_per_row, &heat.place);
 }
 
 // Keeps the last objects of a network for a while on frames that it did not see.
@@ -334,6 +356,7 @@ Scene OverlayScene::read(GstBuffer* frame, GstClockTime time, const SceneSetting
   Scene scene;
   scene.items = items.take();
   if (settings.zones) read_zones(frame, settings, &scene.figures);
+  if (settings.heat) read_heat(frame, settings, &scene.heat);
   read_trails(meta, time, settings, &scene.figures);
   if (settings.shapes) scene.shapes = read_shapes(frame);
   return scene;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects what dvoverlay draws on a frame: its objects, other elements' regions of interest and
-// analytics metas, the areas and lines of dvzones, the trails of tracks, and an application's
-// shapes. On frames that were passed without inference it draws the objects of the last inferred
-// frame.
+// analytics metas, the areas, lines, pairs and heat of dvzones, the trails of tracks, and an
+// application's shapes. On frames that were passed without inference it draws the objects of the
+// last inferred frame.
 #pragma once
 
 #include <gst/video/video.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "draw/figure.h"
+#include "draw/heat.h"
 #include "draw/item.h"
 #include "draw/shape.h"
 #include "elements/dvoverlay/trails.h"
@@ -29,7 +30,7 @@ struct SceneSettings {
   LabelList show, hide;  // an empty `show`: all labels
   LabelList blur, pixelate;
   bool only_agreed = false;
-  bool zones = true, counts = true;
+  bool zones = true, counts = true, heat = false;
   bool shapes = true;       // of applications
   GstClockTime trails = 0;  // length of trails, 0: none
 
@@ -64,7 +65,10 @@ struct Scene {
   std::vector<draw::Item> items;
   std::vector<draw::Figure> figures;
   std::vector<draw::Shape> shapes;
-  bool empty() const { return items.empty() && figures.empty() && shapes.empty(); }
+  draw::HeatMap heat;
+  bool empty() const {
+    return items.empty() && figures.empty() && shapes.empty() && heat.values.empty();
+  }
   /// Moves everything to its place on a field, each of whose rows is `lines_per_row` lines of the
   /// frame.
   void flatten(int lines_per_row);

@@ -196,6 +196,7 @@ void PublishElement::flush(bool may_be_ended) {
 bool is_told_of(const GstStructure* fields) {
   return fields && (gst_structure_has_name(fields, "dvnn-zone-event") ||
                     gst_structure_has_name(fields, "dvnn-identity") ||
+                    gst_structure_has_name(fields, "dvnn-zone-heat") ||
                     gst_structure_has_name(fields, "dvnn-track-started") ||
                     gst_structure_has_name(fields, "dvnn-track-ended"));
 }

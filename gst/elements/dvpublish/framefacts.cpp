@@ -54,9 +54,27 @@ std::vector<publish::ZoneCount> counts_of(const GstStructure* fields, const char
     count.name = text_field(one, "name");
     for (const char* name : names) count.numbers.emplace_back(name, uint64_field(one, name, 0));
     count.labels = counts_of(one, "labels", names);
+    gboolean occupied = FALSE;
+    if (gst_structure_get_boolean(one, "occupied", &occupied)) count.occupied = occupied;
+    guint64 since = 0;
+    if (gst_structure_get_uint64(one, "since", &since)) count.since = since;
     counts.push_back(std::move(count));
   }
   return counts;
+}
+
+std::vector<publish::Distance> distances_of(const GstStructure* counts) {
+  std::vector<publish::Distance> distances;
+  const GValue* all = gst_structure_get_value(counts, "distances");
+  if (!all || !GST_VALUE_HOLDS_LIST(all)) return distances;
+  for (guint i = 0; i < gst_value_list_get_size(all); ++i) {
+    const GValue* item = gst_value_list_get_value(all, i);
+    if (!GST_VALUE_HOLDS_STRUCTURE(item)) continue;
+    const GstStructure* pair = gst_value_get_structure(item);
+    distances.push_back({uint64_field(pair, "track-id", 0), uint64_field(pair, "other-id", 0),
+                         double_field(pair, "distance"), double_field(pair, "deviation")});
+  }
+  return distances;
 }
 
 // Counts that dvzones has attached.
@@ -68,6 +86,7 @@ void add_counts(GstBuffer* frame, publish::FrameFacts* facts) {
   const GstStructure* counts = gst_value_get_structure(value);
   facts->counts = publish::ZoneCounts{counts_of(counts, "areas", {"inside", "entered", "left"}),
                                       counts_of(counts, "lines", {"forward", "backward"})};
+  facts->distances = distances_of(counts);
 }
 
 std::optional<uint64_t> valid(GstClockTime time) {
@@ -132,6 +151,42 @@ publish::EventFacts event_facts(const GstStructure* fields) {
     facts.likeness = double_field(fields, "likeness");
     gboolean before = FALSE;
     if (gst_structure_get_boolean(fields, "before", &before)) facts.before = before;
+  }
+  guint64 since = 0;
+  if (gst_structure_get_uint64(fields, "since", &since)) facts.since = since;
+  if (gst_structure_has_field_typed(fields, "distance", G_TYPE_DOUBLE)) {
+    facts.distance = publish::Distance{facts.track_id, uint64_field(fields, "other-id", 0),
+                                       double_field(fields, "distance"),
+                                       double_field(fields, "distance-deviation")};
+  }
+  return facts;
+}
+
+publish::HeatFacts heat_facts(const GstStructure* fields) {
+  publish::HeatFacts facts;
+  facts.from = uint64_field(fields, "from", 0);
+  facts.to = uint64_field(fields, "to", 0);
+  facts.unit = text_field(fields, "unit");
+  facts.cell = double_field(fields, "cell");
+  facts.left_out = double_field(fields, "left-out");
+  const GValue* labels = gst_structure_get_value(fields, "labels");
+  if (!labels || !GST_VALUE_HOLDS_LIST(labels)) return facts;
+  for (guint i = 0; i < gst_value_list_get_size(labels); ++i) {
+    const GValue* item = gst_value_list_get_value(labels, i);
+    if (!GST_VALUE_HOLDS_STRUCTURE(item)) continue;
+    const GstStructure* one = gst_value_get_structure(item);
+    publish::HeatLabel label{text_field(one, "name"), double_field(one, "seconds"), {}};
+    const GValue* cells = gst_structure_get_value(one, "cells");
+    if (cells && GST_VALUE_HOLDS_ARRAY(cells)) {
+      const auto number = [&](guint at) {
+        const GValue* value = gst_value_array_get_value(cells, at);
+        return G_VALUE_HOLDS_DOUBLE(value) ? g_value_get_double(value) : 0;
+      };
+      for (guint k = 0; k + 2 < gst_value_array_get_size(cells); k += 3) {
+        label.cells.push_back({number(k), number(k + 1), number(k + 2)});
+      }
+    }
+    facts.labels.push_back(std::move(label));
   }
   return facts;
 }

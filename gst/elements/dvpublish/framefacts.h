@@ -12,9 +12,10 @@ namespace dvnn::gst {
 /// Reads the frame's metas; `details` is dvpublish's setting.
 publish::FrameFacts frame_facts(GstBuffer* frame, guint details, bool only_agreed);
 
-/// Reads the structures "dvnn-zone-event", "dvnn-identity", "dvnn-track-started" and
-/// "dvnn-track-ended".
+/// Reads the structures "dvnn-zone-event", "dvnn-zone-heat", "dvnn-identity", "dvnn-track-started"
+/// and "dvnn-track-ended".
 publish::EventFacts event_facts(const GstStructure* fields);
+publish::HeatFacts heat_facts(const GstStructure* fields);
 publish::TrackFacts track_facts(const GstStructure* fields);
 
 /// Returns the frame's times, with the camera's clock if the frame carries it.

@@ -18,6 +18,7 @@ GType mode_type() {
       {kEvents, "A document for each event of dvzones", "events"},
       {kTracks, "Documents when a track starts and when it ends", "tracks"},
       {kClips, "Documents when a clip of dvrecord begins and when it ends", "clips"},
+      {kHeat, "A document for each period of dvzones' heat", "heat"},
       {0, nullptr, nullptr}};
   return register_flags("GstDvPublishMode", values);
 }

@@ -10,7 +10,13 @@
 
 namespace dvnn::gst {
 
-enum Mode : guint { kFrames = 1 << 0, kEvents = 1 << 1, kTracks = 1 << 2, kClips = 1 << 3 };
+enum Mode : guint {
+  kFrames = 1 << 0,
+  kEvents = 1 << 1,
+  kTracks = 1 << 2,
+  kClips = 1 << 3,
+  kHeat = 1 << 4
+};
 enum class Snapshot { kNone, kObject, kFrame };
 
 /// Which frames are collected for annotation (collector.h).

@@ -38,6 +38,11 @@ size_t bytes_of(const std::optional<publish::Picture>& picture) {
 
 size_t bytes_of(const publish::Document& document) {
   size_t bytes = sizeof(publish::Document) + bytes_of(document.picture);
+  if (const auto* heat = std::get_if<publish::HeatFacts>(&document.facts)) {
+    for (const publish::HeatLabel& label : heat->labels) {
+      bytes += sizeof(label) + label.cells.size() * sizeof(label.cells[0]);
+    }
+  }
   if (const auto* frame = std::get_if<publish::FrameFacts>(&document.facts)) {
     for (const auto& [object, picture] : frame->objects) {
       bytes += sizeof(object) + sizeof(picture) + bytes_of(picture) + object.mask.cells.size() +
@@ -156,6 +161,13 @@ void StreamDocuments::publish_found(GstBuffer* frame, const publish::Times& time
   for (const StructurePtr& fields : found_) {
     const bool event = gst_structure_has_name(fields.get(), "dvnn-zone-event") ||
                        gst_structure_has_name(fields.get(), "dvnn-identity");
+    if (gst_structure_has_name(fields.get(), "dvnn-zone-heat")) {
+      if (!(settings.mode & kHeat)) continue;
+      publish::Document document = document_at(times_of(fields.get(), times));
+      document.facts = heat_facts(fields.get());
+      send(std::move(document), settings);
+      continue;
+    }
     const bool ended = gst_structure_has_name(fields.get(), "dvnn-track-ended");
     const guint64 track = uint64_field(fields.get(), "track-id", 0);
     if (settings.mode & (event ? kEvents : kTracks)) {

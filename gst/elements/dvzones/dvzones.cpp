@@ -17,26 +17,38 @@
  * ## Messages
  *
  * An element message `dvnn-zone-event` is posted for each event: `event` (string: `enter`, `leave`,
- * `dwell`, `idle`, `cross`, `crowd`, `crowd-end`, `speeding`), `area` or `line` (string, its name),
+ * `dwell`, `idle`, `cross`, `crowd`, `crowd-end`, `speeding`, `occupied`, `free`, `too-close`,
+ * `too-close-end`), `area` or `line` (string, its name),
  * `timestamp`, `stream-time` and `running-time` (guint64) of the event, `track-id` (guint64) and
  * `label` (string) of the object; for lines `direction` (string: `forward` is from the line's left
  * to its right, seen along it), for areas `duration` (guint64, of the stay so far, in nanoseconds)
  * and `inside` (uint, the number of objects then in the area). If a ground is described, `speed`
- * (double) is that of the object in metres per second, once it is known.
+ * (double) is that of the object in metres per second, once it is known. Of bays and of pairs,
+ * `since` (guint64) is the timestamp at which what is told began; of pairs, `other-id` (guint64) is
+ * the other track, and `distance` and `distance-deviation` (double) are metres.
+ *
+ * An element message `dvnn-zone-heat` is posted in each period of the zones' `heat`, and at the end
+ * of the stream: `from` and `to` (guint64), the timestamps of the time that it is of, `unit`
+ * (string: `metres` or `pixels`), `cell` (double, the side of a cell), `left-out` (double, seconds
+ * in cells that are not told) and the list `labels` of structures with `name` (string), `seconds`
+ * (double, in all) and `cells` (array of doubles: column, row and seconds of each cell).
  *
  * ## Ground
  *
  * The member `ground` of the zones says how the picture lies on the ground. Then tracked objects
  * are told where they stand and how fast they go, in metres: gst_dv_object_get_ground(),
- * docs/ground.md.
+ * docs/ground.md. Areas and lines may ask for speeds and headings, and areas for distances between
+ * tracks.
  *
  * ## Counts
  *
  * #GstDvZones:counts holds, for each area and line, how many objects are inside, have entered and
  * left, or crossed in each direction, in all and by label. Frames carry the same as the custom meta
- * `GstDvZonesMeta`: its structure has `events` (a list of the frame's) and `counts`. dvoverlay
- * draws areas and lines with their counts. Each event is also sent downstream, as a serialised
- * custom event of the message's structure.
+ * `GstDvZonesMeta`: its structure has `events` (a list of the frame's) and `counts`. Areas that are
+ * bays also have `occupied` (gboolean) and `since` (guint64), and `distances` is a list of the
+ * pairs of tracks that are near each other. dvoverlay draws areas and lines with their counts,
+ * pairs and heat. Each event, and heat, is also sent downstream, as a serialised custom event of
+ * the message's structure.
  *
  * ## Example launch line
  * |[
@@ -49,6 +61,10 @@
 
 #include <gst/video/video.h>
 
+#include <algorithm>
+#include <memory>
+
+#include "elements/dvzones/heatpicture.h"
 #include "elements/dvzones/zonereport.h"
 #include "elements/dvzones/zonesettings.h"
 #include "elements/foundevents.h"
@@ -76,6 +92,11 @@ bool hides_foot(const image::Corners& box, const image::Size& frame) {
   return box.x0 <= 1 || box.x1 >= frame.width - 1 || box.y1 >= frame.height - 1;
 }
 
+bool has_pairs(const ZoneScene& scene) {
+  return std::any_of(scene.shapes.begin(), scene.shapes.end(),
+                     [](const ZoneShape& shape) { return shape.kind == ZoneKind::kPair; });
+}
+
 class ZonesElement final : public ElementWithSettings<ZoneSettings> {
  public:
   explicit ZonesElement(GstBaseTransform* element)
@@ -90,12 +111,15 @@ class ZonesElement final : public ElementWithSettings<ZoneSettings> {
 
  private:
   void tell(GValue* list);
+  void tell_heat(bool at_once);
   void end();
   void configure(const image::Size& size);
   bool is_seen(const GstDvObjectsMeta* meta, const MovedAreas& moved) const;
   void collect(const GstDvObjectsMeta* meta, const MovedAreas& moved, GstClockTime time);
   void attach(GstBuffer* frame, GValue* events);
   void follow_camera(GstBuffer* frame);
+  bool is_jump(GstBuffer* frame, GstClockTime time) const;
+  void warn_of_pairs();
 
   StructurePtr counts_;  // under the object lock
   // Streaming thread only.
@@ -105,6 +129,8 @@ class ZonesElement final : public ElementWithSettings<ZoneSettings> {
   zones::Zones zones_;
   zones::GroundMotion ground_;
   ZoneShapes shapes_;  // attached to frames; null once they have changed
+  HeatPicture heat_;
+  bool warned_of_pairs_ = false;
   std::vector<zones::Sighting> sightings_;
   CameraSteps steps_;
   motion::Affine camera_;  // from the frame in which the zones were set to the current one
@@ -129,8 +155,19 @@ void ZonesElement::tell(GValue* list) {
   counts.swap(counts_);
 }
 
+// Tells what heat has come together, if its period is over.
+void ZonesElement::tell_heat(bool at_once) {
+  const auto report = zones_.take_heat(at_once);
+  if (!report) return;
+  StructurePtr fields(heat_structure(*report, segment()));
+  GST_DEBUG_OBJECT(transform(), "heat of %zu labels", report->labels.size());
+  found_.tell(fields.get());
+  if (current().post_messages) post(fields.release());
+}
+
 // Ends all stays and forgets tracks, because the stream jumps or ends.
 void ZonesElement::end() {
+  tell_heat(true);
   zones_.end();
   ground_.reset();
   last_ = GST_CLOCK_TIME_NONE;
@@ -153,6 +190,13 @@ void ZonesElement::configure(const image::Size& size) {
   end();
   zones_.configure(chosen ? *chosen : none, size);
   ground_.configure(chosen ? chosen->ground : std::nullopt, size);
+  heat_.configure(chosen ? chosen->ground : std::nullopt, size);
+  if (const auto area = zones_.area_off_the_ground()) {
+    GST_WARNING_OBJECT(transform(),
+                       "area '%s' reaches beyond the horizon, so what covers it is compared in "
+                       "the picture",
+                       zones_.areas()[*area].area.name.c_str());
+  }
   if (chosen && chosen->ground) {
     GST_INFO_OBJECT(transform(), "ground: %s", zones::fit_of(*chosen->ground).c_str());
   }
@@ -194,7 +238,14 @@ void ZonesElement::collect(const GstDvObjectsMeta* meta, const MovedAreas& moved
 }
 
 void ZonesElement::attach(GstBuffer* frame, GValue* events) {
-  if (!shapes_) shapes_ = shown_shapes(zones_, size_now_, camera_);
+  const auto time = static_cast<zones::Time>(GST_CLOCK_TIME_IS_VALID(last_) ? last_ : 0);
+  const auto heat = heat_.at(time, zones_.heat(), camera_);
+  if (!shapes_ || shapes_->heat != heat || !zones_.near().empty()) {
+    auto scene = std::make_shared<ZoneScene>();
+    scene->shapes = shown_shapes(zones_, size_now_, camera_, sightings_);
+    scene->heat = heat;
+    shapes_ = std::move(scene);
+  }
   add_zone_shapes(frame, shapes_);
   GstCustomMeta* meta = gst_buffer_get_custom_meta(frame, kZonesMeta);
   if (!meta) meta = gst_buffer_add_custom_meta(frame, kZonesMeta);
@@ -215,10 +266,28 @@ void ZonesElement::follow_camera(GstBuffer* frame) {
   shapes_.reset();
 }
 
+// Whether the stream jumps: back, or over a gap that is marked as one and in which tracks would
+// have left.
+bool ZonesElement::is_jump(GstBuffer* frame, GstClockTime time) const {
+  if (!GST_CLOCK_TIME_IS_VALID(last_)) return false;
+  if (time < last_) return true;
+  return GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_DISCONT) &&
+         time - last_ > static_cast<GstClockTime>(current().leave_after_ms) * GST_MSECOND;
+}
+
+void ZonesElement::warn_of_pairs() {
+  if (!zones_.skipped_pairs() || warned_of_pairs_) return;
+  warned_of_pairs_ = true;
+  GST_WARNING_OBJECT(transform(),
+                     "more objects are in one spot than are compared: some that are "
+                     "near each other are not told");
+}
+
 GstFlowReturn ZonesElement::frame(GstBuffer* frame) {
   configure(frame_size(frame, size_));
   follow_camera(frame);
-  const bool has_shapes = !zones_.areas().empty() || !zones_.lines().empty();
+  const bool has_shapes = !zones_.areas().empty() || !zones_.lines().empty() ||
+                          (zones_now_ && (zones_now_->heat || zones_now_->distances));
   if (!has_shapes && !(zones_now_ && zones_now_->ground)) return GST_FLOW_OK;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   const GstClockTime time = GST_BUFFER_PTS(frame);
@@ -226,7 +295,7 @@ GstFlowReturn ZonesElement::frame(GstBuffer* frame) {
   const MovedAreas moved = moved_areas(frame);
   const bool timed = meta && GST_CLOCK_TIME_IS_VALID(time) && time <= G_MAXINT64 / 2;
   if (timed) {
-    if (GST_CLOCK_TIME_IS_VALID(last_) && time < last_) end();
+    if (is_jump(frame, time)) end();
     last_ = time;
     collect(meta, moved, time);
     ground_.forget_before(static_cast<zones::Time>(time) -
@@ -236,7 +305,10 @@ GstFlowReturn ZonesElement::frame(GstBuffer* frame) {
     zones_.update(static_cast<zones::Time>(time), sightings_);
     GST_LOG_OBJECT(transform(), "frame at %" GST_TIME_FORMAT ": %zu tracks, %zu events",
                    GST_TIME_ARGS(time), sightings_.size(), zones_.events().size());
-    if (!zones_.events().empty()) tell(events.get());
+    const bool pairs = !zones_.near().empty() || (shapes_ && has_pairs(*shapes_));
+    if (!zones_.events().empty() || pairs) tell(events.get());
+    tell_heat(false);
+    warn_of_pairs();
   }
   if (has_shapes) attach(frame, events.get());
   return GST_FLOW_OK;
@@ -261,7 +333,9 @@ void ZonesElement::event(GstEvent* event) {
 void ZonesElement::stop() {
   zones_ = {};
   ground_ = {};
+  heat_ = {};
   steps_.reset();
+  warned_of_pairs_ = false;
   camera_ = {};
   shapes_.reset();
   zones_now_.reset();

@@ -21,9 +21,13 @@ GstStructure* event_structure(const zones::Event& event, const zones::Zones& zon
                               const GstSegment& segment);
 /// Returns the structure "dvnn-zone-counts" with the lists `areas` and `lines`.
 GstStructure* counts_structure(const zones::Zones& zones);
-/// Returns the shapes and their counts, as drawn on a frame of size `frame`. `camera`: its motion
-/// since the zones were set.
-ZoneShapes shown_shapes(const zones::Zones& zones, const image::Size& frame,
-                        const motion::Affine& camera);
+/// Returns the structure "dvnn-zone-heat".
+GstStructure* heat_structure(const zones::HeatReport& report, const GstSegment& segment);
+/// Returns the shapes and their counts, as drawn on a frame of size `frame`, and the pairs of
+/// tracks that are near each other. `camera`: its motion since the zones were set. `sightings`: the
+/// frame's tracks.
+std::vector<ZoneShape> shown_shapes(const zones::Zones& zones, const image::Size& frame,
+                                    const motion::Affine& camera,
+                                    const std::vector<zones::Sighting>& sightings);
 
 }  // namespace dvnn::gst

@@ -23,8 +23,11 @@ constexpr double kFirstSpeed = 10;  // standard deviation of a new track's speed
 // What is expected of detectors before a track shows it: standard deviation of a foot in heights of
 // the box, counted like so many sightings.
 constexpr double kUsualNoise = 0.02, kUsualWeight = 5;
-constexpr double kLeastNoise = 0.25;   // pixels: boxes are no more exact
-constexpr double kMemory = 100;        // sightings over which noise is averaged
+constexpr double kLeastNoise = 0.25;  // pixels: boxes are no more exact
+constexpr double kMemory = 100;       // places over which noise is averaged
+// Seconds over which sightings are one place: longer than errors stay alike, and so short that one
+// who turns hardly leaves the straight way.
+constexpr double kAlike = 0.19;
 constexpr double kLongestGap = 1.0;    // seconds between three sightings that tell noise
 constexpr double kFastestKnown = 200;  // m/s: what is faster is no motion, but another object
 
@@ -42,26 +45,37 @@ Matrix2d slope_of(const OnGround& foot) {
 
 void FootNoise::add(double seconds, const OnGround& foot, double size) {
   size_ = size;
-  if (known_ == 2) {
-    const double whole = seconds - places_[1].seconds,
-                 first = places_[0].seconds - places_[1].seconds;
-    if (first > 0 && whole > first && whole < 2 * kLongestGap) {
-      const double after = first / whole, before = 1 - after;
-      const Metres &then = places_[1].at, &between = places_[0].at;
-      const Vector2d off(between.x - before * then.x - after * foot.at.x,
-                         between.y - before * then.y - after * foot.at.y);
-      const Vector2d pixels = slope_of(foot).partialPivLu().solve(off);
-      const double square = pixels.squaredNorm() / (2 * (1 + before * before + after * after));
-      if (std::isfinite(square)) {
-        const double fade = std::max(0.0, 1 - 1 / kMemory);
-        sum_ = sum_ * fade + square;
-        weight_ = weight_ * fade + 1;
-      }
-    }
+  if (sums_.sightings > 0 && seconds - begin_ > kAlike) {
+    const double count = sums_.sightings;
+    places_[2] = places_[1];
+    places_[1] = places_[0];
+    places_[0] = {sums_.seconds / count, {sums_.at.x / count, sums_.at.y / count}, count};
+    sums_ = {};
+    known_ = std::min(known_ + 1, 3);
+    if (known_ == 3) compare(foot);
   }
-  places_[1] = places_[0];
-  places_[0] = {seconds, foot.at};
-  known_ = std::min(known_ + 1, 2);
+  if (sums_.sightings == 0) begin_ = seconds;
+  sums_.seconds += seconds;
+  sums_.at = {sums_.at.x + foot.at.x, sums_.at.y + foot.at.y};
+  sums_.sightings += 1;
+}
+
+// Adds what the last three places tell. `foot`: where the object is now, for metres per pixel.
+void FootNoise::compare(const OnGround& foot) {
+  const Place &last = places_[0], &middle = places_[1], &first = places_[2];
+  const double whole = last.seconds - first.seconds, half = middle.seconds - first.seconds;
+  if (!(half > 0 && whole > half && whole < 2 * kLongestGap)) return;
+  const double after = half / whole, before = 1 - after;
+  const Vector2d off(middle.at.x - before * first.at.x - after * last.at.x,
+                     middle.at.y - before * first.at.y - after * last.at.y);
+  const Vector2d pixels = slope_of(foot).partialPivLu().solve(off);
+  const double shares =
+      before * before / first.sightings + 1 / middle.sightings + after * after / last.sightings;
+  const double square = pixels.squaredNorm() / (2 * shares);
+  if (!std::isfinite(square)) return;
+  constexpr double kFade = 1 - 1 / kMemory;
+  sum_ = sum_ * kFade + square;
+  weight_ = weight_ * kFade + 1;
 }
 
 double FootNoise::variance() const {

@@ -15,7 +15,10 @@
 namespace dvnn::zones {
 
 /// Estimates how well boxes are placed: the variance of their feet, in pixels, by how far the
-/// middle one of three sightings is from the straight, even way between the others.
+/// middle one of three places is from the straight, even way between the others. A place is the
+/// mean of the sightings of some time. Errors of successive frames are alike, be it because a
+/// network repeats them or because boxes were smoothed. So a mean is less exact than if they were
+/// not, and the variance is that of independent errors whose means are as exact as these.
 class FootNoise {
  public:
   /// Takes a foot on the ground. `size` is the box's height in pixels.
@@ -27,8 +30,13 @@ class FootNoise {
   struct Place {
     double seconds = 0;
     Metres at;
+    double sightings = 0;
   };
-  Place places_[2];  // the last one, and the one before
+  void compare(const OnGround& foot);
+
+  Place sums_;  // of the sightings since `begin_`
+  double begin_ = 0;
+  Place places_[3];  // the last one, and those before
   int known_ = 0;
   double sum_ = 0, weight_ = 0, size_ = 0;
 };

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ground through dvtrack, dvzones, dvpublish and dvoverlay: speeds of people whom a camera of
+// the test's own sees, bays, heat and distances in messages, documents and pictures.
+#include <unistd.h>
+#include <algorithm>
+
+#include <glib/gstdio.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "base/format.h"
+#include "gst/dvnn/gstdvobjectsmeta.h"
+#include "gst_fixture.h"
+
+namespace dvnn::test::gst_ground_tests {
+
+DVNN_GST_SUITE(gst_ground);
+
+namespace {
+
+constexpr int kWidth = 1280, kHeight = 720;
+
+struct Random {
+  std::mt19937_64 engine;
+  double between(double least, double most) {
+    return std::uniform_real_distribution<double>(least, most)(engine);
+  }
+  double noise(double deviation) { return deviation * std::normal_distribution<double>()(engine); }
+};
+
+// A pinhole camera over (0, 0), which looks along y, down by `tilt` and to one side by `pan`, and
+// is rolled around its axis; degrees.
+struct Camera {
+  double height = 5, tilt = 30, view = 70, pan = 0, roll = 0;
+  struct Pixel {
+    double u = 0, v = 0;
+    bool seen = false;
+  };
+  Pixel see(double x, double y, double z) const {
+    const double a = pan * M_PI / 180, t = tilt * M_PI / 180, r = roll * M_PI / 180;
+    const double right = x * std::cos(a) - y * std::sin(a);
+    const double ahead = x * std::sin(a) + y * std::cos(a), down = height - z;
+    const double depth = ahead * std::cos(t) + down * std::sin(t);
+    const double below = down * std::cos(t) - ahead * std::sin(t);
+    const double focal = kWidth / 2 / std::tan(view * M_PI / 360);
+    Pixel at;
+    at.u = kWidth / 2 + focal * (right * std::cos(r) - below * std::sin(r)) / depth;
+    at.v = kHeight / 2 + focal * (right * std::sin(r) + below * std::cos(r)) / depth;
+    at.seen = depth > 0.5 && at.u > 0 && at.v > 0 && at.u < kWidth && at.v < kHeight;
+    return at;
+  }
+  // The ground as a user would describe it: places of the picture with their metres.
+  std::string ground() const {
+    std::string points, metres;
+    for (double x = -6; x <= 6; x += 3) {
+      for (double y = 4; y <= 20; y += 4) {
+        const Pixel at = see(x, y, 0);
+        if (!at.seen) continue;
+        points += format("%s[%.10g,%.10g]", points.empty() ? "" : ",", at.u, at.v);
+        metres += format("%s[%g,%g]", metres.empty() ? "" : ",", x, y);
+      }
+    }
+    return R"("ground":{"unit":"pixels","points":[)" + points + R"(],"metres":[)" + metres + "]}";
+  }
+};
+
+struct Box {
+  double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  const char* label = "person";
+};
+
+// The box of an upright object on the ground, seen from above its foot to its head; jitters by a
+// share of its height.
+Box box_of(const Camera& camera, double x, double y, double tall, double wide, double jitter,
+           Random* random) {
+  const Camera::Pixel foot = camera.see(x, y, 0), head = camera.see(x, y, tall);
+  const double size = std::hypot(foot.u - head.u, foot.v - head.v), half = size * wide / 2;
+  const double noise = jitter * size;
+  return {foot.u - half + random->noise(noise), head.v + random->noise(noise),
+          foot.u + half + random->noise(noise), foot.v + random->noise(noise)};
+}
+
+class GroundHarness {
+ public:
+  GroundHarness(const std::string& launch, const std::string& zones, const char* format = "GRAY8")
+      : format_(format), harness_(gst_harness_new_parse(launch.c_str())) {
+    gst_element_set_bus(harness_->element, bus_);
+    GstElement* element = gst_bin_get_by_name(GST_BIN(harness_->element), "z");
+    ck_assert_ptr_nonnull(element);
+    g_object_set(element, "zones", zones.c_str(), nullptr);
+    gst_object_unref(element);
+    gst_harness_set_src_caps_str(harness_, video_caps(format_, kWidth, kHeight).c_str());
+  }
+  ~GroundHarness() {
+    gst_element_set_bus(harness_->element, nullptr);
+    gst_harness_teardown(harness_);
+    gst_object_unref(bus_);
+  }
+  GroundHarness(const GroundHarness&) = delete;
+  GroundHarness& operator=(const GroundHarness&) = delete;
+  GstHarness* get() const { return harness_; }
+
+  // A frame with boxes, in and out again; the caller's. `track`: the number of the first one, or 0
+  // if dvtrack is to say.
+  GstBuffer* push(double seconds, const std::vector<Box>& boxes, guint64 track = 0,
+                  bool discont = false) {
+    const GstVideoInfo info = video_info(format_, kWidth, kHeight);
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr);
+    gst_buffer_memset(frame, 0, 110, GST_VIDEO_INFO_SIZE(&info));
+    GST_BUFFER_PTS(frame) = static_cast<GstClockTime>(std::llround(seconds * 1e9));
+    if (discont) GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT);
+    GstDvObjectsMeta* meta = gst_buffer_add_dv_objects_meta(frame);
+    gst_dv_objects_meta_add_pass(meta, "net", GST_DV_PASS_INFERRED);
+    for (const Box& box : boxes) {
+      GstDvObject* object =
+          gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, box.label, 0.9f);
+      object->network = 0;
+      if (track != 0) object->track_id = track++;
+      gst_dv_object_set_box(object, box.x0, box.y0, box.x1, box.y1);
+    }
+    return gst_harness_push_and_pull(harness_, frame);
+  }
+  void see(double seconds, const std::vector<Box>& boxes, guint64 track = 0, bool discont = false) {
+    gst_buffer_unref(push(seconds, boxes, track, discont));
+  }
+  // The next message of dvzones of this name and, if it is an event, of this kind; the caller's.
+  GstStructure* message(const char* name, const char* kind = nullptr) {
+    while (GstMessage* message = gst_bus_pop_filtered(bus_, GST_MESSAGE_ELEMENT)) {
+      const GstStructure* fields = gst_message_get_structure(message);
+      const bool wanted = gst_structure_has_name(fields, name) &&
+                          (!kind || std::string(gst_structure_get_string(fields, "event")) == kind);
+      GstStructure* copy = wanted ? gst_structure_copy(fields) : nullptr;
+      gst_message_unref(message);
+      if (copy) return copy;
+    }
+    return nullptr;
+  }
+
+ private:
+  const std::string format_;
+  GstHarness* const harness_;
+  GstBus* const bus_ = gst_bus_new();
+};
+
+double number_of(const GstStructure* fields, const char* name) {
+  gdouble value = 0;
+  ck_assert_msg(gst_structure_get_double(fields, name, &value), "%s", name);
+  return value;
+}
+
+guint64 whole_of(const GstStructure* fields, const char* name) {
+  guint64 value = 0;
+  ck_assert_msg(gst_structure_get_uint64(fields, name, &value), "%s", name);
+  return value;
+}
+
+double share_of(std::vector<double> values, double share) {
+  const auto at =
+      values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace
+
+// People walk at an even speed through what a tilted, panned and rolled camera sees. Each one's box
+// trembles, and some are not found in a frame. What dvtrack makes of that has to tell their speeds.
+DVNN_TEST(tracks_go_as_fast_as_those_who_walk) {
+  Random random{std::mt19937_64(dvnn_seed(4))};
+  for (const double rate : {5.0, 25.0, 60.0}) {
+    std::vector<double> off, turned;
+    const int scenes = std::max(1, dvnn_rounds(24));
+    for (int scene = 0; scene < scenes; ++scene) {
+      Camera camera;
+      camera.height = random.between(4, 7);
+      camera.tilt = random.between(22, 40);
+      camera.view = random.between(55, 85);
+      camera.pan = random.between(-10, 10);
+      camera.roll = random.between(-4, 4);
+      GroundHarness h("dvtrack ! dvzones name=z", "{" + camera.ground() + "}");
+      struct Walker {
+        double x, y, along_x, along_y, speed, tall, known = 0;
+        double last_speed = -1, last_heading = 0;
+      };
+      std::vector<Walker> walkers;
+      while (walkers.size() < 6) {
+        const double angle = random.between(0, 2 * M_PI);
+        Walker walker{random.between(-5, 5), random.between(5, 18),  std::sin(angle),
+                      std::cos(angle),       random.between(0.8, 4), random.between(1.5, 2)};
+        // They pass each other at a distance: whom dvtrack takes for whom is not asked here.
+        bool alone = true;
+        for (const Walker& other : walkers) {
+          for (double t = 0; t < 8; t += 0.25) {
+            alone &= std::hypot(
+                         walker.x - other.x +
+                             t * (walker.along_x * walker.speed - other.along_x * other.speed),
+                         walker.y - other.y +
+                             t * (walker.along_y * walker.speed - other.along_y * other.speed)) > 1;
+          }
+        }
+        if (alone) walkers.push_back(walker);
+      }
+      for (double t = 0; t < 8; t += 1 / rate) {
+        std::vector<Box> boxes;
+        std::vector<Walker*> of_box;
+        for (Walker& walker : walkers) {
+          const double x = walker.x + t * walker.along_x * walker.speed,
+                       y = walker.y + t * walker.along_y * walker.speed;
+          const Box box = box_of(camera, x, y, walker.tall, 0.4, 0.02, &random);
+          const bool whole =
+              box.x0 > 3 && box.y0 > 3 && box.x1 < kWidth - 3 && box.y1 < kHeight - 3;
+          if (y < 2 || !whole || random.between(0, 1) < 0.1) continue;
+          boxes.push_back(box);
+          of_box.push_back(&walker);
+        }
+        GstBuffer* frame = h.push(t, boxes);
+        const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+        for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
+          const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
+          gdouble speed = 0, deviation = 0, heading = 0;
+          if (object->predicted || i >= of_box.size() ||
+              !gst_dv_object_get_ground(object, nullptr, nullptr, nullptr, &speed, &deviation,
+                                        &heading)) {
+            continue;
+          }
+          Walker& walker = *of_box[i];  // dvtrack keeps the order
+          walker.known += 1 / rate;
+          if (walker.known < 3 || deviation > 0.25 * speed) continue;
+          walker.last_speed = speed;
+          walker.last_heading = heading;
+        }
+        gst_buffer_unref(frame);
+      }
+      for (const Walker& walker : walkers) {
+        if (walker.last_speed < 0) continue;
+        off.push_back(std::fabs(walker.last_speed - walker.speed) / walker.speed);
+        const double heading = std::atan2(walker.along_x, walker.along_y) * 180 / M_PI;
+        turned.push_back(std::fabs(std::remainder(walker.last_heading - heading, 360)));
+      }
+    }
+    if (off.size() < 20) continue;  // too few in a brief run
+    std::printf(
+        "%2g frames/s, %zu tracks: speeds off by %.2f %% (nine of ten within %.1f %%), "
+        "headings by %.2f degrees\n",
+        rate, off.size(), 100 * share_of(off, 0.5), 100 * share_of(off, 0.9),
+        share_of(turned, 0.5));
+    ck_assert_msg(share_of(off, 0.5) < 0.03, "%g frames/s: %g", rate, share_of(off, 0.5));
+    ck_assert_msg(share_of(off, 0.9) < 0.08, "%g frames/s: %g", rate, share_of(off, 0.9));
+    ck_assert_msg(share_of(turned, 0.5) < 3, "%g frames/s: %g", rate, share_of(turned, 0.5));
+  }
+}
+
+// A picture that is the ground, a centimetre for a pixel.
+const char* const kFlat = R"("ground":{"points":[[0,0],[1,0],[1,1],[0,1]],"rectangle":[12.8,7.2]})";
+
+static Box standing(double x, double y, const char* label = "person") {
+  return {x - 20, y - 80, x + 20, y, label};
+}
+
+DVNN_TEST(heat_is_told_in_periods_and_at_the_end) {
+  const std::string location = g_get_tmp_dir() + format("/dvnn-heat-%d", getpid());
+  {
+    GroundHarness h("dvzones name=z ! dvpublish mode=heat location=" + location,
+                    std::string(R"({"heat":{"cell":1,"period":1000},)") + kFlat + "}");
+    // One stands, and one comes 20 cm further with each frame; from 1.5 to 4.5 s there are none,
+    // and the stream says so.
+    for (int i = 0; i < 16; ++i) {
+      h.see(i * 0.1, {standing(150, 350), standing(250 + 20.0 * i, 150, "dog")}, 7);
+    }
+    for (int i = 45; i <= 50; ++i) h.see(i * 0.1, {standing(150, 350)}, 7, i == 45);
+    GstStructure* heat = h.message("dvnn-zone-heat");
+    ck_assert_ptr_nonnull(heat);
+    ck_assert(whole_of(heat, "from") == 0 && whole_of(heat, "to") == GST_SECOND);
+    ck_assert(whole_of(heat, "timestamp") == GST_SECOND && number_of(heat, "cell") == 1);
+    ck_assert_str_eq(gst_structure_get_string(heat, "unit"), "metres");
+    const GValue* labels = gst_structure_get_value(heat, "labels");
+    ck_assert_uint_eq(gst_value_list_get_size(labels), 2);
+    const GstStructure* dog = gst_value_get_structure(gst_value_list_get_value(labels, 0));
+    ck_assert_str_eq(gst_structure_get_string(dog, "name"), "dog");
+    ck_assert_double_eq_tol(number_of(dog, "seconds"), 1, 1e-9);
+    // 2 m in a second, from x = 2.5 on, as far as the filter of its motion has understood that.
+    const GValue* cells = gst_structure_get_value(dog, "cells");
+    ck_assert_uint_eq(gst_value_array_get_size(cells) % 3, 0);
+    double sum = 0;
+    for (guint i = 0; i < gst_value_array_get_size(cells); i += 3) {
+      const auto at = [&](guint k) {
+        return g_value_get_double(gst_value_array_get_value(cells, i + k));
+      };
+      ck_assert(at(0) >= 2 && at(0) <= 4 && at(1) == 1);
+      sum += at(2);
+    }
+    ck_assert_double_eq_tol(sum, 1, 1e-9);
+    gst_structure_free(heat);
+    // Before the jump, half a second; then a period of its own, and its rest at the end.
+    heat = h.message("dvnn-zone-heat");
+    ck_assert(whole_of(heat, "from") == GST_SECOND && whole_of(heat, "to") == 1500 * GST_MSECOND);
+    gst_structure_free(heat);
+    ck_assert_ptr_null(h.message("dvnn-zone-heat"));
+    gst_harness_push_event(h.get(), gst_event_new_eos());
+    heat = h.message("dvnn-zone-heat");
+    ck_assert(whole_of(heat, "from") == 4500 * GST_MSECOND &&
+              whole_of(heat, "to") == 5 * GST_SECOND);
+    gst_structure_free(heat);
+  }
+  gchar* text = nullptr;
+  ck_assert(g_file_get_contents(location.c_str(), &text, nullptr, nullptr));
+  g_unlink(location.c_str());
+  const std::string lines = text;
+  g_free(text);
+  ck_assert_int_eq(std::count(lines.begin(), lines.end(), '\n'), 3);
+  ck_assert_msg(
+      lines.find(R"("type":"heat")") != std::string::npos &&
+          lines.find(R"("heat":{"from":0,"to":1000000000,"unit":"metres","cell":1,)"
+                     R"("labels":[{"name":"dog","seconds":1,"cells":[[)") != std::string::npos &&
+          lines.find(R"({"name":"person","seconds":0.5,"cells":[[1,3,0.5]]}],"left_out":0})") !=
+              std::string::npos,
+      "%s", lines.c_str());
+}
+
+DVNN_TEST(bays_and_distances_are_told_in_messages_counts_and_documents) {
+  const std::string location = g_get_tmp_dir() + format("/dvnn-near-%d", getpid());
+  {
+    GroundHarness h(
+        "dvzones name=z leave-after-ms=500 ! dvpublish mode=frames+events location=" + location,
+        std::string(
+            R"({"areas":[{"name":"bay","unit":"pixels","points":[[100,200],[300,200],[300,500],[100,500]],)") +
+            R"("occupied":1000,"free":500,"distance-below":1,"distance-time":200}],)" +
+            R"("distances":{"below":2},)" + kFlat + "}");
+    for (int i = 0; i <= 12; ++i) h.see(i * 0.1, {standing(150, 350), standing(200, 350)}, 7);
+    GstStructure* event = h.message("dvnn-zone-event", "too-close");
+    ck_assert_ptr_nonnull(event);
+    ck_assert(whole_of(event, "track-id") == 7 && whole_of(event, "other-id") == 8);
+    ck_assert(whole_of(event, "since") == 0 && whole_of(event, "timestamp") == 200 * GST_MSECOND);
+    ck_assert_double_eq_tol(number_of(event, "distance"), 0.5, 0.01);
+    ck_assert(number_of(event, "distance-deviation") > 0);
+    gst_structure_free(event);
+    event = h.message("dvnn-zone-event", "occupied");
+    ck_assert_ptr_nonnull(event);
+    ck_assert(whole_of(event, "since") == 0 && whole_of(event, "timestamp") == GST_SECOND);
+    ck_assert(whole_of(event, "track-id") == 7 && whole_of(event, "duration") == GST_SECOND);
+    gst_structure_free(event);
+    for (int i = 13; i <= 20; ++i) h.see(i * 0.1, {});
+    event = h.message("dvnn-zone-event", "too-close-end");
+    ck_assert_ptr_nonnull(event);
+    ck_assert(whole_of(event, "timestamp") == 1200 * GST_MSECOND);
+    gst_structure_free(event);
+    event = h.message("dvnn-zone-event", "free");
+    ck_assert_ptr_nonnull(event);
+    ck_assert(whole_of(event, "since") == 1200 * GST_MSECOND && whole_of(event, "track-id") == 0);
+    ck_assert(whole_of(event, "timestamp") == 1700 * GST_MSECOND);
+    ck_assert(whole_of(event, "duration") == 1200 * GST_MSECOND);
+    gst_structure_free(event);
+    gst_harness_push_event(h.get(), gst_event_new_eos());
+  }
+  gchar* text = nullptr;
+  ck_assert(g_file_get_contents(location.c_str(), &text, nullptr, nullptr));
+  g_unlink(location.c_str());
+  const std::string lines = text;
+  g_free(text);
+  for (const char* wanted :
+       {R"("occupied":true,"since":0)", R"("occupied":false,"since":1200000000)",
+        R"("occupied":false,"labels")", R"("distances":[{"tracks":[7,8],"metres":0.5,"deviation":)",
+        R"("since":0,"other_id":8,"distance":0.5,"distance_deviation":)",
+        R"({"kind":"free","area":"bay","duration":1200000000,"inside":0,"since":1200000000})"}) {
+    ck_assert_msg(lines.find(wanted) != std::string::npos, "no %s in %s", wanted, lines.c_str());
+  }
+}
+
+}  // namespace dvnn::test::gst_ground_tests

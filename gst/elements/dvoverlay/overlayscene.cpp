@@ -162,6 +162,13 @@ void read_zones(GstBuffer* frame, const SceneSettings& settings,
         point.y = y;
         figure.points.push_back(point);
       }
+      // The text of a pair stands at its middle.
+      if (shape.kind == ZoneKind::kPair && figure.points.size() == 2) {
+        objects::Point middle = figure.points[0];
+        middle.x = (middle.x + figure.points[1].x) / 2;
+        middle.y = (middle.y + figure.points[1].y) / 2;
+        figure.points.insert(figure.points.begin(), middle);
+      }
       figure.closed = shape.kind == ZoneKind::kArea;
       figure.arrow = shape.kind == ZoneKind::kLine;
       figure.color = kFirstColor + static_cast<int>(figures->size());

@@ -31,15 +31,27 @@ def zones_schema():
     time = {"description": "In milliseconds", "type": "integer", "minimum": 0, "maximum": 86400000, "default": 0}
     length = {"type": "number", "minimum": 0}
     labels = {"type": "array", "maxItems": 256, "items": {"type": "string"}}
-    line = {"labels": labels, "band": length, "anchor": {"enum": ["foot", "centre"], "default": "foot"}}
-    area = dict(line, anchor={"enum": ["foot", "centre", "overlap"], "default": "foot"},
+    motion = {"min-speed": dict(length, description="Metres per second"), "max-speed": dict(length, description="Metres per second"),
+              "heading": {"description": "From, to: degrees clockwise from the ground's y axis", "type": "array",
+                          "items": {"type": "number", "minimum": 0, "maximum": 360}, "minItems": 2, "maxItems": 2}}
+    line = dict({"labels": labels, "band": length, "anchor": {"enum": ["foot", "centre"], "default": "foot"}}, **motion)
+    area = dict(line, anchor={"enum": ["foot", "centre", "overlap", "cover"], "default": "foot"},
                 share={"type": "number", "exclusiveMinimum": 0, "maximum": 1}, dwell=time, idle=time,
                 crowd={"type": "integer", "minimum": 0, "maximum": 1000000},
-                **{"idle-distance": length, "crowd-time": time, "speed-limit": length})
+                occupied=time, free={name: value for name, value in time.items() if name != "default"},
+                **{"idle-distance": length, "crowd-time": time, "speed-limit": length, "distance-below": length, "distance-time": time})
+    heat = {"description": "Where tracks spend their time", "type": "object", "additionalProperties": False, "properties": {
+        "cell": {"description": "Side of a cell: metres with a ground, else a fraction of the frame's height", "type": "number",
+                 "exclusiveMinimum": 0, "maximum": 1000},
+        "period": {"description": "In milliseconds", "type": "integer", "minimum": 1000, "maximum": 86400000, "default": 60000},
+        "labels": labels}}
+    distances = {"description": "Pairs of tracks that are near each other", "type": "object", "required": ["below"],
+                 "additionalProperties": False, "properties": {
+                     "below": {"description": "Metres", "type": "number", "exclusiveMinimum": 0, "maximum": 1000}, "labels": labels}}
     lists = (("areas", 3, area), ("lines", 2, line), ("masks", 3, {}))
     return {"type": "object", "additionalProperties": False, "properties": dict({
         name: {"type": "array", "maxItems": 256, "items": zone_shape(least, more)} for name, least, more in lists},
-        ground=ground_schema())}
+        ground=ground_schema(), heat=heat, distances=distances)}
 
 
 def ground_schema():

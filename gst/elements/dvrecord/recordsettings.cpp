@@ -21,9 +21,10 @@ constexpr std::pair<const char*, const char*> kTold[] = {
     {"dvnn-motion-started", "motion"},
     {"dvnn-motion-ended", "motion"},
 };
-constexpr const char* kKinds[] = {"enter",  "leave",     "dwell",      "idle",    "cross",
-                                  "crowd",  "crowd-end", "speeding",   "track",   "track-end",
-                                  "motion", "object",    "recognised", "stranger"};
+constexpr const char* kKinds[] = {"enter",     "leave",         "dwell",    "idle",      "cross",
+                                  "crowd",     "crowd-end",     "speeding", "occupied",  "free",
+                                  "too-close", "too-close-end", "track",    "track-end", "motion",
+                                  "object",    "recognised",    "stranger"};
 
 GType container_type() {
   static const GEnumValue values[] = {{static_cast<gint>(Container::kMatroska),

@@ -7,6 +7,7 @@
 #include <glib/gstdio.h>
 
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <random>
 

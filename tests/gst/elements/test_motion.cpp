@@ -30,6 +30,7 @@ class MotionHarness {
   MotionHarness& operator=(const MotionHarness&) = delete;
 
   GstHarness* get() const { return harness_; }
+  GstBus* bus() const { return bus_; }
   GstElement* element(const char* name) const {
     GstElement* found = gst_bin_get_by_name(GST_BIN(harness_->element), name);
     ck_assert_ptr_nonnull(found);
@@ -149,6 +150,48 @@ DVNN_TEST(still_frames_are_not_inferred_and_keep_their_tracks) {
                    GST_DV_PASS_INFERRED);
   gst_buffer_unref(frame);
   ck_assert_uint_eq(stat_of(h.element("i"), "inferred"), inferred + 1);
+}
+
+// What stands in frames that pass stays in its bay, and its time counts.
+DVNN_TEST(bays_and_heat_go_on_in_still_frames) {
+  MotionHarness h(
+      "dvmotion name=m hold-ms=200 verify-ms=0 post-messages=false ! dvconvert ! dvinfer name=i "
+      "network=" +
+      network_path() +
+      " ! dvdecode ! dvtrack max-lost-ms=500 post-messages=false ! dvzones name=z "
+      "leave-after-ms=600");
+  g_object_set(
+      h.element("z"), "zones",
+      R"({"areas":[{"name":"bay","points":[[0,0],[1,0],[1,1],[0,1]],"occupied":3000,"free":300}],)"
+      R"("heat":{"period":4000}})",
+      nullptr);
+  h.rest(250, 1, 1);
+  ck_assert_uint_lt(stat_of(h.element("i"), "inferred"), 20);
+  std::vector<std::string> told;
+  double seconds = 0;
+  const auto read = [&] {
+    while (GstMessage* message = gst_bus_pop_filtered(h.bus(), GST_MESSAGE_ELEMENT)) {
+      const GstStructure* fields = gst_message_get_structure(message);
+      if (gst_structure_has_name(fields, "dvnn-zone-event")) {
+        told.emplace_back(gst_structure_get_string(fields, "event"));
+      } else if (gst_structure_has_name(fields, "dvnn-zone-heat")) {
+        const GValue* labels = gst_structure_get_value(fields, "labels");
+        gdouble one = 0;
+        ck_assert_uint_eq(gst_value_list_get_size(labels), 1);
+        ck_assert(gst_structure_get_double(
+            gst_value_get_structure(gst_value_list_get_value(labels, 0)), "seconds", &one));
+        seconds += one;
+      }
+      gst_message_unref(message);
+    }
+  };
+  read();
+  ck_assert(told == (std::vector<std::string>{"enter", "occupied"}));
+  gst_harness_push_event(h.get(), gst_event_new_eos());
+  read();
+  ck_assert(told == (std::vector<std::string>{"enter", "occupied", "leave"}));
+  // 249 times 40 ms, but for the first frames, in which the track is not known yet.
+  ck_assert_msg(seconds > 9.7 && seconds < 9.961, "%g", seconds);
 }
 
 // dvinfer alone obeys, too; and a frame that is verified is inferred.

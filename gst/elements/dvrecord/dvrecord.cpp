@@ -41,6 +41,7 @@
  */
 #include "elements/elements.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -232,10 +233,52 @@ static bool gst_dv_record_prepare(GstDvRecord* self, GstStateChange transition) 
   });
 }
 
+// Completes the change to PAUSED, and to PLAYING if that was asked for meanwhile, as GstBaseSink
+// does with its first buffer. The state lock is not taken: who holds it may wait for this thread.
+void gst_dv_record_preroll(GstDvRecord* self, RecordPad* pad) {
+  if (!self->priv->prerolls) return;
+  GstElement* element = GST_ELEMENT(self);
+  GstState current, next, pending;
+  {
+    const ObjectLock lock(self);
+    pad->prerolled = true;
+    const auto& pads = self->priv->pads;
+    const bool all = std::all_of(pads.begin(), pads.end(), [](const auto& one) {
+      return one->prerolled || !GST_PAD_PEER(one->pad);
+    });
+    if (!all || !self->priv->prerolls.exchange(false)) return;
+    current = GST_STATE(element);
+    next = GST_STATE_NEXT(element);
+    pending = GST_STATE_PENDING(element);
+    if (pending != GST_STATE_PAUSED && pending != GST_STATE_PLAYING) return;
+    GST_STATE(element) = pending;
+    GST_STATE_NEXT(element) = GST_STATE_PENDING(element) = GST_STATE_VOID_PENDING;
+    GST_STATE_RETURN(element) = GST_STATE_CHANGE_SUCCESS;
+  }
+  const auto tell = [element](GstState from, GstState to, GstState then) {
+    gst_element_post_message(element,
+                             gst_message_new_state_changed(GST_OBJECT(element), from, to, then));
+  };
+  const bool plays = pending == GST_STATE_PLAYING;
+  if (current == GST_STATE_READY) tell(current, next, plays ? pending : GST_STATE_VOID_PENDING);
+  gst_element_post_message(element,
+                           gst_message_new_async_done(GST_OBJECT(element), GST_CLOCK_TIME_NONE));
+  if (plays) tell(GST_STATE_PAUSED, pending, GST_STATE_VOID_PENDING);
+  GST_STATE_BROADCAST(element);
+}
+
 static GstStateChangeReturn gst_dv_record_change_state(GstElement* element,
                                                        GstStateChange transition) {
   GstDvRecord* self = GST_DV_RECORD(element);
   if (!gst_dv_record_prepare(self, transition)) return GST_STATE_CHANGE_FAILURE;
+  // As long as a stream has brought no data, the change to PAUSED is not complete, as that of other
+  // sinks. A pipeline whose sinks are ready before decodebin may never play (GStreamer 1.22).
+  const bool prerolls = transition == GST_STATE_CHANGE_READY_TO_PAUSED;
+  if (prerolls) {
+    self->priv->prerolls = true;
+    gst_element_post_message(element, gst_message_new_async_start(GST_OBJECT(element)));
+  }
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) self->priv->prerolls = false;
   // A stream's end may wait for clips to be written.
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) self->priv->writers->cancel_wait();
   const GstStateChangeReturn result =
@@ -249,7 +292,7 @@ static GstStateChangeReturn gst_dv_record_change_state(GstElement* element,
     self->priv->folder.reset();
     self->priv->memory.reset();
   }
-  return result;
+  return prerolls && !failed ? GST_STATE_CHANGE_ASYNC : result;
 }
 
 // --- properties --------------------------------------------------------------------------------

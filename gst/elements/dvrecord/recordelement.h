@@ -34,6 +34,7 @@ struct GstDvRecordPrivate {
   std::vector<std::unique_ptr<RecordPad>> pads;
   Detections detections;  // of the streaming thread of `detections`
   std::atomic<bool> changed{true};
+  std::atomic<bool> prerolls{false};  // a stream has brought no data since the change to PAUSED
 };
 
 struct _GstDvRecord {
@@ -43,6 +44,8 @@ struct _GstDvRecord {
 
 /// Returns the settings as they are now. Any thread.
 RecordSettings record_settings_of(GstDvRecord* self);
+/// Data has come on a pad, or none will. When it has on all, the change to PAUSED is complete.
+void gst_dv_record_preroll(GstDvRecord* self, RecordPad* pad);
 /// Returns whether an event asks for a clip, which is then begun.
 bool gst_dv_record_take_request(GstDvRecord* self, GstEvent* event);
 

@@ -46,7 +46,7 @@ void RecordPad::reset() {
   gst_segment_init(&segment, GST_FORMAT_UNDEFINED);
   caps.reset();
   flushes = 0;
-  ended = false;
+  prerolled = ended = false;
   last = 0;
 }
 

@@ -20,8 +20,9 @@ struct RecordPad {
   TrackKind kind = TrackKind::kVideo;
   GstSegment segment;
   SharedCaps caps;
-  guint64 flushes = 0;                       // before the next buffer
-  bool ended = false;                        // under the element's object lock
+  guint64 flushes = 0;     // before the next buffer
+  bool prerolled = false;  // data has come, or none will; under the element's object lock
+  bool ended = false;      // under the element's object lock
   GstClockTime interval = 40 * GST_MSECOND;  // of frames without times
   record::Time last = 0;                     // decode time
 

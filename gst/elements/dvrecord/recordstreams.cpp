@@ -72,6 +72,7 @@ static GstFlowReturn gst_dv_record_chain(GstPad* at, GstObject* parent, GstBuffe
     GstDvRecord* self = GST_DV_RECORD(parent);
     RecordPad* pad = pad_of(at);
     if (!self->priv->recorder || !pad) return GST_FLOW_FLUSHING;
+    gst_dv_record_preroll(self, pad);
     if (pad->segment.format != GST_FORMAT_TIME) {
       post_error(GST_ELEMENT(self), Topic::kData,
                  invalid_argument(format("pad '%s': the stream has no times; a parser or a demuxer "
@@ -176,9 +177,11 @@ static gboolean gst_dv_record_take_event(GstDvRecord* self, RecordPad* pad, GstE
       gst_dv_record_begin_stream(self, pad);
       break;
     case GST_EVENT_GAP:
+      gst_dv_record_preroll(self, pad);
       gst_dv_record_take_gap(self, pad, event);
       break;
     case GST_EVENT_EOS:
+      gst_dv_record_preroll(self, pad);
       gst_dv_record_take_eos(self, pad, event);
       break;
     case GST_EVENT_CUSTOM_DOWNSTREAM:

@@ -199,6 +199,24 @@ DVNN_TEST(dvpublish_publishes_clips) {
   ck_assert_int_eq(clips, 2);
 }
 
+// As other sinks, so that a pipeline does not miss the end of another element's change of state.
+DVNN_TEST(it_is_paused_when_each_stream_has_come) {
+  Recording recording("before-ms=0 after-ms=400");
+  recording.start();
+  const auto state = [&] {
+    GstState now = GST_STATE_NULL;
+    (void)gst_element_get_state(recording.get(), &now, nullptr, 0);
+    return now;
+  };
+  ck_assert_int_eq(state(), GST_STATE_READY);
+  recording.video(0, true, 0);
+  ck_assert_int_eq(state(), GST_STATE_READY);
+  recording.detect(0);
+  ck_assert_int_eq(state(), GST_STATE_PLAYING);
+  recording.frames(1, 10);
+  recording.end();
+}
+
 DVNN_TEST(mp4_refuses_what_it_cannot_hold) {
   Recording recording("container=mp4 before-ms=0 after-ms=400", false);
   GstPad* pad = gst_element_get_static_pad(recording.get(), "video");

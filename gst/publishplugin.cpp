@@ -9,7 +9,7 @@ namespace dvnn::gst {
 static gboolean plugin_init(GstPlugin* plugin) {
   connect_log();
   return register_element(plugin, dvpublish()) && register_element(plugin, dvmatch()) &&
-         GST_ELEMENT_REGISTER(dvrecord, plugin);
+         GST_ELEMENT_REGISTER(dvrecord, plugin) && GST_ELEMENT_REGISTER(dvrecall, plugin);
 }
 
 }  // namespace dvnn::gst

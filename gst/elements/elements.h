@@ -9,6 +9,7 @@ namespace dvnn::gst {
 GST_ELEMENT_REGISTER_DECLARE(dvaudio)
 GST_ELEMENT_REGISTER_DECLARE(dvconvert)
 GST_ELEMENT_REGISTER_DECLARE(dvinfer)
+GST_ELEMENT_REGISTER_DECLARE(dvrecall)
 GST_ELEMENT_REGISTER_DECLARE(dvrecord)
 const ElementClass& dvdecode();
 const ElementClass& dvmatch();

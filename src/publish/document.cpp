@@ -20,8 +20,13 @@ constexpr int64_t kSecond = 1000000000;
 
 // Rounds to hundredths of a pixel, which are precise enough and short.
 double pixels(double value) {
-  constexpr double kSteps = 100;
+  constexpr double kSteps = 100, kMost = 1e12;
+  if (std::fabs(value) >= kMost && std::isfinite(value)) return value;
   return std::isfinite(value) ? std::round(value * kSteps) / kSteps : 0;
+}
+
+image::Corners pixels(const image::Corners& box) {
+  return {pixels(box.x0), pixels(box.y0), pixels(box.x1), pixels(box.y1)};
 }
 
 double share(double value) {
@@ -35,8 +40,9 @@ double finite(double value) {
 
 // Members come in the order of the schema.
 void put(const image::Corners& box, LineWriter* out) {
+  const auto [x0, y0, x1, y1] = pixels(box);
   out->begin_list();
-  for (const double edge : {box.x0, box.y0, box.x1, box.y1}) out->number(pixels(edge));
+  for (const double edge : {x0, y0, x1, y1}) out->number(edge);
   out->end_list();
 }
 
@@ -108,19 +114,25 @@ void put_embedding(const std::vector<float>& embedding, LineWriter* out) {
 
 // Finer than any camera sees.
 double millimetres(double metres) {
+  constexpr double kMost = 1e12;
+  if (std::fabs(metres) >= kMost) return finite(metres);
   return std::round(finite(metres) * 1000) / 1000;
 }
 
-void put(const objects::Movement& ground, LineWriter* out) {
+// What is left out goes by the values that are written, so that a reader decides likewise.
+void put(const objects::Movement& known, LineWriter* out) {
+  objects::Movement ground;
+  ground.speed = millimetres(known.speed);
+  ground.speed_deviation = millimetres(known.speed_deviation);
   out->begin_object();
-  out->name("x").number(millimetres(ground.x));
-  out->name("y").number(millimetres(ground.y));
-  out->name("deviation").number(millimetres(ground.deviation));
+  out->name("x").number(millimetres(known.x));
+  out->name("y").number(millimetres(known.y));
+  out->name("deviation").number(millimetres(known.deviation));
   if (ground.knows_speed()) {
-    out->name("speed").number(millimetres(ground.speed));
-    out->name("speed_deviation").number(millimetres(ground.speed_deviation));
+    out->name("speed").number(ground.speed);
+    out->name("speed_deviation").number(ground.speed_deviation);
     if (ground.speed > 2 * ground.speed_deviation) {
-      out->name("heading").number(millimetres(ground.heading));
+      out->name("heading").number(millimetres(known.heading));
     }
   }
   out->end_object();
@@ -163,7 +175,7 @@ void put(const FrameObject& told, LineWriter* out) {
   put_text("network", network, out);
   put_text("region", region_name, out);
   if (predicted) out->name("predicted").flag(true);
-  if (objects::has_box(told.object)) put(box, &out->name("box"));
+  if (image::is_place(pixels(box))) put(box, &out->name("box"));
   put_points("points", points, true, out);
   put_text("skeleton", skeleton, out);
   put_points("outline", outline, false, out);

@@ -7,6 +7,7 @@
 #include "check_suite.h"
 #include "publish/document.h"
 #include "publish/pictures.h"
+#include "random_documents.h"
 
 namespace dvnn::test::documents_tests {
 
@@ -84,72 +85,21 @@ DVNN_TEST(no_number_and_no_text_breaks_a_line) {
   ck_assert_ptr_nonnull(std::strstr(line.c_str(), "\"region\":\"gate"));
 }
 
-static void set_mask(objects::Mask* mask) {
-  mask->place = {0, 0, 1, 1};
-  mask->width = mask->height = 2;
-  std::copy_n("\x01\x02\x03\xff", 4, mask->cells.resize(4));
-}
-
 // What is written without a tree of values is what the tree would write: numbers and texts as short
 // as can be.
 DVNN_TEST(lines_are_as_json_itself_writes_them) {
-  std::mt19937 random(11);
-  const auto chance = [&](unsigned n) { return random() % n == 0; };
-  const char* texts[] = {"person", "", "a\"b\\c", "caf\xc3\xa9", "\x7f\x01\xff", "\xe2\x82"};
-  const double numbers[] = {0,    -0.0, 200,   612.499, 1e-5,  -3.005,  1e15,
-                            1e20, 0.1,  1e300, 0.00012, 12345, INFINITY};
-  const auto text = [&] { return std::string(texts[random() % std::size(texts)]); };
-  const auto number = [&] { return numbers[random() % std::size(numbers)]; };
-  const auto point = [&] {
-    return objects::Point{number(), number(), static_cast<float>(number())};
-  };
+  RandomDocuments documents(11);
   for (int i = 0; i < 2000; ++i) {
-    publish::Document document;
-    document.time.utc_ns = static_cast<int64_t>(random());
-    if (chance(2)) document.time.pts = random();
-    if (chance(4)) document.time.ntp = ~uint64_t{0} - random();
-    document.width = chance(4) ? 0 : 640;
-    document.height = 480;
-    publish::FrameFacts frame;
-    if (chance(2)) frame.passes.push_back({text(), "skipped"});
-    for (unsigned k = random() % 4; k-- > 0;) {
-      publish::FrameObject told;
-      objects::Object& object = told.object;
-      object.id = random();
-      object.class_id = static_cast<int>(random());
-      object.label = text();
-      object.network = text();
-      object.region_name = text();
-      object.text = text();
-      object.confidence = static_cast<float>(number());
-      object.predicted = chance(3);
-      if (chance(2)) object.parent = 3;
-      if (chance(2)) object.track_id = random();
-      if (chance(2)) object.box = {number(), number(), number(), number()};
-      if (chance(3)) object.points = {point(), {1, 2, 0.5}};
-      if (chance(3)) object.outline = {point()};
-      if (chance(3)) object.embedding = {0.1f, static_cast<float>(number())};
-      if (chance(3)) object.numbers = {{text(), number()}, {"b", 1}, {"a", 2}, {"b", 3}};
-      if (chance(3)) object.ground = {number(), 1.2345, 0.1, number(), 0.01, 359.5};
-      if (chance(4)) set_mask(&object.mask);
-      if (chance(4)) told.picture = publish::Picture{true, 3, 4, 5, {}, {}, 80, "", "JPEG"};
-      frame.objects.push_back(told);
-    }
-    if (chance(2)) {
-      publish::ZoneCount all{text(), {{"left", 3}, {"inside", 1}, {"entered", random()}}, {}};
-      all.labels.push_back({text(), {{"forward", 1}, {"backward", 0}}, {}});
-      frame.counts = publish::ZoneCounts{{all}, {}};
-    }
-    document.facts = frame;
-    if (chance(4)) document.picture = publish::Picture{false, 3, 4, {}, {}, {}, 80, text(), ""};
-    const std::string line =
-        publish::to_line(document, {text(), "0", ""}, random(), "{\"site\":\"Kyoto\"}");
+    const publish::Document document = documents.frame();
+    const std::string line = publish::to_line(document, {documents.text(), "0", ""},
+                                              documents.random(), "{\"site\":\"Kyoto\"}");
     const auto tree = parse_json(line, "the line");
     ck_assert_msg(tree.ok(), "%s", line.c_str());
     const std::string written = json_text(OrderedJson::parse(line));
     ck_assert(tree.value().at("fields") == Json({{"site", "Kyoto"}}));
     dvnn_assert_text(line, written.c_str());
-    ck_assert_uint_eq(tree.value().at("objects").size(), frame.objects.size());
+    ck_assert_uint_eq(tree.value().at("objects").size(),
+                      std::get<publish::FrameFacts>(document.facts).objects.size());
   }
 }
 

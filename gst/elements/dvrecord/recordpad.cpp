@@ -11,17 +11,6 @@
 namespace dvnn::gst {
 namespace {
 
-// Running time of any time, also of one outside the segment: frames before a segment are needed to
-// decode those within.
-bool to_running_time(const GstSegment& segment, GstClockTime time, record::Time* running) {
-  if (!GST_CLOCK_TIME_IS_VALID(time) || segment.format != GST_FORMAT_TIME) return false;
-  guint64 value = 0;
-  const gint sign = gst_segment_to_running_time_full(&segment, GST_FORMAT_TIME, time, &value);
-  if (sign == 0 || value > G_MAXINT64 / 8) return false;
-  *running = sign * static_cast<record::Time>(value);
-  return true;
-}
-
 GstClockTime interval_of(const GstCaps* caps) {
   gint n = 0, d = 1;
   const GstStructure* fields = gst_caps_get_structure(caps, 0);
@@ -59,8 +48,9 @@ bool RecordPad::set_caps(GstCaps* taken) {
 
 record::Unit RecordPad::unit_of(GstBuffer* buffer) {
   record::Unit unit;
-  const bool shown = to_running_time(segment, GST_BUFFER_PTS(buffer), &unit.time);
-  const bool decoded = to_running_time(segment, GST_BUFFER_DTS(buffer), &unit.decode);
+  // Frames before a segment are needed to decode those within.
+  const bool shown = signed_running_time(segment, GST_BUFFER_PTS(buffer), &unit.time);
+  const bool decoded = signed_running_time(segment, GST_BUFFER_DTS(buffer), &unit.decode);
   if (!decoded) unit.decode = shown ? unit.time : last + static_cast<record::Time>(interval);
   if (!shown) unit.time = unit.decode;
   last = unit.decode;

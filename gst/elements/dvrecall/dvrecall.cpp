@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * SECTION:element-dvrecall
+ * @title: dvrecall
+ * @short_description: gives frames of a recorded clip the objects that were found in them
+ *
+ * dvrecall takes the video of a clip that dvrecord has written, decoded, on its pad `video`, and
+ * the clip's documents on its pad `text`. A frame leaves with the document of its time: the objects
+ * and the networks that have seen it, as dvdecode and dvtrack had attached them
+ * (#GstDvObjectsMeta), scaled to the frame's size. So dvoverlay draws them again, dvpublish
+ * publishes them, and dvzones finds what happened at other lines.
+ *
+ * A document belongs to a frame if it is the last one that had begun by the middle of the frame,
+ * and has not ended by then; so it is the frame's own, or the last one before it where detections
+ * had a lower rate. Frames without a document pass as they are. A document that cannot be read is
+ * left out; there is one warning until the next stream.
+ *
+ * The text may come before the video or after it. A frame waits for it for at most
+ * #GstDvRecall:max-wait-ms; a text that never comes is waited for once. 64 MiB of documents may
+ * wait for their frames; what comes beyond is left out, with the same warning.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 filesrc location=clip.mkv ! matroskademux name=d  d. ! decodebin ! dvrecall name=r
+ * ! dvoverlay ! videoconvert ! autovideosink  d.subtitle_0 ! r.text
+ * ]| Plays a clip with its boxes.
+ * |[
+ * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! dvrecall name=r ! dvoverlay ! videoconvert
+ * ! autovideosink  filesrc location=clip.vtt ! subparse ! r.text
+ * ]| The same of an MP4 file, whose documents are in a file beside it.
+ */
+#include "elements/elements.h"
+
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/format.h"
+#include "elements/dvrecall/framedocument.h"
+#include "elements/dvrecall/textside.h"
+#include "elements/objectclass.h"
+#include "errors.h"
+#include "frames/videocaps.h"
+#include "guard.h"
+#include "log.h"
+#include "publish/document_reader.h"
+#include "refs.h"
+#include "times.h"
+
+DVNN_LOG_CATEGORY(recall_category, "dvrecall", "Documents of recorded clips")
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT recall_category()
+
+namespace dvnn::gst {
+
+G_DECLARE_FINAL_TYPE(GstDvRecall, gst_dv_recall, GST, DV_RECALL, GstElement)
+
+namespace {
+
+struct RecallSettings {
+  guint max_wait_ms = 1000;
+};
+
+Properties<RecallSettings> recall_properties() {
+  constexpr guint kLongestWait = 60000;
+  Properties<RecallSettings> table;
+  table.number(&RecallSettings::max_wait_ms, When::kPlaying, 0, kLongestWait,
+               {"max-wait-ms", "Longest wait",
+                "Milliseconds for which a frame waits for the text to come as far; 0: never"});
+  return table;
+}
+
+// The document of the current cue, as it was read.
+struct ReadCue {
+  CuePtr cue;
+  std::optional<publish::Document> document;
+};
+
+}  // namespace
+
+struct GstDvRecallPrivate {
+  RecallSettings settings;  // under the object lock
+  GstPad *video = nullptr, *text = nullptr, *src = nullptr;
+  TextSide cues;
+  std::atomic<bool> warned{false};  // of this stream's documents
+  // Of the video's thread.
+  GstSegment segment;
+  image::Size size;
+  GstClockTime interval = 0;  // of frames without a duration
+  ReadCue read;
+};
+
+struct _GstDvRecall {
+  GstElement parent;
+  GstDvRecallPrivate* priv;
+};
+
+G_DEFINE_TYPE(GstDvRecall, gst_dv_recall, GST_TYPE_ELEMENT)
+GST_ELEMENT_REGISTER_DEFINE(dvrecall, "dvrecall", GST_RANK_NONE, gst_dv_recall_get_type())
+
+static GstStaticPadTemplate dv_recall_video_template = GST_STATIC_PAD_TEMPLATE(
+    "video", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
+static GstStaticPadTemplate dv_recall_text_template = GST_STATIC_PAD_TEMPLATE(
+    "text", GST_PAD_SINK, GST_PAD_ALWAYS,
+    GST_STATIC_CAPS("text/x-raw, format = (string) { utf8, pango-markup }"));
+static GstStaticPadTemplate dv_recall_src_template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(ANY)"));
+
+static void gst_dv_recall_warn(GstDvRecall* self, const Error& error) {
+  GST_INFO_OBJECT(self, "%s", error.message.c_str());
+  if (self->priv->warned.exchange(true)) return;
+  post_warning(GST_ELEMENT(self), Topic::kData, error.within("a document is left out"));
+}
+
+// --- video -------------------------------------------------------------------------------------
+
+// Returns the frame's document among the lines of a cue; nothing if it has none.
+static std::optional<publish::Document> gst_dv_recall_read(GstDvRecall* self,
+                                                           const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    auto read = publish::read_line(line);
+    if (!read.ok()) {
+      gst_dv_recall_warn(self, read.error());
+      continue;
+    }
+    if (std::holds_alternative<publish::FrameFacts>(read.value().document.facts)) {
+      return std::move(read.value().document);
+    }
+  }
+  return std::nullopt;
+}
+
+static BufferPtr gst_dv_recall_recall(GstDvRecall* self, BufferPtr frame) {
+  GstDvRecallPrivate* priv = self->priv;
+  const GstClockTime duration =
+      GST_BUFFER_DURATION_IS_VALID(frame.get()) ? GST_BUFFER_DURATION(frame.get()) : priv->interval;
+  int64_t time = 0;
+  if (!signed_running_time(priv->segment, GST_BUFFER_PTS(frame.get()), &time)) return frame;
+  const guint wait = [&] {
+    const ObjectLock lock(self);
+    return priv->settings.max_wait_ms;
+  }();
+  const double rate = std::max(std::fabs(priv->segment.rate), 1e-3);
+  const auto half = static_cast<int64_t>(
+      static_cast<double>(std::min<GstClockTime>(duration, GST_SECOND)) / rate / 2);
+  const CuePtr cue =
+      priv->cues.at(time, half, std::chrono::milliseconds(wait), gst_pad_is_linked(priv->text));
+  if (!cue) return frame;
+  if (cue != priv->read.cue) priv->read = {cue, gst_dv_recall_read(self, cue->text)};
+  if (!priv->read.document) return frame;
+  frame.reset(gst_buffer_make_writable(frame.release()));
+  attach_facts(*priv->read.document, frame_size(frame.get(), priv->size), frame.get());
+  return frame;
+}
+
+static GstFlowReturn gst_dv_recall_chain_video(GstPad*, GstObject* parent, GstBuffer* buffer) {
+  GstDvRecall* self = GST_DV_RECALL(parent);
+  BufferPtr owner(buffer);
+  BufferPtr frame = guard(parent, "a frame cannot get its objects", BufferPtr(),
+                          [&] { return gst_dv_recall_recall(self, std::move(owner)); });
+  return frame ? gst_pad_push(self->priv->src, frame.release()) : GST_FLOW_ERROR;
+}
+
+static void gst_dv_recall_set_caps(GstDvRecall* self, const GstCaps* caps) {
+  GstDvRecallPrivate* priv = self->priv;
+  gint n = 0, d = 1;
+  const GstStructure* fields = gst_caps_get_structure(caps, 0);
+  const bool rated = gst_structure_get_fraction(fields, "framerate", &n, &d) && n > 0 && d > 0;
+  priv->interval = rated ? gst_util_uint64_scale_int(GST_SECOND, d, n) : 2 * GST_MSECOND;
+  priv->size = frame_size(caps);
+}
+
+static void gst_dv_recall_see_video_event(GstDvRecall* self, GstEvent* event) {
+  GstDvRecallPrivate* priv = self->priv;
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_CAPS: {
+      GstCaps* caps = nullptr;
+      gst_event_parse_caps(event, &caps);
+      gst_dv_recall_set_caps(self, caps);
+      break;
+    }
+    case GST_EVENT_SEGMENT:
+      gst_event_copy_segment(event, &priv->segment);
+      break;
+    case GST_EVENT_FLUSH_START:
+      priv->cues.set_flushing(true);
+      break;
+    case GST_EVENT_FLUSH_STOP:
+      priv->cues.set_flushing(false);
+      gst_segment_init(&priv->segment, GST_FORMAT_UNDEFINED);
+      priv->read = {};
+      break;
+    default:
+      break;
+  }
+}
+
+static gboolean gst_dv_recall_video_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  guard(parent, "an event cannot be handled",
+        [&] { gst_dv_recall_see_video_event(GST_DV_RECALL(parent), event); });
+  return gst_pad_event_default(pad, parent, event);
+}
+
+// A seek goes to both streams: they may be of different files. A demuxer that has both takes one.
+static gboolean gst_dv_recall_src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  GstDvRecallPrivate* priv = GST_DV_RECALL(parent)->priv;
+  if (GST_EVENT_TYPE(event) != GST_EVENT_SEEK || !gst_pad_is_linked(priv->text)) {
+    return gst_pad_event_default(pad, parent, event);
+  }
+  const gboolean taken = gst_pad_push_event(priv->video, gst_event_ref(event));
+  (void)gst_pad_push_event(priv->text, event);
+  return taken;
+}
+
+// --- text --------------------------------------------------------------------------------------
+
+static GstFlowReturn gst_dv_recall_chain_text(GstPad*, GstObject* parent, GstBuffer* buffer) {
+  const BufferPtr owner(buffer);
+  return guard(parent, "a document cannot be taken", GST_FLOW_ERROR, [&] {
+    GstDvRecall* self = GST_DV_RECALL(parent);
+    const BufferMap map(buffer, GST_MAP_READ);
+    if (!map.ok()) return GST_FLOW_OK;
+    constexpr const char* kTooMany = "more than 64 MiB of documents come before their frames";
+    std::string text;
+    // Escapes may make a line six times as long.
+    if (map.size() <= 6 * publish::kMostLineBytes) {
+      text = without_markup({reinterpret_cast<const char*>(map.data()), map.size()});
+    }
+    if (!self->priv->cues.add(buffer, std::move(text))) {
+      gst_dv_recall_warn(self, too_large(kTooMany));
+    }
+    return GST_FLOW_OK;
+  });
+}
+
+static void gst_dv_recall_take_text_event(GstDvRecall* self, GstEvent* event) {
+  TextSide& cues = self->priv->cues;
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_STREAM_START:
+      self->priv->warned = false;
+      cues.begin_stream();
+      break;
+    case GST_EVENT_SEGMENT: {
+      const GstSegment* segment = nullptr;
+      gst_event_parse_segment(event, &segment);
+      cues.set_segment(*segment);
+      break;
+    }
+    case GST_EVENT_GAP: {
+      GstClockTime time = GST_CLOCK_TIME_NONE, duration = GST_CLOCK_TIME_NONE;
+      gst_event_parse_gap(event, &time, &duration);
+      cues.gap(time, duration);
+      break;
+    }
+    case GST_EVENT_FLUSH_STOP:
+      cues.flush();
+      break;
+    case GST_EVENT_EOS:
+      cues.end();
+      break;
+    default:
+      break;
+  }
+}
+
+// The text ends here, and so do its events.
+static gboolean gst_dv_recall_text_event(GstPad*, GstObject* parent, GstEvent* event) {
+  const EventPtr owner(event);
+  guard(parent, "an event cannot be handled",
+        [&] { gst_dv_recall_take_text_event(GST_DV_RECALL(parent), event); });
+  return TRUE;
+}
+
+// --- the element -------------------------------------------------------------------------------
+
+// Frames pass from `video` to `src`; nothing passes from `text`.
+static GstIterator* gst_dv_recall_links(GstPad* pad, GstObject* parent) {
+  GstDvRecallPrivate* priv = GST_DV_RECALL(parent)->priv;
+  GstPad* other = pad == priv->video ? priv->src : pad == priv->src ? priv->video : nullptr;
+  if (!other) return nullptr;
+  Value value(GST_TYPE_PAD);
+  g_value_set_object(value.get(), other);
+  return gst_iterator_new_single(GST_TYPE_PAD, value.get());
+}
+
+static GstStateChangeReturn gst_dv_recall_change_state(GstElement* element,
+                                                       GstStateChange transition) {
+  GstDvRecallPrivate* priv = GST_DV_RECALL(element)->priv;
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    priv->cues.start();
+    priv->warned = false;
+    priv->read = {};
+    gst_segment_init(&priv->segment, GST_FORMAT_UNDEFINED);
+  }
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) priv->cues.stop();
+  return change_state_if_right(element, transition);
+}
+
+static GstPad* gst_dv_recall_add_pad(GstDvRecall* self, GstStaticPadTemplate* from) {
+  GstPad* pad = gst_pad_new_from_static_template(from, from->name_template);
+  gst_pad_set_iterate_internal_links_function(pad, GST_DEBUG_FUNCPTR(gst_dv_recall_links));
+  gst_element_add_pad(GST_ELEMENT(self), pad);
+  return pad;
+}
+
+static void gst_dv_recall_init(GstDvRecall* self) {
+  GstDvRecallPrivate* priv = self->priv = new GstDvRecallPrivate();
+  gst_segment_init(&priv->segment, GST_FORMAT_UNDEFINED);
+  priv->video = gst_dv_recall_add_pad(self, &dv_recall_video_template);
+  gst_pad_set_chain_function(priv->video, GST_DEBUG_FUNCPTR(gst_dv_recall_chain_video));
+  gst_pad_set_event_function(priv->video, GST_DEBUG_FUNCPTR(gst_dv_recall_video_event));
+  priv->text = gst_dv_recall_add_pad(self, &dv_recall_text_template);
+  gst_pad_set_chain_function(priv->text, GST_DEBUG_FUNCPTR(gst_dv_recall_chain_text));
+  gst_pad_set_event_function(priv->text, GST_DEBUG_FUNCPTR(gst_dv_recall_text_event));
+  priv->src = gst_dv_recall_add_pad(self, &dv_recall_src_template);
+  gst_pad_set_event_function(priv->src, GST_DEBUG_FUNCPTR(gst_dv_recall_src_event));
+  for (GstPad* pad : {priv->video, priv->src}) {
+    GST_PAD_SET_PROXY_CAPS(pad);
+    GST_PAD_SET_PROXY_ALLOCATION(pad);
+    GST_PAD_SET_PROXY_SCHEDULING(pad);
+  }
+}
+
+static void gst_dv_recall_class_init(GstDvRecallClass* klass) {
+  GObjectClass* object_class = G_OBJECT_CLASS(klass);
+  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
+  own_private<GstDvRecall>(object_class);
+  own_properties<GstDvRecall, made_once<recall_properties>>(object_class);
+  element_class->change_state = GST_DEBUG_FUNCPTR(gst_dv_recall_change_state);
+  gst_element_class_add_static_pad_template(element_class, &dv_recall_video_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_recall_text_template);
+  gst_element_class_add_static_pad_template(element_class, &dv_recall_src_template);
+  gst_element_class_set_static_metadata(
+      element_class, "DV clip's objects", "Filter/Analyzer/Video",
+      "Gives frames of a recorded clip the objects that were found in them", "gst-dvnn developers");
+}
+
+}  // namespace dvnn::gst

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the two streams of dvrecall meet: cues come on one thread, frames ask for them on another,
+// or both on the same.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+#include "elements/dvrecall/cuelist.h"
+
+namespace dvnn::gst {
+
+// A frame waits for the text stream to pass its time. Each wait ends: the text passes the time by a
+// cue, a gap or its end; either stream is flushed or stopped; or the time is over. After that no
+// frame waits until the text has caught up. A frame never waits on the thread that brings the text,
+// such as that of a demuxer without a queue behind it.
+class TextSide {
+ public:
+  /// Begins, and ends: frames do not wait any more.
+  void start();
+  void stop();
+
+  // The text's thread.
+  void begin_stream();
+  void set_segment(const GstSegment& segment);
+  /// Takes a cue. Returns false if there is no room for it.
+  bool add(GstBuffer* buffer, std::string text);
+  void gap(GstClockTime time, GstClockTime duration);
+  void end();
+  void flush();
+
+  // The frames' thread.
+  /// Returns the cue of a frame that lasts from `start` for twice `half`: the one of its middle. If
+  /// `comes` (a text stream is linked), waits for it for at most `wait`: until the text has passed
+  /// that time, or has a cue that starts no more than `half` before the frame, which is its own.
+  CuePtr at(int64_t start, int64_t half, std::chrono::milliseconds wait, bool comes);
+  void set_flushing(bool flushing);
+
+ private:
+  void reach(int64_t time);
+  bool has_passed(int64_t time) const { return reached_ > time || ended_ || flushing_ || !runs_; }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;  // of what follows
+  CueList cues_{size_t{64} << 20};
+  GstSegment segment_{};
+  int64_t reached_ = INT64_MIN;  // cues that start earlier do not come any more
+  bool ended_ = false, flushing_ = false, runs_ = false;
+  bool waits_ = true;  // false: the text does not keep up
+  std::thread::id thread_;
+};
+
+}  // namespace dvnn::gst

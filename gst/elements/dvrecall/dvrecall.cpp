@@ -16,8 +16,9 @@
  * left out; there is one warning until the next stream.
  *
  * The text may come before the video or after it. A frame waits for it for at most
- * #GstDvRecall:max-wait-ms; a text that never comes is waited for once. 64 MiB of documents may
- * wait for their frames; what comes beyond is left out, with the same warning.
+ * #GstDvRecall:max-wait-ms; a text that never comes is waited for once. Where one thread brings
+ * both, such as a demuxer's, up to three frames are held back instead. 64 MiB of documents may wait
+ * for their frames; what comes beyond is left out, with the same warning.
  *
  * ## Example launch line
  * |[
@@ -37,6 +38,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -82,6 +84,14 @@ struct ReadCue {
   std::optional<publish::Document> document;
 };
 
+// A frame that may wait for its document: its running time, and half its duration.
+struct HeldFrame {
+  BufferPtr frame;
+  int64_t start = 0, half = 0;
+};
+// No more frames are held than a decoder's pool can do without.
+constexpr size_t kMostHeld = 3;
+
 }  // namespace
 
 struct GstDvRecallPrivate {
@@ -94,6 +104,8 @@ struct GstDvRecallPrivate {
   image::Size size;
   GstClockTime interval = 0;  // of frames without a duration
   ReadCue read;
+  std::deque<HeldFrame> held;
+  GstFlowReturn flow = GST_FLOW_OK;  // of what was pushed last
 };
 
 struct _GstDvRecall {
@@ -140,21 +152,13 @@ static std::optional<publish::Document> gst_dv_recall_read(GstDvRecall* self,
   return std::nullopt;
 }
 
-static BufferPtr gst_dv_recall_recall(GstDvRecall* self, BufferPtr frame) {
+// Gives a frame its objects, as far as its document is known now.
+static BufferPtr gst_dv_recall_recall(GstDvRecall* self, HeldFrame held) {
   GstDvRecallPrivate* priv = self->priv;
-  const GstClockTime duration =
-      GST_BUFFER_DURATION_IS_VALID(frame.get()) ? GST_BUFFER_DURATION(frame.get()) : priv->interval;
-  int64_t time = 0;
-  if (!signed_running_time(priv->segment, GST_BUFFER_PTS(frame.get()), &time)) return frame;
-  const guint wait = [&] {
-    const ObjectLock lock(self);
-    return priv->settings.max_wait_ms;
-  }();
-  const double rate = std::max(std::fabs(priv->segment.rate), 1e-3);
-  const auto half = static_cast<int64_t>(
-      static_cast<double>(std::min<GstClockTime>(duration, GST_SECOND)) / rate / 2);
-  const CuePtr cue =
-      priv->cues.at(time, half, std::chrono::milliseconds(wait), gst_pad_is_linked(priv->text));
+  BufferPtr frame = std::move(held.frame);
+  const CuePtr cue = priv->cues.take(held.start, held.half);
+  GST_LOG_OBJECT(self, "frame at %" GST_STIME_FORMAT ": %zu bytes of documents",
+                 GST_STIME_ARGS(held.start), cue ? cue->text.size() : 0);
   if (!cue) return frame;
   if (cue != priv->read.cue) priv->read = {cue, gst_dv_recall_read(self, cue->text)};
   if (!priv->read.document) return frame;
@@ -163,12 +167,60 @@ static BufferPtr gst_dv_recall_recall(GstDvRecall* self, BufferPtr frame) {
   return frame;
 }
 
+// Lets the held frames go that need not wait for the text: all, those whose documents are known, or
+// the first ones, if there are too many.
+static void gst_dv_recall_release(GstDvRecall* self, bool all) {
+  GstDvRecallPrivate* priv = self->priv;
+  while (!priv->held.empty()) {
+    HeldFrame& first = priv->held.front();
+    const bool known = all || priv->cues.is_known(first.start, first.half);
+    if (!known && priv->held.size() <= kMostHeld) return;
+    if (!known) priv->cues.give_up();
+    HeldFrame held = std::move(first);
+    priv->held.pop_front();
+    priv->flow = gst_pad_push(priv->src, gst_dv_recall_recall(self, std::move(held)).release());
+  }
+}
+
+static GstFlowReturn gst_dv_recall_take(GstDvRecall* self, BufferPtr frame) {
+  GstDvRecallPrivate* priv = self->priv;
+  const GstClockTime duration =
+      GST_BUFFER_DURATION_IS_VALID(frame.get()) ? GST_BUFFER_DURATION(frame.get()) : priv->interval;
+  HeldFrame held;
+  if (!signed_running_time(priv->segment, GST_BUFFER_PTS(frame.get()), &held.start)) {
+    gst_dv_recall_release(self, true);
+    return gst_pad_push(priv->src, frame.release());
+  }
+  const double rate = std::max(std::fabs(priv->segment.rate), 1e-3);
+  held.half = static_cast<int64_t>(
+      static_cast<double>(std::min<GstClockTime>(duration, GST_SECOND)) / rate / 2);
+  held.frame = std::move(frame);
+  const guint wait = [&] {
+    const ObjectLock lock(self);
+    return priv->settings.max_wait_ms;
+  }();
+  const bool waits = wait > 0 && gst_pad_is_linked(priv->text), here = priv->cues.is_here();
+  priv->flow = GST_FLOW_OK;
+  if (waits && !here) {
+    priv->cues.wait_for(held.start, held.half, std::chrono::milliseconds(wait));
+  }
+  priv->held.push_back(std::move(held));
+  gst_dv_recall_release(self, !waits || !here);
+  return priv->flow;
+}
+
 static GstFlowReturn gst_dv_recall_chain_video(GstPad*, GstObject* parent, GstBuffer* buffer) {
-  GstDvRecall* self = GST_DV_RECALL(parent);
   BufferPtr owner(buffer);
-  BufferPtr frame = guard(parent, "a frame cannot get its objects", BufferPtr(),
-                          [&] { return gst_dv_recall_recall(self, std::move(owner)); });
-  return frame ? gst_pad_push(self->priv->src, frame.release()) : GST_FLOW_ERROR;
+  return guard(parent, "a frame cannot get its objects", GST_FLOW_ERROR,
+               [&] { return gst_dv_recall_take(GST_DV_RECALL(parent), std::move(owner)); });
+}
+
+// What the text has told may be what frames are held for, if they come on this thread, too.
+static void gst_dv_recall_go_on(GstDvRecall* self) {
+  GstDvRecallPrivate* priv = self->priv;
+  GST_PAD_STREAM_LOCK(priv->video);
+  if (!priv->held.empty() && priv->cues.is_here()) gst_dv_recall_release(self, false);
+  GST_PAD_STREAM_UNLOCK(priv->video);
 }
 
 static void gst_dv_recall_set_caps(GstDvRecall* self, const GstCaps* caps) {
@@ -182,6 +234,10 @@ static void gst_dv_recall_set_caps(GstDvRecall* self, const GstCaps* caps) {
 
 static void gst_dv_recall_see_video_event(GstDvRecall* self, GstEvent* event) {
   GstDvRecallPrivate* priv = self->priv;
+  // What comes after frames leaves after them.
+  if (GST_EVENT_IS_SERIALIZED(event) && GST_EVENT_TYPE(event) != GST_EVENT_FLUSH_STOP) {
+    gst_dv_recall_release(self, true);
+  }
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_CAPS: {
       GstCaps* caps = nullptr;
@@ -199,6 +255,7 @@ static void gst_dv_recall_see_video_event(GstDvRecall* self, GstEvent* event) {
       priv->cues.set_flushing(false);
       gst_segment_init(&priv->segment, GST_FORMAT_UNDEFINED);
       priv->read = {};
+      priv->held.clear();
       break;
     default:
       break;
@@ -236,9 +293,12 @@ static GstFlowReturn gst_dv_recall_chain_text(GstPad*, GstObject* parent, GstBuf
     if (map.size() <= 6 * publish::kMostLineBytes) {
       text = without_markup({reinterpret_cast<const char*>(map.data()), map.size()});
     }
+    GST_LOG_OBJECT(self, "%zu bytes of documents at %" GST_TIME_FORMAT, text.size(),
+                   GST_TIME_ARGS(GST_BUFFER_PTS(buffer)));
     if (!self->priv->cues.add(buffer, std::move(text))) {
       gst_dv_recall_warn(self, too_large(kTooMany));
     }
+    gst_dv_recall_go_on(self);
     return GST_FLOW_OK;
   });
 }
@@ -276,8 +336,12 @@ static void gst_dv_recall_take_text_event(GstDvRecall* self, GstEvent* event) {
 // The text ends here, and so do its events.
 static gboolean gst_dv_recall_text_event(GstPad*, GstObject* parent, GstEvent* event) {
   const EventPtr owner(event);
-  guard(parent, "an event cannot be handled",
-        [&] { gst_dv_recall_take_text_event(GST_DV_RECALL(parent), event); });
+  guard(parent, "an event cannot be handled", [&] {
+    GstDvRecall* self = GST_DV_RECALL(parent);
+    gst_dv_recall_take_text_event(self, event);
+    const GstEventType type = GST_EVENT_TYPE(event);
+    if (type == GST_EVENT_GAP || type == GST_EVENT_EOS) gst_dv_recall_go_on(self);
+  });
   return TRUE;
 }
 
@@ -300,10 +364,13 @@ static GstStateChangeReturn gst_dv_recall_change_state(GstElement* element,
     priv->cues.start();
     priv->warned = false;
     priv->read = {};
+    priv->held.clear();
     gst_segment_init(&priv->segment, GST_FORMAT_UNDEFINED);
   }
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) priv->cues.stop();
-  return change_state_if_right(element, transition);
+  const GstStateChangeReturn result = change_state_if_right(element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) priv->held.clear();
+  return result;
 }
 
 static GstPad* gst_dv_recall_add_pad(GstDvRecall* self, GstStaticPadTemplate* from) {

@@ -100,17 +100,39 @@ void TextSide::set_flushing(bool flushing) {
   changed_.notify_all();
 }
 
-CuePtr TextSide::at(int64_t start, int64_t half, std::chrono::milliseconds wait, bool comes) {
-  const int64_t time = start + half;
+bool TextSide::is_here() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return thread_ == std::this_thread::get_id();
+}
+
+// A cue that starts no more than half a frame before the frame is its own.
+bool TextSide::knows(int64_t start, int64_t half) {
+  if (reached_ > start + half) waits_ = true;
+  return !waits_ || reached_ > start + half || ended_ || flushing_ || !runs_ ||
+         cues_.starts_within(start - half, start + half);
+}
+
+void TextSide::wait_for(int64_t start, int64_t half, std::chrono::milliseconds wait) {
   const Clock& clock = Clock::steady();
   std::unique_lock<std::mutex> lock(mutex_);
-  if (reached_ > time) waits_ = true;
-  if (comes && waits_ && thread_ != std::this_thread::get_id()) {
-    waits_ = clock.wait_until(&changed_, &lock, clock.now() + wait, [&] {
-      return has_passed(time) || cues_.starts_within(start - half, time);
-    });
-  }
-  return cues_.at(time);
+  waits_ = clock.wait_until(&changed_, &lock, clock.now() + wait, [&] {
+    return knows(start, half);
+  }) && waits_;
+}
+
+bool TextSide::is_known(int64_t start, int64_t half) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return knows(start, half);
+}
+
+void TextSide::give_up() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  waits_ = false;
+}
+
+CuePtr TextSide::take(int64_t start, int64_t half) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return cues_.at(start + half);
 }
 
 }  // namespace dvnn::gst

@@ -15,10 +15,11 @@
 
 namespace dvnn::gst {
 
-// A frame waits for the text stream to pass its time. Each wait ends: the text passes the time by a
-// cue, a gap or its end; either stream is flushed or stopped; or the time is over. After that no
-// frame waits until the text has caught up. A frame never waits on the thread that brings the text,
-// such as that of a demuxer without a queue behind it.
+// A frame waits for the text stream to pass its time, or to have its own cue. Each wait ends: the
+// text does so by a cue, a gap or its end; either stream is flushed or stopped; or the time is
+// over. After that no frame waits until the text has caught up. Where one thread brings both
+// streams, such as that of a demuxer without a queue behind it, frames are not waited for but held
+// (dvrecall.cpp).
 class TextSide {
  public:
   /// Begins, and ends: frames do not wait any more.
@@ -35,15 +36,21 @@ class TextSide {
   void flush();
 
   // The frames' thread.
-  /// Returns the cue of a frame that lasts from `start` for twice `half`: the one of its middle. If
-  /// `comes` (a text stream is linked), waits for it for at most `wait`: until the text has passed
-  /// that time, or has a cue that starts no more than `half` before the frame, which is its own.
-  CuePtr at(int64_t start, int64_t half, std::chrono::milliseconds wait, bool comes);
+  /// Whether the text comes on this thread.
+  bool is_here();
+  /// Waits for the cue of a frame that lasts from `start` for twice `half`, for at most `wait`.
+  void wait_for(int64_t start, int64_t half, std::chrono::milliseconds wait);
+  /// Whether the frame need not wait.
+  bool is_known(int64_t start, int64_t half);
+  /// A frame has not waited as long as it should: the text does not keep up.
+  void give_up();
+  /// Returns the cue of a frame's middle; null if there is none. Cues before it are forgotten.
+  CuePtr take(int64_t start, int64_t half);
   void set_flushing(bool flushing);
 
  private:
   void reach(int64_t time);
-  bool has_passed(int64_t time) const { return reached_ > time || ended_ || flushing_ || !runs_; }
+  bool knows(int64_t start, int64_t half);
 
   std::mutex mutex_;
   std::condition_variable changed_;  // of what follows

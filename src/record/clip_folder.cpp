@@ -22,7 +22,8 @@ namespace dvnn::record {
 namespace {
 
 constexpr int64_t kMillion = 1000000, kThousand = 1000;
-constexpr std::string_view kPart = ".part";
+constexpr std::string_view kPart = ".part", kMatroska = ".mkv", kMp4 = ".mp4", kCues = ".vtt",
+                           kPicture = ".jpg";
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
@@ -61,7 +62,7 @@ bool parse_stamp(const std::string& text, int64_t* utc_ns) {
 
 // Removes a clip's ending and, if it is one, what marks a part.
 bool cut_ending(std::string_view* name, bool* part) {
-  for (const std::string_view ending : {".mkv", ".mp4", ".jpg"}) {
+  for (const std::string_view ending : {kMatroska, kMp4, kPicture, kCues}) {
     if (!ends_with(*name, ending)) continue;
     name->remove_suffix(ending.size());
     *part = ends_with(*name, kPart);
@@ -152,7 +153,7 @@ std::vector<std::string> ClipFolder::recover(int64_t now_utc_ns) {
     if (empty || renameat(folder_.fd(), entry.name.c_str(), folder_.fd(), name.c_str()) != 0) {
       continue;
     }
-    found.push_back(path_ + "/" + name);
+    if (!ends_with(name, kCues)) found.push_back(path_ + "/" + name);
   }
   return found;
 }
@@ -190,7 +191,7 @@ bool ClipFolder::make_room(uint64_t reserved, const Quota& quota, int64_t now_ut
     if (entry.part || !(too_old || too_much)) continue;
     if (unlinkat(folder_.fd(), entry.name.c_str(), 0) != 0) continue;
     total -= entry.bytes;
-    if (!ends_with(entry.name, ".jpg")) ++removed_;
+    if (!ends_with(entry.name, kPicture) && !ends_with(entry.name, kCues)) ++removed_;
   }
   return quota.bytes == 0 || total <= quota.bytes;
 }
@@ -202,15 +203,28 @@ bool ClipFolder::reserve(ClipFile* file, uint64_t bytes, const Quota& quota, int
   return make_room(reserved_, quota, now_utc_ns);
 }
 
+Status ClipFolder::create_cues(ClipFile* clip) {
+  const std::string name = clip->stem + std::string(kPart) + std::string(kCues);
+  clip->cues = open_own(folder_, name, O_RDWR | O_CREAT | O_TRUNC);
+  if (!clip->cues) return folder_error(path_ + "/" + name);
+  (void)flock(clip->cues.fd(), LOCK_EX | LOCK_NB);
+  return {};
+}
+
+// While it is locked, nobody else renames it.
+Status ClipFolder::rename_part(const std::string& stem, const std::string& extension) {
+  const std::string name = stem + "." + extension,
+                    part = stem + std::string(kPart) + "." + extension;
+  if (renameat(folder_.fd(), part.c_str(), folder_.fd(), name.c_str()) == 0) return {};
+  return folder_error(path_ + "/" + part);
+}
+
 Result<std::string> ClipFolder::finish(ClipFile clip) {
   const std::lock_guard<std::mutex> lock(mutex_);
   reserved_ -= clip.reserved;
   const std::string name = clip.stem + "." + clip.extension;
-  const std::string part = clip.stem + std::string(kPart) + "." + clip.extension;
-  // While it is locked, nobody else renames it.
-  if (renameat(folder_.fd(), part.c_str(), folder_.fd(), name.c_str()) != 0) {
-    return folder_error(path_ + "/" + part);
-  }
+  DVNN_TRY(rename_part(clip.stem, clip.extension));
+  if (clip.cues) DVNN_TRY(rename_part(clip.stem, "vtt"));
   if (!clip.file.close()) return folder_error(path_ + "/" + name);
   return path_ + "/" + name;
 }
@@ -218,8 +232,9 @@ Result<std::string> ClipFolder::finish(ClipFile clip) {
 void ClipFolder::discard(ClipFile clip) {
   const std::lock_guard<std::mutex> lock(mutex_);
   reserved_ -= clip.reserved;
-  const std::string part = clip.stem + std::string(kPart) + "." + clip.extension;
-  unlinkat(folder_.fd(), part.c_str(), 0);
+  const std::string part = clip.stem + std::string(kPart);
+  unlinkat(folder_.fd(), (part + "." + clip.extension).c_str(), 0);
+  if (clip.cues) unlinkat(folder_.fd(), (part + std::string(kCues)).c_str(), 0);
 }
 
 void ClipFolder::tidy(const Quota& quota, int64_t now_utc_ns) {

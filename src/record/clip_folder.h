@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A folder of clips, kept within a quota. A clip is STREAM-20261128T135737.123Z.mkv, by the time of
-// its first frame in UTC; its picture has the same name and ends in .jpg. While it is written its
-// name ends in .part.mkv, and its file is locked: a lock ends with its process, so that another
-// one knows what a crash has left. Files with other names are nobody's business.
+// its first frame in UTC; its picture has the same name and ends in .jpg, and a file of cues beside
+// it ends in .vtt. While they are written their names end in .part.mkv, and they are locked: a lock
+// ends with its process, so that another one knows what a crash has left. Files with other names
+// are nobody's business.
 //
 // Any thread may call. The folder is one object in a process, shared by all who write to it.
 #pragma once
@@ -30,6 +31,7 @@ struct ClipFile {
   File file;
   std::string stem;       // of its name
   std::string extension;  // "mkv"
+  File cues;              // beside it, if it has one
   uint64_t reserved = 0;  // bytes that it may still grow by
 };
 
@@ -45,9 +47,11 @@ class ClipFolder {
   /// Makes room in the quota for `bytes` that the file will grow by; the oldest clips go, never one
   /// that is being written. Returns false if there is no room although no clip is left.
   bool reserve(ClipFile* file, uint64_t bytes, const Quota& quota, int64_t now_utc_ns);
+  /// Creates the file of cues beside a clip that is being written.
+  Status create_cues(ClipFile* clip);
   /// Closes the file, gives it its name and returns its path.
   Result<std::string> finish(ClipFile file);
-  /// Removes the file.
+  /// Removes the file, and that beside it.
   void discard(ClipFile file);
   /// Removes clips that are too old, or too many.
   void tidy(const Quota& quota, int64_t now_utc_ns);
@@ -66,6 +70,7 @@ class ClipFolder {
   };
   explicit ClipFolder(std::string path, File folder)
       : path_(std::move(path)), folder_(std::move(folder)) {}
+  Status rename_part(const std::string& stem, const std::string& extension);
   std::vector<Entry> entries() const;
   bool make_room(uint64_t reserved, const Quota& quota, int64_t now_utc_ns);
 
@@ -76,8 +81,8 @@ class ClipFolder {
   uint64_t removed_ = 0;
 };
 
-/// Returns whether a file's name is that of a clip, its part or its picture, and when its clip
-/// began.
+/// Returns whether a file's name is that of a clip, its part, its picture or its cues, and when its
+/// clip began.
 bool is_clip_name(const std::string& name, int64_t* utc_ns, bool* part);
 
 }  // namespace dvnn::record

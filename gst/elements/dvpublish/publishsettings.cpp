@@ -23,17 +23,6 @@ GType mode_type() {
   return register_flags("GstDvPublishMode", values);
 }
 
-GType detail_type() {
-  static const GFlagsValue values[] = {{objects::kPoints, "Key points", "points"},
-                                       {objects::kOutlines, "Outlines", "outlines"},
-                                       {objects::kMasks, "Masks, as base64", "masks"},
-                                       {objects::kTexts, "What was read", "texts"},
-                                       {objects::kEmbeddings, "Embeddings", "embeddings"},
-                                       {objects::kNumbers, "What was estimated", "numbers"},
-                                       {0, nullptr, nullptr}};
-  return register_flags("GstDvPublishDetails", values);
-}
-
 GType snapshot_type() {
   static const GEnumValue values[] = {
       {static_cast<gint>(Snapshot::kNone), "No pictures", "none"},
@@ -149,6 +138,17 @@ void add_collecting(Properties<PublishSettings>* table) {
 }
 
 }  // namespace
+
+GType detail_type() {
+  static const GFlagsValue values[] = {{objects::kPoints, "Key points", "points"},
+                                       {objects::kOutlines, "Outlines", "outlines"},
+                                       {objects::kMasks, "Masks, as base64", "masks"},
+                                       {objects::kTexts, "What was read", "texts"},
+                                       {objects::kEmbeddings, "Embeddings", "embeddings"},
+                                       {objects::kNumbers, "What was estimated", "numbers"},
+                                       {0, nullptr, nullptr}};
+  return register_flags("GstDvPublishDetails", values);
+}
 
 Properties<PublishSettings> publish_properties() {
   Properties<PublishSettings> table;

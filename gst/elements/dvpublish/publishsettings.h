@@ -50,6 +50,8 @@ struct PublishSettings : CollectSettings {
 };
 
 Properties<PublishSettings> publish_properties();
+/// The type of `details`: objects::Detail as flags.
+GType detail_type();
 
 /// Returns the destination that `url`, or else `location`, names.
 Result<publish::Address> chosen_address(const PublishSettings& settings);

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/guard.h"
 #include "elements/dvpublish/publishsettings.h"
@@ -54,6 +56,15 @@ guint64 size_of_file(int fd) {
   return fstat(fd, &facts) == 0 ? static_cast<guint64>(facts.st_size) : 0;
 }
 
+// A place in the file as WebVTT has it.
+std::string cue_time(Time time) {
+  constexpr Time kSeconds = 60, kMinutes = 60;
+  const Time ms = time / record::kMillisecond, s = ms / 1000;
+  return format("%02d:%02d:%02d.%03d", static_cast<int>(s / (kSeconds * kMinutes)),
+                static_cast<int>(s / kSeconds % kMinutes), static_cast<int>(s % kSeconds),
+                static_cast<int>(ms % 1000));
+}
+
 }  // namespace
 
 // The thread of one clip.
@@ -66,12 +77,15 @@ class ClipThread {
  private:
   struct FileTrack {
     std::shared_ptr<const void> format;
+    TrackKind kind = TrackKind::kVideo;
     int place = -1;  // in the pipeline; -1: it is not in the file
     Time reached = 0;
     bool waited_for = false;
   };
   void write(size_t track, const Unit& unit);
   Status begin_file(const Unit& key);
+  Status begin_cues();
+  Status write_cue(const Unit& unit);
   void feed(size_t track, const Unit& unit);
   bool keep_quota(guint64 bytes);
   void end_late_tracks(Time now);
@@ -156,13 +170,17 @@ Status ClipThread::begin_file(const Unit& key) {
                                               file_ending(shared_->container_)));
   tracks_.clear();
   std::vector<ClipPipeline::Track> formats;
+  bool has_cues = false;
   const std::vector<TrackFormat> known = shared_->tracks();
   for (size_t i = 0; i < known.size(); ++i) {
     FileTrack track;
     track.reached = key.decode;
     track.format = i == Ring::kVideo ? key.format : known[i].caps;
+    track.kind = known[i].kind;
     track.waited_for = known[i].kind == TrackKind::kAudio;
-    if (track.format) {
+    if (known[i].kind == TrackKind::kText && shared_->container_ == Container::kMp4) {
+      has_cues = track.format != nullptr;
+    } else if (track.format) {
       track.place = static_cast<int>(formats.size());
       formats.push_back({known[i].kind, caps_of(track.format)});
     }
@@ -173,6 +191,11 @@ Status ClipThread::begin_file(const Unit& key) {
   since_look_ = pushed_ = 0;
   in_flight_.clear();
   (void)keep_quota(key.bytes);
+  const Status begun = has_cues ? begin_cues() : Status();
+  if (!begun.ok()) {
+    shared_->folder_->discard(std::exchange(file_, {}));
+    return begun;
+  }
   auto pipeline = ClipPipeline::start(shared_->container_, file_.file.fd(), formats, times_.utc_ns);
   if (!pipeline.ok()) {
     shared_->folder_->discard(std::exchange(file_, {}));
@@ -215,10 +238,29 @@ void ClipThread::end_late_tracks(Time now) {
   }
 }
 
+// MP4's text samples have at most 64 KiB, and documents may be longer. So they are a file of WebVTT
+// beside the clip, which is whole after each cue.
+Status ClipThread::begin_cues() {
+  static constexpr std::string_view kHead = "WEBVTT\n\n";
+  DVNN_TRY(shared_->folder_->create_cues(&file_));
+  return write_all(file_.cues.fd(), kHead.data(), kHead.size());
+}
+
+Status ClipThread::write_cue(const Unit& unit) {
+  const BufferMap lines(packet_of(unit).buffer.get(), GST_MAP_READ);
+  if (!lines.ok()) return {};
+  const Time start = std::max<Time>(unit.time - base_, 0);
+  const Time end = std::max(unit.time - base_ + unit.duration, start + record::kMillisecond);
+  std::string cue = cue_time(start) + " --> " + cue_time(end) + "\n";
+  cue.append(reinterpret_cast<const char*>(lines.data()), lines.size()).append("\n\n");
+  return write_all(file_.cues.fd(), cue.data(), cue.size());
+}
+
 void ClipThread::feed(size_t track, const Unit& unit) {
   FileTrack& to = tracks_.at(track);
   const bool video = track == Ring::kVideo;
-  if (to.place < 0 || (!video && unit.format && unit.format != to.format)) return;
+  const bool cue = to.kind == TrackKind::kText && file_.cues && unit.data;
+  if ((to.place < 0 && !cue) || (!video && unit.format && unit.format != to.format)) return;
   if (!keep_quota(unit.bytes)) {
     fail(Error{ErrorCode::kLimit,
                format("the quota of '%s' is in use, and no clip is left to remove",
@@ -226,6 +268,11 @@ void ClipThread::feed(size_t track, const Unit& unit) {
     return;
   }
   to.reached = unit.decode;
+  if (cue) {
+    const Status status = write_cue(unit);
+    if (!status.ok()) fail(status.error());
+    return;
+  }
   if (video) {
     end_late_tracks(unit.decode);
     last_ = std::max(last_, unit.time + unit.duration);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/format.h"
 #include "elements/dvpublish/framefacts.h"
 #include "elements/dvpublish/framepicture.h"
 #include "frames/videocaps.h"
@@ -18,6 +19,18 @@ constexpr int kPictureQuality = 85;
 // How long a document is shown if frames have no durations and no rhythm.
 constexpr GstClockTime kUsualInterval = 100 * GST_MSECOND, kLongestInterval = GST_SECOND;
 
+// Appends JSON that readers of subtitles take for neither markup nor a time: the characters that
+// markup is made of stand in strings alone, where they have another form.
+void append_harmless(const std::string& line, std::string* to) {
+  for (const char c : line) {
+    if (c == '<' || c == '>' || c == '&') {
+      *to += format("\\u%04x", static_cast<unsigned>(c));
+    } else {
+      *to += c;
+    }
+  }
+}
+
 bool is_found(const GstDvObject& object) {
   return object.kind == GST_DV_OBJECT_DETECTION && !object.predicted &&
          gst_dv_object_has_box(&object);
@@ -31,7 +44,6 @@ void Detections::begin(std::shared_ptr<record::Recorder> recorder, size_t track,
   track_ = track;
   format_ = std::move(format);
   documents_ = documents;
-  publish_ = {};
   publish_.mode = kFrames | kEvents | kTracks;
   publish::Identity identity;
   identity.stream = stream;
@@ -40,7 +52,7 @@ void Detections::begin(std::shared_ptr<record::Recorder> recorder, size_t track,
       identity,
       [this](publish::Draft draft) {
         if (!lines_.empty()) lines_ += '\n';
-        lines_ += draft.write().body;
+        append_harmless(draft.write().body, &lines_);
       },
       [](const Error&) {});
 }
@@ -48,6 +60,7 @@ void Detections::begin(std::shared_ptr<record::Recorder> recorder, size_t track,
 void Detections::configure(const RecordSettings& settings) {
   triggers_.set(settings);
   picture_size_ = settings.picture_size;
+  publish_.details = settings.details;
   presence_ = (guint64{settings.before_ms} + settings.after_ms) * GST_MSECOND;
 }
 

@@ -177,8 +177,7 @@ static void gst_dv_record_start(GstDvRecord* self) {
         continue;
       }
       writers->set_upstream(pad->pad);
-      const bool text = settings.documents && settings.container == Container::kMatroska;
-      writers->set_track(pad->track, {TrackKind::kText, text ? documents : nullptr});
+      writers->set_track(pad->track, {TrackKind::kText, settings.documents ? documents : nullptr});
     }
     priv->recorder = recorder;
     priv->writers = writers;

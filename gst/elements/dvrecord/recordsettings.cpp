@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "elements/dvpublish/publishsettings.h"
 #include "elements/labellist.h"
 
 namespace dvnn::gst {
@@ -27,10 +28,11 @@ constexpr const char* kKinds[] = {"enter",     "leave",         "dwell",    "idl
                                   "object",    "recognised",    "stranger"};
 
 GType container_type() {
-  static const GEnumValue values[] = {{static_cast<gint>(Container::kMatroska),
-                                       "Matroska, with documents as a text track", "matroska"},
-                                      {static_cast<gint>(Container::kMp4), "Fragmented MP4", "mp4"},
-                                      {0, nullptr, nullptr}};
+  static const GEnumValue values[] = {
+      {static_cast<gint>(Container::kMatroska), "Matroska, with documents as a text track",
+       "matroska"},
+      {static_cast<gint>(Container::kMp4), "Fragmented MP4, with documents beside it", "mp4"},
+      {0, nullptr, nullptr}};
   return register_enum("GstDvRecordContainer", values);
 }
 
@@ -120,7 +122,11 @@ RecordProperties record_properties() {
   add_clips(&all.rows);
   all.rows.boolean(&RecordSettings::documents, When::kReady,
                    {"documents", "Documents",
-                    "Clips have dvpublish's documents of the detections as a text track"});
+                    "Clips have dvpublish's documents of the detections: as a text track; MP4 in a "
+                    "file beside it"});
+  all.rows.flags_of(&RecordSettings::details, When::kPlaying, detail_type(),
+                    {"details", "Details",
+                     "Details that documents' objects have beside label, confidence and box"});
   all.rows.number(&RecordSettings::picture_size, When::kPlaying, 0, kMostPixels,
                   {"picture-size", "Picture size",
                    "Longest side of a clip's picture, in pixels; 0: no picture"});

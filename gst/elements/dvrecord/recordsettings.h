@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "objects/object.h"
 #include "properties.h"
 #include "record/clip_folder.h"
 #include "record/recorder.h"
@@ -24,6 +25,9 @@ struct RecordSettings {
   guint quota_mib = 8192;
   gdouble keep_days = 0;
   bool documents = true;
+  // All that dvoverlay draws.
+  guint details =
+      objects::kPoints | objects::kOutlines | objects::kMasks | objects::kTexts | objects::kNumbers;
   guint picture_size = 640;
   bool recording = false;
   guint flush_timeout_ms = 5000;

@@ -147,7 +147,7 @@ GType detail_type() {
                                        {objects::kEmbeddings, "Embeddings", "embeddings"},
                                        {objects::kNumbers, "What was estimated", "numbers"},
                                        {0, nullptr, nullptr}};
-  return register_flags("GstDvPublishDetails", values);
+  return register_flags("GstDvDetails", values);
 }
 
 Properties<PublishSettings> publish_properties() {

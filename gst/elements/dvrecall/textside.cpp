@@ -107,9 +107,9 @@ bool TextSide::is_here() {
 
 // A cue that starts no more than half a frame before the frame is its own.
 bool TextSide::knows(int64_t start, int64_t half) {
-  if (reached_ > start + half) waits_ = true;
-  return !waits_ || reached_ > start + half || ended_ || flushing_ || !runs_ ||
-         cues_.starts_within(start - half, start + half);
+  const bool there = reached_ > start + half || cues_.starts_within(start - half, start + half);
+  if (there) waits_ = true;
+  return there || !waits_ || ended_ || flushing_ || !runs_;
 }
 
 void TextSide::wait_for(int64_t start, int64_t half, std::chrono::milliseconds wait) {

@@ -80,6 +80,35 @@ inline std::vector<Packet> video_of(const std::string& path) {
   return demuxed(path)["video_0"];
 }
 
+// The cues of a file of WebVTT, as subparse reads them.
+inline std::vector<Packet> cues_of(const std::string& path) {
+  static std::vector<Packet> cues;
+  cues.clear();
+  GstElement* pipeline = gst_parse_launch(
+      ("filesrc location=" + path + " ! subparse ! fakesink name=s signal-handoffs=true").c_str(),
+      nullptr);
+  GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "s");
+  const auto take = +[](GstElement*, GstBuffer* buffer, GstPad*, gpointer) {
+    GstMapInfo map;
+    ck_assert(gst_buffer_map(buffer, &map, GST_MAP_READ));
+    cues.push_back(
+        {GST_BUFFER_PTS(buffer), std::string(reinterpret_cast<char*>(map.data), map.size)});
+    gst_buffer_unmap(buffer, &map);
+  };
+  g_object_set(sink, "sync", FALSE, nullptr);
+  g_signal_connect(sink, "handoff", G_CALLBACK(take), nullptr);
+  gst_object_unref(sink);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  GstMessage* end = gst_bus_timed_pop_filtered(bus, 20 * GST_SECOND, GST_MESSAGE_EOS);
+  ck_assert_ptr_nonnull(end);
+  gst_message_unref(end);
+  gst_object_unref(bus);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(pipeline);
+  return cues;
+}
+
 inline size_t number_of(const std::string& bytes) {
   ck_assert_uint_ge(bytes.size(), sizeof(size_t));
   size_t number = 0;
@@ -141,7 +170,9 @@ inline Told told_of(const GstStructure* fields) {
 
 class Recording {
  public:
-  explicit Recording(const std::string& settings, bool detections = true, bool audio = false) {
+  explicit Recording(
+      const std::string& settings, bool detections = true, bool audio = false,
+      const std::string& video = "video/x-vp8, width=64, height=48, framerate=25/1") {
     char path[] = "/tmp/dvnn-dvrecord-XXXXXX";
     folder_ = mkdtemp(path);
     const std::string line = "dvrecord stream=cam location=" + folder_ + " " + settings;
@@ -150,7 +181,7 @@ class Recording {
     ck_assert_msg(!error, "%s", error ? error->message : "");
     gst_object_ref_sink(record_);
     gst_element_set_bus(record_, bus_);
-    video_ = link("video", "video/x-vp8, width=64, height=48, framerate=25/1");
+    video_ = link("video", video);
     if (detections) detections_ = link("detections", video_caps("GRAY8", 64, 48));
     if (audio) audio_ = link("audio_0", "audio/x-alaw, rate=8000, channels=1");
   }
@@ -189,7 +220,7 @@ class Recording {
     ck_assert_int_eq(gst_pad_push(video_, buffer), GST_FLOW_OK);
   }
   // A frame of the detection branch, with an object if its confidence is more than 0.
-  void detect(GstClockTime time, float confidence = 0) {
+  void detect(GstClockTime time, float confidence = 0, const char* label = "person") {
     GstBuffer* buffer = gst_buffer_new_allocate(nullptr, 64 * 48, nullptr);
     gst_buffer_memset(buffer, 0, 100, 64 * 48);
     GST_BUFFER_PTS(buffer) = time;
@@ -197,7 +228,7 @@ class Recording {
     gst_dv_objects_meta_add_pass(meta, "people", GST_DV_PASS_INFERRED);
     if (confidence > 0) {
       GstDvObject* object =
-          gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, "person", confidence);
+          gst_dv_objects_meta_add_object(meta, GST_DV_OBJECT_DETECTION, 1, label, confidence);
       gst_dv_object_set_box(object, 10, 10, 30, 40);
     }
     ck_assert_int_eq(gst_pad_push(detections_, buffer), GST_FLOW_OK);

@@ -137,6 +137,12 @@ DVNN_TEST(signal_property_and_events_of_applications_begin_clips) {
   ck_assert(!taken);
 }
 
+// What demuxers make of text that has no markup but quotation marks.
+static std::string unquoted(std::string text) {
+  for (size_t at; (at = text.find("&quot;")) != std::string::npos;) text.replace(at, 6, "\"");
+  return text;
+}
+
 DVNN_TEST(sound_and_documents_go_along) {
   Recording recording("before-ms=1000 after-ms=1000 trigger=object picture-size=64", true, true);
   recording.start();
@@ -156,9 +162,7 @@ DVNN_TEST(sound_and_documents_go_along) {
   ck_assert_uint_eq(lines.size(), 150);
   size_t people = 0;
   for (const Packet& line : lines) {
-    std::string text = line.bytes;
-    for (size_t at; (at = text.find("&quot;")) != std::string::npos;) text.replace(at, 6, "\"");
-    const auto document = parse_json(text, "a document");
+    const auto document = parse_json(unquoted(line.bytes), "a document");
     ck_assert(document.ok());
     ck_assert(document.value()["type"] == "frame" && document.value()["stream"] == "cam");
     const auto pts = document.value()["time"]["pts"].get<guint64>();
@@ -175,6 +179,38 @@ DVNN_TEST(sound_and_documents_go_along) {
   const size_t track = head.find("S_TEXT/UTF8");
   ck_assert(track != std::string::npos);
   ck_assert(head.rfind(std::string("\x88\x81\x00", 3), track) != std::string::npos);
+}
+
+// Documents of MP4 are a file of WebVTT, which subparse reads without taking labels for markup.
+DVNN_TEST(documents_of_mp4_are_beside_it) {
+  Recording recording("container=mp4 before-ms=1000 after-ms=1000 trigger=object picture-size=0",
+                      true, false,
+                      "video/x-h264, stream-format=avc, alignment=au, width=64, height=48, "
+                      "framerate=25/1, codec_data=(buffer)014d401effe1000467640028010004");
+  recording.start();
+  for (size_t i = 0; i < 300; ++i) {
+    recording.video(i * kFrameTime, i % 25 == 0, i);
+    recording.detect(i * kFrameTime, i >= 100 && i < 200 ? 0.9f : 0, "<b>&amp;</b>-->");
+  }
+  recording.end();
+  const auto told = recording.told();
+  ck_assert_uint_eq(told.size(), 1);
+  ck_assert(told[0].complete);
+  const auto files = recording.files();
+  ck_assert_uint_eq(files.size(), 2);
+  const std::string beside = fs::path(told[0].location).replace_extension("vtt");
+  dvnn_assert_text(files[1], beside.c_str());
+  ck_assert_uint_eq(video_of(told[0].location).size(), 150);
+  const std::vector<Packet> cues = cues_of(files[1]);
+  ck_assert_uint_eq(cues.size(), 150);
+  for (size_t i = 0; i < cues.size(); ++i) {
+    ck_assert_uint_eq(cues[i].pts, i * kFrameTime);
+    const auto document = parse_json(unquoted(cues[i].bytes), "a document");
+    ck_assert_msg(document.ok(), "%s", cues[i].bytes.c_str());
+    const Json& objects = document.value()["objects"];
+    ck_assert_uint_eq(objects.size(), i >= 25 && i < 125);
+    if (!objects.empty()) ck_assert(objects[0]["label"] == "<b>&amp;</b>-->");
+  }
 }
 
 DVNN_TEST(dvpublish_publishes_clips) {

@@ -23,7 +23,7 @@ using fuzz::FuzzedData;
 namespace {
 
 constexpr const char* kNetworks[] = {"grid", "other"};
-std::string network_path;
+std::string network_path, clip_folder;
 
 // These name what a process reads, loads or writes: of them only what cannot be there.
 bool names_a_place(const std::string& property) {
@@ -104,7 +104,8 @@ struct Line {
             gst_harness_new_with_element(GST_ELEMENT(gst_object_ref_sink(bin)), "sink", "src")) {
     gst_element_set_bus(bin, bus);
     for (const auto& [property, first] : harness.first()) {
-      if (is_fuzzed(property.second)) properties.push_back(property);
+      const bool ours = g_str_has_prefix(G_OBJECT_TYPE_NAME(property.first), "GstDv");
+      if (ours && is_fuzzed(property.second)) properties.push_back(property);
     }
     // The order of their addresses is another one in each process.
     std::sort(properties.begin(), properties.end(), [](const auto& a, const auto& b) {
@@ -144,6 +145,14 @@ const std::vector<Line*>& lines() {
       all += (all.empty() ? "" : " ! ") + element;
     }
     list->push_back(new Line(all));
+    // Those with several streams; the others have ended.
+    list->push_back(
+        new Line("fakesrc num-buffers=0 ! text/x-raw, format=utf8 ! r.text dvrecall "
+                 "name=r"));
+    list->push_back(
+        new Line("fakesrc num-buffers=0 ! image/jpeg ! r.video dvrecord name=r "
+                 "location=" +
+                 clip_folder + " flush-timeout-ms=0 tee name=t ! r.detections t. ! identity"));
     return list;
   }();
   return *made;
@@ -185,6 +194,10 @@ static void prepare() {
   fuzz::set_small_budgets();
   fuzz::start_gstreamer();
   network_path = fuzz::write_network();
+  char folder[] = "/tmp/dvnn-fuzz-clips-XXXXXX";
+  if (!mkdtemp(folder)) std::abort();
+  clip_folder = folder;
+  std::atexit([] { rmdir(clip_folder.c_str()); });
 }
 
 static void try_input(const uint8_t* data, size_t size) {

@@ -199,7 +199,7 @@ static GstFlowReturn gst_dv_recall_take(GstDvRecall* self, BufferPtr frame) {
     const ObjectLock lock(self);
     return priv->settings.max_wait_ms;
   }();
-  const bool waits = wait > 0 && gst_pad_is_linked(priv->text), here = priv->cues.is_here();
+  const bool waits = wait > 0 && gst_pad_is_linked(priv->text), here = priv->cues.frames_come();
   priv->flow = GST_FLOW_OK;
   if (waits && !here) {
     priv->cues.wait_for(held.start, held.half, std::chrono::milliseconds(wait));
@@ -215,11 +215,13 @@ static GstFlowReturn gst_dv_recall_chain_video(GstPad*, GstObject* parent, GstBu
                [&] { return gst_dv_recall_take(GST_DV_RECALL(parent), std::move(owner)); });
 }
 
-// What the text has told may be what frames are held for, if they come on this thread, too.
+// What the text has told may be what frames are held for, if they come on this thread, too. Else
+// their thread may wait for the text, and has the lock.
 static void gst_dv_recall_go_on(GstDvRecall* self) {
   GstDvRecallPrivate* priv = self->priv;
+  if (!priv->cues.frames_are_here()) return;
   GST_PAD_STREAM_LOCK(priv->video);
-  if (!priv->held.empty() && priv->cues.is_here()) gst_dv_recall_release(self, false);
+  gst_dv_recall_release(self, false);
   GST_PAD_STREAM_UNLOCK(priv->video);
 }
 
@@ -266,6 +268,15 @@ static gboolean gst_dv_recall_video_event(GstPad* pad, GstObject* parent, GstEve
   guard(parent, "an event cannot be handled",
         [&] { gst_dv_recall_see_video_event(GST_DV_RECALL(parent), event); });
   return gst_pad_event_default(pad, parent, event);
+}
+
+// Who asks for what is left to come, or for memory, gets the held frames first.
+static gboolean gst_dv_recall_video_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  if (GST_QUERY_IS_SERIALIZED(query)) {
+    guard(parent, "frames cannot be passed on",
+          [&] { gst_dv_recall_release(GST_DV_RECALL(parent), true); });
+  }
+  return gst_pad_query_default(pad, parent, query);
 }
 
 // A seek goes to both streams: they may be of different files. A demuxer that has both takes one.
@@ -386,6 +397,7 @@ static void gst_dv_recall_init(GstDvRecall* self) {
   priv->video = gst_dv_recall_add_pad(self, &dv_recall_video_template);
   gst_pad_set_chain_function(priv->video, GST_DEBUG_FUNCPTR(gst_dv_recall_chain_video));
   gst_pad_set_event_function(priv->video, GST_DEBUG_FUNCPTR(gst_dv_recall_video_event));
+  gst_pad_set_query_function(priv->video, GST_DEBUG_FUNCPTR(gst_dv_recall_video_query));
   priv->text = gst_dv_recall_add_pad(self, &dv_recall_text_template);
   gst_pad_set_chain_function(priv->text, GST_DEBUG_FUNCPTR(gst_dv_recall_chain_text));
   gst_pad_set_event_function(priv->text, GST_DEBUG_FUNCPTR(gst_dv_recall_text_event));

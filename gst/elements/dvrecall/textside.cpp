@@ -100,9 +100,15 @@ void TextSide::set_flushing(bool flushing) {
   changed_.notify_all();
 }
 
-bool TextSide::is_here() {
+bool TextSide::frames_come() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return thread_ == std::this_thread::get_id();
+  frames_thread_ = std::this_thread::get_id();
+  return thread_ == frames_thread_;
+}
+
+bool TextSide::frames_are_here() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return frames_thread_ == std::this_thread::get_id();
 }
 
 // A cue that starts no more than half a frame before the frame is its own.

@@ -36,8 +36,10 @@ class TextSide {
   void flush();
 
   // The frames' thread.
-  /// Whether the text comes on this thread.
-  bool is_here();
+  /// Tells on which thread frames come. Returns whether the text comes on it, too.
+  bool frames_come();
+  /// Whether frames have come on this thread.
+  bool frames_are_here();
   /// Waits for the cue of a frame that lasts from `start` for twice `half`, for at most `wait`.
   void wait_for(int64_t start, int64_t half, std::chrono::milliseconds wait);
   /// Whether the frame need not wait.
@@ -59,7 +61,7 @@ class TextSide {
   int64_t reached_ = INT64_MIN;  // cues that start earlier do not come any more
   bool ended_ = false, flushing_ = false, runs_ = false;
   bool waits_ = true;  // false: the text does not keep up
-  std::thread::id thread_;
+  std::thread::id thread_, frames_thread_;
 };
 
 }  // namespace dvnn::gst

@@ -23,7 +23,7 @@ using fuzz::FuzzedData;
 namespace {
 
 constexpr const char* kNetworks[] = {"grid", "other"};
-std::string network_path, clip_folder;
+std::string network_path;
 
 // These name what a process reads, loads or writes: of them only what cannot be there.
 bool names_a_place(const std::string& property) {
@@ -104,8 +104,7 @@ struct Line {
             gst_harness_new_with_element(GST_ELEMENT(gst_object_ref_sink(bin)), "sink", "src")) {
     gst_element_set_bus(bin, bus);
     for (const auto& [property, first] : harness.first()) {
-      const bool ours = g_str_has_prefix(G_OBJECT_TYPE_NAME(property.first), "GstDv");
-      if (ours && is_fuzzed(property.second)) properties.push_back(property);
+      if (is_fuzzed(property.second)) properties.push_back(property);
     }
     // The order of their addresses is another one in each process.
     std::sort(properties.begin(), properties.end(), [](const auto& a, const auto& b) {
@@ -134,8 +133,9 @@ const std::vector<Line*>& lines() {
   static const auto* const made = [] {
     auto* list = new std::vector<Line*>();
     std::string all;
-    for (std::string element : {"dvmotion", "dvconvert", "dvinfer", "dvdecode", "dvtrack",
-                                "dvzones", "dvmatch", "dvread", "dvoverlay", "dvpublish"}) {
+    for (std::string element :
+         {"dvmotion", "dvconvert", "dvinfer", "dvdecode", "dvtrack", "dvzones", "dvmatch", "dvread",
+          "dvrecall", "dvoverlay", "dvpublish"}) {
       GstElementFactory* factory = gst_element_factory_find(element.c_str());
       if (!factory) continue;
       gst_object_unref(factory);
@@ -145,14 +145,6 @@ const std::vector<Line*>& lines() {
       all += (all.empty() ? "" : " ! ") + element;
     }
     list->push_back(new Line(all));
-    // Those with several streams; the others have ended.
-    list->push_back(
-        new Line("fakesrc num-buffers=0 ! text/x-raw, format=utf8 ! r.text dvrecall "
-                 "name=r"));
-    list->push_back(
-        new Line("fakesrc num-buffers=0 ! image/jpeg ! r.video dvrecord name=r "
-                 "location=" +
-                 clip_folder + " flush-timeout-ms=0 tee name=t ! r.detections t. ! identity"));
     return list;
   }();
   return *made;
@@ -194,10 +186,6 @@ static void prepare() {
   fuzz::set_small_budgets();
   fuzz::start_gstreamer();
   network_path = fuzz::write_network();
-  char folder[] = "/tmp/dvnn-fuzz-clips-XXXXXX";
-  if (!mkdtemp(folder)) std::abort();
-  clip_folder = folder;
-  std::atexit([] { rmdir(clip_folder.c_str()); });
 }
 
 static void try_input(const uint8_t* data, size_t size) {

@@ -20,7 +20,7 @@ namespace {
 const std::vector<const char*>& elements() {
   static const std::vector<const char*> names = [] {
     std::vector<const char*> all = {"dvmotion", "dvconvert", "dvinfer",   "dvdecode", "dvtrack",
-                                    "dvzones",  "dvpublish", "dvoverlay", "dvmatch"};
+                                    "dvzones",  "dvpublish", "dvoverlay", "dvmatch",  "dvrecall"};
     GstElementFactory* factory = gst_element_factory_find("dvread");
     if (factory) all.push_back("dvread");
     gst_clear_object(&factory);
@@ -37,8 +37,7 @@ std::string pipeline_with_all() {
          infer(Looks::kRed, "name=dvinfer") +
          " ! dvdecode name=dvdecode ! dvtrack name=dvtrack ! dvzones name=dvzones ! "
          "dvmatch name=dvmatch ! dvpublish name=dvpublish url=file:/dev/null flush-timeout-ms=0 ! "
-         "dvmotion name=dvmotion "
-         "! dvoverlay name=dvoverlay" +
+         "dvmotion name=dvmotion ! dvrecall name=dvrecall ! dvoverlay name=dvoverlay" +
          (elements().back() == std::string("dvread") ? " ! dvread name=dvread" : "") + kSink;
 }
 

@@ -23,6 +23,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <unordered_map>
 
@@ -42,6 +43,8 @@ constexpr size_t kMqttWindow = 100;
 constexpr int kBearsAnyAnswer = 2000021;
 // What a broker may send: for the connection, its certificates and pings, and for a message.
 constexpr uint64_t kMostUnasked = uint64_t{1} << 20, kMostAnswer = 1024;
+// The largest retained message that is read.
+constexpr int kMostRecalled = 1 << 20;
 constexpr int kClosed = 7;  // TCP_CLOSE of netinet/tcp.h
 // The largest packet of a broker that keeps to MQTT 5: a reason, and texts for a reader.
 constexpr uint32_t kMostPacket = 65536;
@@ -123,6 +126,30 @@ class MqttTransport final : public Transport {
     return true;
   }
 
+  bool keep(const std::string& topic, const std::string& body) override {
+    if (!up_) return false;
+    int id = 0;
+    const int code =
+        mosquitto_publish_v5(client_, &id, topic.c_str(), static_cast<int>(body.size()),
+                             body.data(), status_qos(), true, nullptr);
+    // What cannot be said is not said later either.
+    if (code == MOSQ_ERR_PAYLOAD_SIZE || code == MOSQ_ERR_OVERSIZE_PACKET ||
+        code == MOSQ_ERR_INVAL || code == MOSQ_ERR_MALFORMED_UTF8) {
+      return true;
+    }
+    if (code != MOSQ_ERR_SUCCESS) return false;
+    ++sent_;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (early_.erase(id) == 0) kept_ids_.insert(id);
+    return true;
+  }
+
+  void recall(const std::string& topic) override {
+    if (!up_) return;
+    ++recalls_;
+    mosquitto_subscribe(client_, nullptr, topic.c_str(), 1);
+  }
+
   size_t window() const override { return kMqttWindow; }
   // Brokers acknowledge before they write, if they write at all.
   std::chrono::milliseconds settling() const override { return settings_.settle; }
@@ -177,6 +204,7 @@ class MqttTransport final : public Transport {
     mosquitto_threaded_set(client_, true);
     mosquitto_connect_v5_callback_set(client_, on_connect);
     mosquitto_publish_v5_callback_set(client_, on_publish);
+    mosquitto_message_callback_set(client_, on_message);
     int code = MOSQ_ERR_SUCCESS;
     if (!s.user.empty()) {
       code = mosquitto_username_pw_set(client_, s.user.c_str(),
@@ -258,7 +286,7 @@ class MqttTransport final : public Transport {
   int serve() {
     const int usual = settings_.tls ? kTlsPort : kPort;
     answered_ = accepted_ = unsupported_ = false;
-    sent_ = 0;
+    sent_ = recalls_ = 0;
     int code = mosquitto_connect_bind_async(
         client_, address_.host.c_str(), address_.port > 0 ? address_.port : usual,
         settings_.keepalive, other_family_ ? "0.0.0.0" : nullptr);
@@ -278,9 +306,9 @@ class MqttTransport final : public Transport {
 
   // Returns the library's code after a loop that ended with `code`, for what it does not look at
   // itself. It takes memory for whatever packet a broker announces, and keeps to no limit but
-  // MQTT's, 256 MiB; we subscribe to nothing. A connection that ends while TLS begins, 2.0.11 tries
-  // to use without a pause until the time of `keepalive` is over, and 2.0.21 calls its refusal an
-  // error of protocol.
+  // MQTT's, 256 MiB; we subscribe to what recall() names alone. A connection that ends while TLS
+  // begins, 2.0.11 tries to use without a pause until the time of `keepalive` is over, and 2.0.21
+  // calls its refusal an error of protocol.
   int check_connection(int socket, int code) {
     tcp_info facts{};
     socklen_t size = sizeof(facts);
@@ -291,7 +319,8 @@ class MqttTransport final : public Transport {
       return MOSQ_ERR_ERRNO;
     }
     if (code != MOSQ_ERR_SUCCESS) return code;
-    if (facts.tcpi_bytes_received > kMostUnasked + kMostAnswer * sent_) {
+    const uint64_t asked = uint64_t{kMostRecalled} * 2 * recalls_;  // and what we say, once more
+    if (facts.tcpi_bytes_received > kMostUnasked + kMostAnswer * sent_ + asked) {
       refusal_ = "the broker sends more than answers";
       return MOSQ_ERR_PROTOCOL;
     }
@@ -324,6 +353,7 @@ class MqttTransport final : public Transport {
     mosquitto_property_free_all(&properties_);
     const std::lock_guard<std::mutex> lock(mutex_);
     tokens_.clear();
+    kept_ids_.clear();
     early_.clear();
   }
 
@@ -371,7 +401,7 @@ class MqttTransport final : public Transport {
       const auto found = self->tokens_.find(id);
       if (found == self->tokens_.end()) {
         // The status, or a message that send() is still busy with.
-        if (id == self->status_id_) return;
+        if (id == self->status_id_ || self->kept_ids_.erase(id) > 0) return;
         if (self->early_.size() >= kMostEarly) self->early_.clear();
         self->early_[id] = reason;
         return;
@@ -380,6 +410,17 @@ class MqttTransport final : public Transport {
       self->tokens_.erase(found);
     }
     self->finish(token, reason);
+  }
+
+  // What a topic of recall() retains; where it retains nothing, the first that keep() says.
+  static void on_message(mosquitto* client, void* data, const mosquitto_message* message) {
+    auto* self = static_cast<MqttTransport*>(data);
+    mosquitto_unsubscribe(client, nullptr, message->topic);
+    const bool is_asked_for = message->retain && message->payload && message->payloadlen > 0 &&
+                              message->payloadlen <= kMostRecalled;
+    if (!is_asked_for) return;
+    self->listener_->recalled(message->topic, {static_cast<const char*>(message->payload),
+                                               static_cast<size_t>(message->payloadlen)});
   }
 
   // The broker has answered a message.
@@ -404,7 +445,7 @@ class MqttTransport final : public Transport {
   mosquitto* client_ = nullptr;
   mosquitto_property* properties_ = nullptr;
   std::thread thread_;
-  std::atomic<uint64_t> sent_{0};  // messages, by this connection
+  std::atomic<uint64_t> sent_{0}, recalls_{0};  // messages and calls, by this connection
   std::atomic<int> status_id_{0};
   std::atomic<bool> up_{false}, stopping_{false}, told_{false};
   int version_;  // the library's number; changes only without a connection
@@ -414,6 +455,7 @@ class MqttTransport final : public Transport {
   std::mutex mutex_;
   std::unordered_map<int, uint64_t> tokens_;  // of message ids
   std::map<int, int> early_;                  // reasons, of message ids
+  std::set<int> kept_ids_;                    // of keep()
 };
 
 }  // namespace

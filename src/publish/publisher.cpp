@@ -61,6 +61,23 @@ void Publisher::publish(Message message) {
   publish(Draft{[message = std::move(message)]() mutable { return std::move(message); }, bytes});
 }
 
+void Publisher::keep(const std::string& topic, const std::string& body) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = kept_.find(topic);
+  const bool is_new = found == kept_.end();
+  if (!is_new && found->second.body == body) return;
+  if (is_new || found->second.sent) ++kept_unsent_;
+  kept_[topic] = {body, false};
+  changed_ = true;
+  changed_cv_.notify_one();
+}
+
+void Publisher::recall(const std::string& topic) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  to_recall_.push_back(topic);
+  asked_ = false;
+}
+
 void Publisher::call_soon(std::function<void()> job) {
   const std::lock_guard<std::mutex> lock(mutex_);
   jobs_.push_back(std::move(job));
@@ -88,8 +105,12 @@ void Publisher::trim_queue() {
 bool Publisher::flush(milliseconds most) {
   std::unique_lock<std::mutex> lock(mutex_);
   clock_.wait_until(&settled_cv_, &lock, clock_.now() + most,
-                    [this] { return hurried_ || (in_memory() == 0 && stats_.waiting() == 0); });
-  return in_memory() == 0 && stats_.waiting() == 0;
+                    [this] { return hurried_ || is_all_sent(); });
+  return is_all_sent();
+}
+
+bool Publisher::is_all_sent() const {
+  return in_memory() == 0 && stats_.waiting() == 0 && kept_unsent_ == 0;
 }
 
 void Publisher::cancel_flush() {
@@ -132,6 +153,15 @@ void Publisher::lost(const std::string& why) {
 void Publisher::acknowledged(uint64_t token) {
   const std::lock_guard<std::mutex> lock(mutex_);
   answers_.push_back({token, false});
+  changed_ = true;
+  changed_cv_.notify_one();
+}
+
+void Publisher::recalled(const std::string& topic, const std::string& body) {
+  constexpr size_t kMostRecalled = 16;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (recalled_.size() >= kMostRecalled) return;
+  recalled_.emplace_back(topic, body);
   changed_ = true;
   changed_cv_.notify_one();
 }

@@ -14,9 +14,11 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -31,6 +33,8 @@ struct PublisherSettings {
   std::string spool;  // folder; empty: none
   Spool::Bounds spool_bounds;
   std::chrono::milliseconds least_pause{500}, longest_pause{30000};  // before it connects again
+  /// Is told what the other side retains of the topics of recall(); from the publisher's thread.
+  std::function<void(const std::string& topic, const std::string& body)> recalled;
 };
 
 struct PublisherStats {
@@ -64,6 +68,12 @@ class Publisher final : private Listener {
   Status start(const Create& create);
   void publish(Draft draft);
   void publish(Message message);
+  /// Keeps `body` as what the other side retains of `topic`; empty: nothing. Only the newest is
+  /// sent, and again after each connection, so it needs neither queue nor spool.
+  void keep(const std::string& topic, const std::string& body);
+  /// Asks at each connection for what the other side retains of `topic`. What is to be kept of the
+  /// topic waits for the answer, for up to a second, as nobody answers where nothing is retained.
+  void recall(const std::string& topic);
   /// Calls `job` soon, and before stop() returns, from the publisher's thread; for what takes time
   /// and has no message. How many wait is the caller's to bound.
   void call_soon(std::function<void()> job);
@@ -96,9 +106,11 @@ class Publisher final : private Listener {
   void lost(const std::string& why) override;
   void acknowledged(uint64_t token) override;
   void rejected(uint64_t token, const std::string& why) override;
+  void recalled(const std::string& topic, const std::string& body) override;
 
-  // Call it under the mutex.
+  // Call them under the mutex.
   size_t in_memory() const { return queue_.size() + drafts_.size(); }
+  bool is_all_sent() const;
 
   void run();
   void handle_answers(const std::vector<Answer>& answers);
@@ -112,6 +124,8 @@ class Publisher final : private Listener {
   void spill();
   bool append_to_spool(const Message& message);
   bool send_some();
+  void send_kept();
+  void forget_kept();
   bool send_one(const Message& message, std::optional<Spool::Place> place, bool again = false);
   void drop(uint64_t count, const std::string& why);
   void trim_queue();
@@ -132,6 +146,15 @@ class Publisher final : private Listener {
   std::deque<Draft> drafts_;  // newer than the queue
   std::vector<std::function<void()>> jobs_;
   size_t queue_bytes_ = 0, draft_bytes_ = 0;
+  struct Kept {
+    std::string body;
+    bool sent = false;  // by this connection
+  };
+  std::map<std::string, Kept> kept_;  // by topic
+  size_t kept_unsent_ = 0;
+  bool asked_ = false;                  // for what is to be recalled, by this connection
+  std::vector<std::string> to_recall_;  // topics
+  std::vector<std::pair<std::string, std::string>> recalled_;  // topics and bodies
   std::vector<Answer> answers_;
   std::optional<std::string> loss_;
   std::string rejection_;
@@ -147,6 +170,7 @@ class Publisher final : private Listener {
   uint64_t last_token_ = 0;
   std::optional<Message> refused_;  // from the spool; the transport has not accepted it yet
   std::optional<Spool::Place> refused_place_;
+  std::map<std::string, Clock::Time> recalling_;  // topics, and until when answers are waited for
   bool up_ = false, lost_ = false, appended_ = false, spool_failed_ = false;
   std::chrono::milliseconds pause_{0};
   std::optional<Clock::Time> connect_at_, stuck_since_;

@@ -2,6 +2,7 @@
 // The publisher's own thread: it sends, tries again, and moves messages to disk.
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/format.h"
@@ -19,6 +20,7 @@ constexpr milliseconds kTryAgain{20};  // pause after a transport has accepted n
 constexpr milliseconds kStuck{1000};   // a queue that has not moved for this time goes to disk
 constexpr milliseconds kBetweenSyncs{1000}, kBetweenTellings{1000};
 constexpr milliseconds kIdle{1000};
+constexpr milliseconds kLongestRecall{1000};
 constexpr size_t kWrittenAtOnce = 64;  // number of drafts written before answers are looked at
 
 }  // namespace
@@ -31,11 +33,13 @@ void Publisher::run() {
     bool stopping = false;
     std::optional<std::string> came_ready;
     std::string rejection;
+    std::vector<std::pair<std::string, std::string>> recalled;
     {
       std::unique_lock<std::mutex> lock(mutex_);
       if (!busy) clock_.wait_until(&changed_cv_, &lock, wake, [this] { return changed_; });
       changed_ = false;
       answers.swap(answers_);
+      recalled.swap(recalled_);
       loss = std::exchange(loss_, std::nullopt);
       came_ready = std::exchange(came_ready_, std::nullopt);
       rejection = std::exchange(rejection_, {});
@@ -50,10 +54,16 @@ void Publisher::run() {
       lost_ = false;
       pause_ = milliseconds(0);
       DVNN_LOG(kPublisher, kInfo, "connected: %s", came_ready->c_str());
+      forget_kept();
       tell_(Notice::kConnected, *came_ready);
+    }
+    for (const auto& [topic, body] : recalled) {
+      if (settings_.recalled) settings_.recalled(topic, body);
+      recalling_.erase(topic);
     }
     run_jobs();
     const Clock::Time now = clock_.now();
+    send_kept();
     if (stopping) break;
     if (connect_at_ && now >= *connect_at_) {
       connect_at_.reset();
@@ -73,6 +83,7 @@ void Publisher::run() {
     const milliseconds longest = refused_ || stuck_since_ ? kTryAgain : kIdle;
     wake = now + longest;
     if (connect_at_) wake = std::min(wake, *connect_at_);
+    for (const auto& [topic, until] : recalling_) wake = std::min(wake, until);
   }
   finish();
 }
@@ -336,6 +347,47 @@ bool Publisher::send_some() {
   return false;
 }
 
+// A new connection knows nothing of what the one before had retained.
+void Publisher::forget_kept() {
+  recalling_.clear();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  asked_ = false;
+  for (auto& [topic, kept] : kept_) kept.sent = false;
+  kept_unsent_ = kept_.size();
+}
+
+// Sends what is to be retained and has changed. What is to be retained no more is forgotten then.
+void Publisher::send_kept() {
+  if (!up_) return;
+  std::map<std::string, std::string> unsent;
+  std::vector<std::string> to_recall;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!std::exchange(asked_, true)) to_recall = to_recall_;
+    for (const auto& [topic, kept] : kept_) {
+      if (!kept.sent) unsent[topic] = kept.body;
+    }
+  }
+  const Clock::Time now = clock_.now();
+  for (const std::string& topic : to_recall) {
+    transport_->recall(topic);
+    recalling_[topic] = now + kLongestRecall;
+  }
+  for (auto one = recalling_.begin(); one != recalling_.end();) {
+    one = one->second <= now ? recalling_.erase(one) : std::next(one);
+  }
+  for (const auto& [topic, body] : unsent) {
+    if (recalling_.count(topic) > 0) continue;
+    if (!transport_->keep(topic, body)) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto kept = kept_.find(topic);
+    if (kept == kept_.end() || kept->second.body != body) continue;  // changed meanwhile
+    kept->second.sent = true;
+    --kept_unsent_;
+    if (body.empty()) kept_.erase(kept);
+  }
+}
+
 bool Publisher::send_one(const Message& message, std::optional<Spool::Place> place, bool again) {
   Sent sent;
   sent.again = again;
@@ -382,7 +434,7 @@ void Publisher::note_counts() {
   stats_.queued = from_memory + again_.size();
   stats_.spooled = on_disk;
   stats_.connected = up_;
-  if (in_memory() == 0 && stats_.waiting() == 0) settled_cv_.notify_all();
+  if (is_all_sent()) settled_cv_.notify_all();
 }
 
 void Publisher::tell_drops(Clock::Time now) {

@@ -27,6 +27,11 @@ class Listener {
   virtual void acknowledged(uint64_t token) = 0;
   /// The other side will never take this message.
   virtual void rejected(uint64_t token, const std::string& why) = 0;
+  /// What the other side retains of a topic, after Transport::recall(): anybody's bytes.
+  virtual void recalled(const std::string& topic, const std::string& body) {
+    (void)topic;
+    (void)body;
+  }
 
  protected:
   ~Listener() = default;
@@ -38,6 +43,16 @@ class Transport {
   virtual void connect() = 0;
   /// False: not now, try again soon.
   virtual bool send(uint64_t token, const Message& message) = 0;
+  /// Has the other side retain `body` as the newest of `topic`; empty: nothing. False: not now, try
+  /// again soon. What a broker cannot retain is lost without an answer.
+  virtual bool keep(const std::string& topic, const std::string& body) {
+    (void)topic;
+    (void)body;
+    return true;
+  }
+  /// Asks for what the other side retains of a topic, once, before keep() changes it. If it retains
+  /// nothing, or tells nobody, there is no answer.
+  virtual void recall(const std::string& topic) { (void)topic; }
   /// Returns how many messages may be on their way.
   virtual size_t window() const = 0;
   /// Returns the time before a server's death in which it may have forgotten what it acknowledged:

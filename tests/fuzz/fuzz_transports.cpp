@@ -112,6 +112,10 @@ class Account final : public publish::Listener {
     up_ = lost_ = false;
   }
   void send(FuzzedData* in, Transport* transport) {
+    if (in->flag()) {
+      transport->recall("topic/config");
+      transport->keep("topic/config", in->text(50));
+    }
     for (int left = 1 + in->byte() % 4; left > 0; --left) {
       const uint64_t token = ++last_token_;
       set_waiting(token, true);

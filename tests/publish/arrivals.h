@@ -44,6 +44,12 @@ class Arrivals {
                                [&] { return next_ + again_ + overtaken_ != before; });
     }
   }
+  /// Waits until one has come.
+  void until_any() const {
+    std::unique_lock<std::mutex> lock(mutex_);
+    dvnn::test::wait_watched(&changed_, &lock, "an arrival",
+                             [&] { return next_ + again_ + overtaken_ > 0; });
+  }
   /// Those and no others have come, in their order.
   void expect(int64_t count) const {
     ck_assert_msg(next() == count && overtaken() == 0, "%ld of %ld came, %ld too early",

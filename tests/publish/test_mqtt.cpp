@@ -69,6 +69,8 @@ class Broker {
     }
     close(changes);
   }
+  // Loses what it has written.
+  void forget() const { std::filesystem::remove(folder_.file("mosquitto.db")); }
   int port() const { return port_.number(); }
   std::string url(const char* scheme = "mqtt") const {
     return std::string(scheme) + "://localhost:" + std::to_string(port());
@@ -322,6 +324,57 @@ class PublishingProcess {
 };
 
 }  // namespace
+
+// Whatever dies, a broker has the newest value of each topic, and nothing else: each connection
+// says them anew, and what was recalled is what another client had retained.
+DVNN_TEST(what_is_kept_is_retained_by_a_broker_that_has_forgotten_it) {
+  if (!there_is_a_broker()) return;
+  for (const char* version : {"3.1.1", "5"}) {
+    Broker broker("retain_available true\n");
+    broker.start();
+    Told told;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::string> heard;
+    PublisherSettings settings = hasty();
+    settings.recalled = [&](const std::string& topic, const std::string& body) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      heard.push_back(topic + "=" + body);
+      changed.notify_all();
+    };
+    {
+      Publisher earlier(hasty(), told.tell());
+      start(&earlier, broker.url(), {{"version", version}});
+      earlier.keep("t/kept", "old");
+      ck_assert(earlier.flush(kWatchdog));
+    }
+    Publisher publisher(settings, told.tell());
+    publisher.recall("t/kept");
+    for (const char* body : {"1", "2", "3"}) publisher.keep("t/kept", body);
+    publisher.keep("t/emptied", "x");
+    publisher.keep("t/emptied", "");
+    start(&publisher, broker.url(), {{"version", version}});
+    ck_assert(publisher.flush(kWatchdog));
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      wait_watched(&changed, &lock, "what was retained", [&] { return !heard.empty(); });
+      ck_assert(heard == std::vector<std::string>{"t/kept=old"});
+    }
+    // It forgets: neither is it told, nor has it written.
+    const int losses = told.losses();
+    broker.end(SIGKILL);
+    told.until_losses(losses + 1);
+    broker.forget();
+    broker.start();
+    publisher.keep("t/kept", "4");
+    say(&publisher, 0);
+    ck_assert(publisher.flush(kWatchdog));
+    Subscriber reader(broker.port(), "t/kept", 1);
+    reader.arrivals.until_any();
+    ck_assert_int_eq(reader.arrivals.overtaken(), 1);  // a number that is not the first: 4
+    ck_assert_uint_eq(publisher.stats().dropped, 0);
+  }
+}
 
 DVNN_TEST(the_last_will_of_who_was_killed_says_offline) {
   if (!there_is_a_broker()) return;

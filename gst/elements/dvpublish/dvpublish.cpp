@@ -44,6 +44,7 @@
 
 #include "base/format.h"
 #include "elements/dvpublish/collector.h"
+#include "elements/dvpublish/homestates.h"
 #include "elements/dvpublish/publishsettings.h"
 #include "elements/dvpublish/streamdocuments.h"
 #include "errors.h"
@@ -83,7 +84,12 @@ class PublishElement final : public ElementWithSettings<PublishSettings> {
   void post_state(const char* state, const std::string& text, const PublisherStats& stats);
   void notice(Notice what, const std::string& why);
   void tell_problem(const Error& error);
-  void add_rest() { documents_.add_rest(take_settings()); }
+  void add_rest() {
+    const PublishSettings& settings = take_settings();
+    documents_.add_rest(settings);
+    home_.see_rest(settings);
+  }
+  void show_home(const PublishSettings& settings);
   void flush(bool may_be_ended);
   Status connect(const PublishSettings& settings);
 
@@ -94,6 +100,8 @@ class PublishElement final : public ElementWithSettings<PublishSettings> {
   PublishSettings opened_;  // those that the publisher was made of
   StreamDocuments documents_;
   Collector collector_;
+  HomeStates home_;
+  bool shows_views_ = false;
   // The publisher's thread only.
   bool warned_loss_ = false;
   std::atomic<bool> flushing_{false}, flushed_{false}, told_problem_{false};
@@ -176,8 +184,21 @@ bool PublishElement::set_caps(GstCaps* in, GstCaps*) {
   return documents_.set_format(in);
 }
 
+// Best views are looked for only while somebody wants them.
+void PublishElement::show_home(const PublishSettings& settings) {
+  const bool wanted = home_.wants_views(settings);
+  if (wanted == shows_views_) return;
+  shows_views_ = wanted;
+  if (!wanted) return documents_.show_views(nullptr);
+  documents_.show_views(
+      [this](publish::Picture picture) { home_.show(std::move(picture), current()); });
+}
+
 GstFlowReturn PublishElement::frame(GstBuffer* frame) {
-  documents_.add_frame(frame, segment(), take_settings());
+  const PublishSettings& settings = take_settings();
+  show_home(settings);
+  documents_.add_frame(frame, segment(), settings);
+  home_.see(frame, running_time(segment(), frame), settings);
   collector_.see(frame, running_time(segment(), frame));
   return GST_FLOW_OK;
 }
@@ -237,6 +258,20 @@ void PublishElement::upstream_event(GstEvent* event) {
 
 // --- states ------------------------------------------------------------------------------------
 
+Status check_discovery(const PublishSettings& settings, bool is_mqtt,
+                       const publish::Options& options) {
+  if (settings.discovery == Discovery::kNone) return {};
+  if (!is_mqtt) {
+    return invalid_argument(
+        "discovery needs MQTT, so url must begin with mqtt: or mqtts:, or discovery be none");
+  }
+  const auto status = options.find("status");
+  if (status == options.end() || status->second != "no") return {};
+  return invalid_argument(
+      "discovery needs the status, by which Home Assistant knows whether the stream is online: "
+      "leave out the option status=no");
+}
+
 Status PublishElement::connect(const PublishSettings& settings) {
   if (settings.snapshot != Snapshot::kNone) DVNN_TRY(publish::check_pictures());
   DVNN_ASSIGN(const publish::Address address, chosen_address(settings));
@@ -250,18 +285,32 @@ Status PublishElement::connect(const PublishSettings& settings) {
     identity.topic = address.scheme == "kafka" ? "dvnn" : "dvnn/" + identity.stream;
   }
   warned_loss_ = false;  // its thread does not run yet
+  const bool is_mqtt = address.scheme == "mqtt" || address.scheme == "mqtts";
+  DVNN_TRY(check_discovery(settings, is_mqtt, options));
   publish::PublisherSettings how;
   how.queue_messages = settings.max_queued;
   how.spool = spool_path(settings, identity.stream);
   how.spool_bounds.most_bytes = guint64{settings.spool_size_mib} << 20;
+  how.recalled = [this](const std::string&, const std::string& body) { home_.recalled(body); };
   auto publisher = std::make_shared<Publisher>(
       how, [this](Notice what, const std::string& why) { notice(what, why); });
   DVNN_TRY(collector_.begin(
       settings, path_name(identity.stream) + "-" + identity.session,
       [to = publisher.get()](Collector::Job job) { to->call_soon(std::move(job)); },
       [this](const Error& error) { post_warning(element(), Topic::kFile, error); }));
+  if (is_mqtt) {
+    Publisher* const to = publisher.get();
+    HomeStates::Broker broker;
+    broker.keep = [to](const std::string& topic, const std::string& body) {
+      to->keep(topic, body);
+    };
+    broker.recall = [to](const std::string& topic) { to->recall(topic); };
+    broker.call_soon = [to](HomeStates::Job job) { to->call_soon(std::move(job)); };
+    home_.begin(identity, settings, std::move(broker));
+  }
   const Status started = publisher->start(address, options, identity);
   if (!started.ok()) {
+    home_.end();
     collector_.end();
     return started;
   }
@@ -278,6 +327,8 @@ void PublishElement::close() {
   if (!ended) return;
   documents_.end();
   collector_.end();
+  home_.end();
+  shows_views_ = false;
   ended->stop();
   const PublisherStats last = ended->stats();
   const ObjectLock lock(element());

@@ -77,16 +77,12 @@ std::vector<publish::Distance> distances_of(const GstStructure* counts) {
   return distances;
 }
 
-// Counts that dvzones has attached.
-void add_counts(GstBuffer* frame, publish::FrameFacts* facts) {
+// What dvzones has attached to the frame; null: nothing.
+const GstStructure* counts_at(GstBuffer* frame) {
   GstCustomMeta* meta = gst_buffer_get_custom_meta(frame, kZonesMeta);
-  if (!meta) return;
+  if (!meta) return nullptr;
   const GValue* value = gst_structure_get_value(gst_custom_meta_get_structure(meta), "counts");
-  if (!value || !GST_VALUE_HOLDS_STRUCTURE(value)) return;
-  const GstStructure* counts = gst_value_get_structure(value);
-  facts->counts = publish::ZoneCounts{counts_of(counts, "areas", {"inside", "entered", "left"}),
-                                      counts_of(counts, "lines", {"forward", "backward"})};
-  facts->distances = distances_of(counts);
+  return value && GST_VALUE_HOLDS_STRUCTURE(value) ? gst_value_get_structure(value) : nullptr;
 }
 
 std::optional<uint64_t> valid(GstClockTime time) {
@@ -108,6 +104,13 @@ guint64 uint64_field(const GstStructure* fields, const char* name, guint64 other
   return value;
 }
 
+std::optional<publish::ZoneCounts> zone_counts(GstBuffer* frame) {
+  const GstStructure* counts = counts_at(frame);
+  if (!counts) return std::nullopt;
+  return publish::ZoneCounts{counts_of(counts, "areas", {"inside", "entered", "left"}),
+                             counts_of(counts, "lines", {"forward", "backward"})};
+}
+
 publish::FrameFacts frame_facts(GstBuffer* frame, guint details, bool only_agreed) {
   publish::FrameFacts facts;
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
@@ -125,7 +128,8 @@ publish::FrameFacts frame_facts(GstBuffer* frame, guint details, bool only_agree
       if (only_agreed && !objects::keep_agreed(&object)) facts.objects.pop_back();
     }
   }
-  add_counts(frame, &facts);
+  facts.counts = zone_counts(frame);
+  if (const GstStructure* counts = counts_at(frame)) facts.distances = distances_of(counts);
   return facts;
 }
 

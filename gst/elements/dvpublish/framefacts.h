@@ -4,6 +4,8 @@
 
 #include <gst/gst.h>
 
+#include <optional>
+
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "publish/document.h"
 
@@ -11,6 +13,9 @@ namespace dvnn::gst {
 
 /// Reads the frame's metas; `details` is dvpublish's setting.
 publish::FrameFacts frame_facts(GstBuffer* frame, guint details, bool only_agreed);
+
+/// Returns the counts that dvzones has attached to the frame.
+std::optional<publish::ZoneCounts> zone_counts(GstBuffer* frame);
 
 /// Reads the structures "dvnn-zone-event", "dvnn-zone-heat", "dvnn-identity", "dvnn-track-started"
 /// and "dvnn-track-ended".

@@ -32,6 +32,25 @@ GType snapshot_type() {
   return register_enum("GstDvPublishSnapshot", values);
 }
 
+GType discovery_type() {
+  static const GEnumValue values[] = {
+      {static_cast<gint>(Discovery::kNone), "Tells nothing, and leaves what was told", "none"},
+      {static_cast<gint>(Discovery::kHomeAssistant), "Shows the stream in Home Assistant",
+       "home-assistant"},
+      {static_cast<gint>(Discovery::kRemove), "Removes it there", "remove"},
+      {0, nullptr, nullptr}};
+  return register_enum("GstDvPublishDiscovery", values);
+}
+
+Status check_prefix(const std::string& text, PublishSettings*) {
+  const bool good = !text.empty() && text.find_first_of("+#") == std::string::npos &&
+                    text.front() != '/' && text.back() != '/';
+  if (good) return {};
+  return invalid_argument(
+      "discovery-prefix must be a part of an MQTT topic, as homeassistant is: neither empty nor "
+      "with + or #, nor a / at an end");
+}
+
 Status take_fields(const std::string& text, PublishSettings* settings) {
   DVNN_ASSIGN(settings->fields_text, publish::parse_fields(text));
   return {};
@@ -137,6 +156,18 @@ void add_collecting(Properties<PublishSettings>* table) {
                  "MiB in the folder, beyond which no frames are collected"});
 }
 
+void add_discovery(Properties<PublishSettings>* table) {
+  table->choice(
+      &PublishSettings::discovery, When::kPlaying, discovery_type(),
+      {"discovery", "Discovery",
+       "Whether Home Assistant finds the counts of dvzones and the best views as a device "
+       "(MQTT only)"});
+  table->text(
+      &PublishSettings::discovery_prefix, When::kReady,
+      {"discovery-prefix", "Discovery prefix", "Home Assistant's prefix of discovery topics"},
+      check_prefix);
+}
+
 }  // namespace
 
 GType detail_type() {
@@ -155,6 +186,7 @@ Properties<PublishSettings> publish_properties() {
   add_target(&table);
   add_documents(&table);
   add_collecting(&table);
+  add_discovery(&table);
   constexpr guint kMostMiB = 1 << 20, kMostMessages = 1000000, kLongestFlush = 600000;
   table.text(&PublishSettings::spool_folder, When::kReady,
              {"spool-folder", "Spool folder",
@@ -183,8 +215,9 @@ Properties<PublishSettings> publish_properties() {
 bool PublishSettings::has_place_of(const PublishSettings& other) const {
   const auto place = [](const PublishSettings& s) {
     return std::tie(s.url, s.location, s.topic, s.stream, s.options, s.options_file, s.spool_folder,
-                    s.spool_size_mib, s.max_queued, s.collect_folder, s.collect_from, s.collect_to,
-                    s.collect_per_hour, s.collect_pictures, s.collect_size_mib);
+                    s.spool_size_mib, s.max_queued, s.discovery_prefix, s.collect_folder,
+                    s.collect_from, s.collect_to, s.collect_per_hour, s.collect_pictures,
+                    s.collect_size_mib);
   };
   return place(*this) == place(other);
 }

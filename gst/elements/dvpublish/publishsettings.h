@@ -18,6 +18,7 @@ enum Mode : guint {
   kHeat = 1 << 4
 };
 enum class Snapshot { kNone, kObject, kFrame };
+enum class Discovery { kNone, kHomeAssistant, kRemove };
 
 /// Which frames are collected for annotation (collector.h).
 struct CollectSettings {
@@ -42,6 +43,8 @@ struct PublishSettings : CollectSettings {
   guint spool_size_mib = 256;
   guint max_queued = 1000;  // messages
   guint flush_timeout_ms = 2000;
+  Discovery discovery = Discovery::kNone;
+  std::string discovery_prefix = "homeassistant";
   bool post_messages = true;
 
   /// Returns whether documents and collected frames go to the same place in the same way: what may

@@ -80,6 +80,15 @@ std::optional<publish::Picture> Snapshots::of_track(guint64 track,
   return addressed(found->second.picture, settings);
 }
 
+std::optional<publish::Picture> Snapshots::view_of(guint64 track,
+                                                   const PublishSettings& settings) const {
+  const auto found = views_.find(track);
+  if (found == views_.end()) return std::nullopt;
+  publish::Picture picture = found->second.picture;
+  picture.quality = static_cast<int>(settings.snapshot_quality);
+  return picture;
+}
+
 std::optional<publish::Picture> Snapshots::of_frame(GstBuffer* frame,
                                                     const PublishSettings& settings) {
   auto picture = take(frame, nullptr, settings.snapshot_size);

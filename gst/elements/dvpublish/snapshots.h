@@ -22,6 +22,8 @@ class Snapshots {
   void see(GstBuffer* frame, const PublishSettings& settings);
   /// Returns the best view of a track, or nothing if there is none.
   std::optional<publish::Picture> of_track(guint64 track, const PublishSettings& settings);
+  /// Returns it with no file.
+  std::optional<publish::Picture> view_of(guint64 track, const PublishSettings& settings) const;
   void forget_track(guint64 track) { views_.erase(track); }
   void forget_all() { views_.clear(); }
   /// Returns the frame, or the part of it that an object covers.

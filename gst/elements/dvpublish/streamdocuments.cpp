@@ -73,7 +73,7 @@ void StreamDocuments::add_frame(GstBuffer* frame, const GstSegment& segment,
                                 const PublishSettings& settings) {
   size_ = frame_size(frame, caps_size_);
   const publish::Times times = frame_times(frame, segment);
-  if (settings.snapshot != Snapshot::kNone && (settings.mode & (kEvents | kTracks))) {
+  if (settings.snapshot != Snapshot::kNone && (show_ || (settings.mode & (kEvents | kTracks)))) {
     snapshots_.see(frame, settings);
   }
   publish_found(frame, times, settings);
@@ -111,6 +111,7 @@ void StreamDocuments::begin_anew() {
 
 void StreamDocuments::end() {
   begin_anew();
+  show_ = nullptr;
   found_.clear();
   caps_size_ = size_ = {};
   last_times_ = {};
@@ -181,7 +182,10 @@ void StreamDocuments::publish_found(GstBuffer* frame, const publish::Times& time
       }
       send(std::move(document), settings);
     }
-    if (ended) snapshots_.forget_track(track);
+    if (!ended) continue;
+    auto view = show_ ? snapshots_.view_of(track, settings) : std::nullopt;
+    if (view) show_(std::move(*view));
+    snapshots_.forget_track(track);
   }
   found_.clear();
 }

@@ -24,12 +24,16 @@ class StreamDocuments {
   using Send = std::function<void(publish::Draft)>;
   /// Reports a problem with pictures; called from any thread.
   using TellProblem = std::function<void(const Error&)>;
+  /// Is handed the best view of a track that has ended.
+  using Show = std::function<void(publish::Picture)>;
 
   /// Begins a new session.
   void begin(const publish::Identity& identity, Send send, TellProblem tell);
   /// Sets the frames' size from the caps. Returns false if they have none.
   bool set_format(const GstCaps* caps);
   void add_frame(GstBuffer* frame, const GstSegment& segment, const PublishSettings& settings);
+  /// Sets who gets best views, or nobody.
+  void show_views(Show show) { show_ = std::move(show); }
   /// Adds a finding of dvtrack or dvzones. It is published with the next frame, or at the stream's
   /// end.
   void add_found(const GstStructure* fields, const PublishSettings& settings);
@@ -60,6 +64,7 @@ class StreamDocuments {
   image::Size caps_size_, size_;  // of the caps, of the last frame
   Changes changes_;
   Snapshots snapshots_;
+  Show show_;
   std::vector<StructurePtr> found_;
   publish::Times last_times_;
 };

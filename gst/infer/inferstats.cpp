@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace dvnn::gst {
 
@@ -37,13 +38,29 @@ double Durations::percentile_us(double fraction) const {
   return 0;
 }
 
+// The bounds are whole octaves, where bins begin: half a millisecond to eight seconds.
+GstStructure* Durations::buckets() const {
+  constexpr int kFirst = 9, kLast = 23;
+  GstStructure* s = gst_structure_new_empty("buckets");
+  guint64 shorter = 0;
+  int next = 0;
+  for (int octave = kFirst; octave <= kLast; ++octave) {
+    for (; next < octave * kPerOctave; ++next) shorter += nth(bins_, next);
+    const std::string name = "us-" + std::to_string(1 << octave);
+    gst_structure_set(s, name.c_str(), G_TYPE_UINT64, shorter, nullptr);
+  }
+  return s;
+}
+
 GstStructure* Durations::to_structure(const char* name) const {
   constexpr double kMs = 1e-3;
   const double mean = count_ > 0 ? sum_us_ / static_cast<double>(count_) : 0;
-  return gst_structure_new(name, "mean", G_TYPE_DOUBLE, mean * kMs, "p50", G_TYPE_DOUBLE,
-                           percentile_us(0.5) * kMs, "p99", G_TYPE_DOUBLE,
-                           percentile_us(0.99) * kMs, "max", G_TYPE_DOUBLE,
-                           static_cast<double>(max_us_) * kMs, nullptr);
+  const StructurePtr octaves(buckets());
+  return gst_structure_new(
+      name, "mean", G_TYPE_DOUBLE, mean * kMs, "p50", G_TYPE_DOUBLE, percentile_us(0.5) * kMs,
+      "p99", G_TYPE_DOUBLE, percentile_us(0.99) * kMs, "max", G_TYPE_DOUBLE,
+      static_cast<double>(max_us_) * kMs, "count", G_TYPE_UINT64, static_cast<guint64>(count_),
+      "sum", G_TYPE_DOUBLE, sum_us_ * kMs, "buckets", GST_TYPE_STRUCTURE, octaves.get(), nullptr);
 }
 
 void InferStats::reset() {
@@ -52,7 +69,7 @@ void InferStats::reset() {
   times_.fill({});
   started_us_ = running_since_us_ = g_get_monotonic_time();
   running_us_ = 0;
-  queued_us_ = 0;
+  queued_us_ = most_busy_us_ = 0;
 }
 
 void InferStats::count(Count what) {
@@ -100,8 +117,13 @@ GstStructure* InferStats::to_structure() const {
   // the share of the layers on the CPU.
   const double device = nth(times_, Time::kDevice).sum_us() + queued_us_;
   const double all = device + nth(times_, Time::kCpu).sum_us();
-  const double busy = all > 0 ? static_cast<double>(running) * device / all / elapsed : 0;
-  gst_structure_set(s, "device-busy", G_TYPE_DOUBLE, std::min(1.0, busy), nullptr);
+  const double busy = all > 0 ? std::min(elapsed, static_cast<double>(running) * device / all) : 0;
+  // The device's share of a run is an estimate, and may fall; who counts with it expects that the
+  // time does not.
+  most_busy_us_ = std::max(most_busy_us_, busy);
+  constexpr double kSeconds = 1e-6;
+  gst_structure_set(s, "device-busy", G_TYPE_DOUBLE, busy / elapsed, "device-busy-seconds",
+                    G_TYPE_DOUBLE, most_busy_us_ * kSeconds, nullptr);
   return s;
 }
 

@@ -15,7 +15,8 @@ namespace dvnn::gst {
 class Durations {
  public:
   void add(int64_t microseconds);
-  /// Returns mean, p50, p99 and max in milliseconds. (transfer full)
+  /// Returns mean, p50, p99, max and sum in milliseconds, the count, and in `buckets`, by a bound
+  /// in microseconds (us-512, us-1024, ...), how many were shorter. (transfer full)
   GstStructure* to_structure(const char* name) const;
   double sum_us() const { return sum_us_; }
   double percentile_us(double fraction) const;
@@ -24,6 +25,7 @@ class Durations {
   static constexpr int kPerOctave = 8, kOctaves = 36;
   static int bin(int64_t microseconds);
   static double upper_edge(int bin);
+  GstStructure* buckets() const;
 
   std::array<uint32_t, size_t{kPerOctave} * kOctaves> bins_{};
   int64_t count_ = 0, max_us_ = 0;
@@ -55,6 +57,7 @@ class InferStats {
   int running_ = 0;
   int64_t running_since_us_ = 0, running_us_ = 0;
   double queued_us_ = 0;
+  mutable double most_busy_us_ = 0;  // as told so far
 };
 
 }  // namespace dvnn::gst

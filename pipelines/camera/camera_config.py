@@ -5,10 +5,12 @@ Every mistake is told with file, line, column and field. SCHEMA and schema() are
 editors get (docs/schema/camera.json), so the two cannot differ. This file belongs beside dvcamera."""
 import difflib
 import os
+import re
 
 import camera_elements
 import camera_labels
 import camera_schema
+import camera_server
 import untrusted
 from camera_elements import Mistake
 
@@ -71,6 +73,22 @@ FIELDS = {
     "record": {
         "description": "Clips of events: dvrecord, to which the camera's own encoding goes, or what an encoder makes",
         "anyOf": [{"$ref": "#/$defs/record"}], "default": {}},
+    "home-assistant": {
+        "description": "Whether Home Assistant finds the camera at the broker of each dvpublish with an MQTT url: true, remove, "
+                       "or an object", "anyOf": [{"type": "boolean"}, {"enum": ["remove"]}, {
+                           "type": "object", "additionalProperties": False, "properties": {
+                               "prefix": text_field("Home Assistant's discovery prefix", default="homeassistant"),
+                               "picture": {"description": "Whether it gets a picture of the last track's best view",
+                                           "type": "boolean", "default": True}}}],
+        "default": False},
+    "metrics": {
+        "description": "Where /metrics is served for Prometheus: ADDRESS:PORT; without an address, to this machine alone",
+        "anyOf": [{"$ref": "#/$defs/place"}, {
+            "type": "object", "required": ["listen"], "additionalProperties": False, "properties": {
+                "listen": {"$ref": "#/$defs/place"},
+                "names": {"description": "Further names of this machine, by which it is asked", "type": "array", "maxItems": 100,
+                          "items": {"type": "string", "minLength": 1}}}}],
+        "default": ""},
     "print": {"description": "Names of element messages that are written to stdout", "type": "array",
               "items": {"type": "string"}, "default": []},
 }
@@ -96,7 +114,9 @@ def schema():
         "allOf": [{"if": {"properties": {"element": {"const": name}}},
                    "then": {"properties": dict({"element": True}, **one["properties"]), "additionalProperties": False}}
                   for name, one in sorted(own.items()) if name != "zones"]}
-    return dict(SCHEMA, **{"$defs": dict({"looks": looks, "element": element, "record": record}, **own)})
+    place = {"description": "ADDRESS:PORT", "type": "string", "pattern": camera_server.PLACE.pattern,
+             "examples": [":9600", "192.0.2.5:9600"]}
+    return dict(SCHEMA, **{"$defs": dict({"looks": looks, "place": place, "element": element, "record": record}, **own)})
 
 
 def names_of(place):
@@ -146,6 +166,11 @@ class Config:
         if self["retry"] > self["retry-most"]:
             raise self.mistake(": retry is %d, must be in %d..%d (retry-most)" % (
                 self["retry"], SHORTEST_RETRY, self["retry-most"]), "retry" if "retry" in self.given else "retry-most")
+        listen = self["metrics"]["listen"] if isinstance(self["metrics"], dict) else self["metrics"]
+        try:
+            camera_server.place_of(listen or ":0")
+        except ValueError as error:
+            raise self.mistake(" %s" % error, "metrics", *(["listen"] if isinstance(self["metrics"], dict) else [])) from error
         if self["record"] and "encoder" not in self["record"] and "://" not in (self["source"] or ""):
             raise self.mistake(" must have 'encoder', because this source has no encoding of its own", "record")
 
@@ -163,6 +188,8 @@ class Config:
             self.insert_match(line)
         if self["agree"]:
             self.set_agreement(line)
+        if self["home-assistant"]:
+            self.set_discovery(line)
         self.check_labels(line)
         return line
 
@@ -208,23 +235,38 @@ class Config:
         if wanted["looks"] and not readers:
             raise self.mistake(": no element looks at objects again: there is neither dvread nor dvconvert regions=objects",
                                "agree")
-        self.set_all(readers, "agree", wanted["looks"])
+        self.set_all(readers, "agree", wanted["looks"], "agree")
         if "pattern" in wanted:
-            self.set_all(readers, "pattern", wanted["pattern"], "pattern")
+            self.set_all(readers, "pattern", wanted["pattern"], "agree", "pattern")
         if wanted.get("only-agreed"):
             showers = [part for part in line if part.factory in SHOWERS]
             if not showers:
                 raise self.mistake(": there is neither dvpublish nor dvoverlay", "agree", "only-agreed")
-            self.set_all(showers, "only-agreed", True)
+            self.set_all(showers, "only-agreed", True, "agree")
+
+    def set_discovery(self, line):
+        """Sets what an element's own entry does not, at each dvpublish that publishes to MQTT."""
+        parts = [part for part in line
+                 if part.factory == "dvpublish" and re.match("mqtts?:", part.element.get_property("url") or "")]
+        if not parts:
+            raise self.mistake(": no entry of elements is a dvpublish whose url begins with mqtt: or mqtts:", "home-assistant")
+        wanted = self["home-assistant"]
+        more = wanted if isinstance(wanted, dict) else {}
+        if "prefix" in more:
+            self.set_all(parts, "discovery-prefix", more["prefix"], "home-assistant", "prefix")
+        if more.get("picture", True) and wanted != "remove":
+            self.set_all(parts, "snapshot", "object", "home-assistant")
+        self.set_all(parts, "discovery", "remove" if wanted == "remove" else "home-assistant", "home-assistant")
 
     def set_all(self, parts, name, value, *place):
+        """`place` is the field whose value it is."""
         for part in parts:
             if name in part.given:
                 continue
             try:
                 camera_elements.set_property(part.element, name, value)
             except Mistake as mistake:
-                raise self.mistake(": %s" % mistake, "agree", *place) from mistake
+                raise self.mistake(": %s" % mistake, *place) from mistake
 
     def check_labels(self, line):
         """Refuses labels that no network of the line has: a misspelt one would mean nothing."""

@@ -162,6 +162,8 @@ def said(schema, definitions_):
             return "%s %s %s to %s" % (whole, "above" if "exclusiveMinimum" in schema else "of", low, high)
         return whole if low is None else "%s, at least %s" % (whole, low)
     if kind == "string":
+        if "examples" in schema:
+            return "a text such as %s" % " or ".join(schema["examples"])
         if "pattern" in schema:
             return "words between +, of " + ", ".join(re.findall(r"[\w-]+", schema["pattern"].split(")")[0]))
         return "a text that is not empty" if schema.get("minLength") else "a text"

@@ -112,6 +112,7 @@ class ZonesElement final : public ElementWithSettings<ZoneSettings> {
  private:
   void tell(GValue* list);
   void tell_heat(bool at_once);
+  void keep_counts();
   void end();
   void configure(const image::Size& size);
   bool is_seen(const GstDvObjectsMeta* meta, const MovedAreas& moved) const;
@@ -150,6 +151,10 @@ void ZonesElement::tell(GValue* list) {
     if (current().post_messages) post(fields.release());
   }
   shapes_.reset();
+  keep_counts();
+}
+
+void ZonesElement::keep_counts() {
   StructurePtr counts(counts_structure(zones_));
   const ObjectLock lock(transform());
   counts.swap(counts_);
@@ -201,6 +206,7 @@ void ZonesElement::configure(const image::Size& size) {
     GST_INFO_OBJECT(transform(), "ground: %s", zones::fit_of(*chosen->ground).c_str());
   }
   shapes_.reset();
+  keep_counts();  // of the new ones, before anything happens at them
   zones_now_ = chosen;
   size_now_ = size;
 }

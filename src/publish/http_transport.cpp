@@ -19,6 +19,7 @@ namespace {
 struct HttpSettings {
   std::string url, user, password, bearer, header, ca, certificate, key;
   size_t batch = 1;
+  std::string content_type;
   long timeout_ms = 10000;
 };
 
@@ -139,9 +140,7 @@ class HttpTransport final : public Transport {
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_stopping);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, this);
-    curl_slist* headers =
-        curl_slist_append(nullptr, s.batch > 1 ? "Content-Type: application/x-ndjson"
-                                               : "Content-Type: application/json");
+    curl_slist* headers = curl_slist_append(nullptr, ("Content-Type: " + s.content_type).c_str());
     // Without this, each large message costs a second on servers that do not know 100-continue.
     headers = curl_slist_append(headers, "Expect:");
     if (!s.bearer.empty()) {
@@ -202,6 +201,14 @@ TransportResult create_http_transport(const TransportRequest& request) {
     s.key = in.text("key");
   }
   DVNN_TRY(in.status());
+  s.content_type = request.identity.content_type;
+  if (s.batch > 1) {
+    if (s.content_type != "application/json") {
+      return invalid_argument("batch is " + std::to_string(s.batch) +
+                              ", and must be 1 for documents that are not JSON");
+    }
+    s.content_type = "application/x-ndjson";
+  }
   return {std::make_unique<HttpTransport>(std::move(s), request.listener)};
 }
 

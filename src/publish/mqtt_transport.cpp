@@ -192,7 +192,8 @@ class MqttTransport final : public Transport {
     announce_limit();
     mosquitto_property_free_all(&properties_);
     if (version != MQTT_PROTOCOL_V5) return;
-    mosquitto_property_add_string(&properties_, MQTT_PROP_CONTENT_TYPE, "application/json");
+    mosquitto_property_add_string(&properties_, MQTT_PROP_CONTENT_TYPE,
+                                  identity_.content_type.c_str());
     mosquitto_property_add_byte(&properties_, MQTT_PROP_PAYLOAD_FORMAT_INDICATOR, 1);
   }
 

@@ -79,7 +79,8 @@ Result<Options> parse_options(const std::string& text);
 /// Identifies the publisher.
 struct Identity {
   std::string stream, session;
-  std::string topic;  // of statuses: topic/status
+  std::string topic;                              // of statuses: topic/status
+  std::string content_type = "application/json";  // of messages
 };
 
 /// The transport for an address. Options that it does not know, or values out of their range, are

@@ -49,6 +49,7 @@
 #include "elements/dvpublish/streamdocuments.h"
 #include "errors.h"
 #include "log.h"
+#include "publish/onvif.h"
 #include "publish/pictures.h"
 #include "times.h"
 
@@ -281,6 +282,8 @@ Status PublishElement::connect(const PublishSettings& settings) {
   identity.stream = settings.stream.empty() ? name.get() : settings.stream;
   identity.session = publish::new_session();
   identity.topic = settings.topic;
+  const bool is_onvif = settings.format == Format::kOnvif;
+  if (is_onvif) identity.content_type = "application/xml";
   if (identity.topic.empty()) {
     identity.topic = address.scheme == "kafka" ? "dvnn" : "dvnn/" + identity.stream;
   }
@@ -315,7 +318,8 @@ Status PublishElement::connect(const PublishSettings& settings) {
     return started;
   }
   documents_.begin(
-      identity, [to = publisher.get()](publish::Draft draft) { to->publish(std::move(draft)); },
+      identity, is_onvif ? publish::to_onvif : publish::to_line,
+      [to = publisher.get()](publish::Draft draft) { to->publish(std::move(draft)); },
       [this](const Error& error) { tell_problem(error); });
   const ObjectLock lock(element());
   publisher_ = std::move(publisher);

@@ -32,6 +32,14 @@ GType snapshot_type() {
   return register_enum("GstDvPublishSnapshot", values);
 }
 
+GType format_type() {
+  static const GEnumValue values[] = {
+      {static_cast<gint>(Format::kJson), "JSON, docs/schema/document-1.json", "json"},
+      {static_cast<gint>(Format::kOnvif), "ONVIF's metadata stream, as XML", "onvif"},
+      {0, nullptr, nullptr}};
+  return register_enum("GstDvPublishFormat", values);
+}
+
 GType discovery_type() {
   static const GEnumValue values[] = {
       {static_cast<gint>(Discovery::kNone), "Tells nothing, and leaves what was told", "none"},
@@ -99,6 +107,8 @@ void add_documents(Properties<PublishSettings>* table) {
   constexpr guint kLongest = 24 * 3600 * 1000;
   table->flags_of(&PublishSettings::mode, When::kPlaying, mode_type(),
                   {"mode", "Mode", "Topics of documents: any of frames, events, tracks and clips"});
+  table->choice(&PublishSettings::format, When::kReady, format_type(),
+                {"format", "Format", "What documents are written as"});
   table->flags_of(
       &PublishSettings::details, When::kPlaying, detail_type(),
       {"details", "Details", "Details that objects tell beside label, confidence and box"});
@@ -215,7 +225,7 @@ Properties<PublishSettings> publish_properties() {
 bool PublishSettings::has_place_of(const PublishSettings& other) const {
   const auto place = [](const PublishSettings& s) {
     return std::tie(s.url, s.location, s.topic, s.stream, s.options, s.options_file, s.spool_folder,
-                    s.spool_size_mib, s.max_queued, s.discovery_prefix, s.collect_folder,
+                    s.spool_size_mib, s.max_queued, s.format, s.discovery_prefix, s.collect_folder,
                     s.collect_from, s.collect_to, s.collect_per_hour, s.collect_pictures,
                     s.collect_size_mib);
   };

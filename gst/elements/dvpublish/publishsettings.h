@@ -18,6 +18,7 @@ enum Mode : guint {
   kHeat = 1 << 4
 };
 enum class Snapshot { kNone, kObject, kFrame };
+enum class Format { kJson, kOnvif };
 enum class Discovery { kNone, kHomeAssistant, kRemove };
 
 /// Which frames are collected for annotation (collector.h).
@@ -30,6 +31,7 @@ struct CollectSettings {
 struct PublishSettings : CollectSettings {
   std::string url, location, topic, stream, options, options_file;
   guint mode = kFrames;
+  Format format = Format::kJson;
   guint details = objects::kPoints | objects::kOutlines | objects::kTexts | objects::kNumbers;
   bool only_agreed = false;
   guint interval_ms = 0, heartbeat_ms = 1000;

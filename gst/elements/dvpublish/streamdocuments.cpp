@@ -54,9 +54,11 @@ size_t bytes_of(const publish::Document& document) {
 
 }  // namespace
 
-void StreamDocuments::begin(const publish::Identity& identity, Send send, TellProblem tell) {
+void StreamDocuments::begin(const publish::Identity& identity, Write write, Send send,
+                            TellProblem tell) {
   const std::lock_guard<std::mutex> lock(mutex_);
   identity_ = std::make_shared<const publish::Identity>(identity);
+  write_ = write;
   send_ = std::move(send);
   tell_ = std::move(tell);
   seq_ = 0;
@@ -125,11 +127,10 @@ void StreamDocuments::send(publish::Document document, const PublishSettings& se
   if (!send_) return;
   const size_t bytes = bytes_of(document);
   send_({[document = std::move(document), fields = settings.fields_text, identity = identity_,
-          tell = tell_, seq]() mutable -> publish::Message {
+          write = write_, tell = tell_, seq]() mutable -> publish::Message {
            const Status status = publish::encode_pictures(&document);
            if (!status.ok()) tell(status.error());
-           return {identity->topic, identity->stream,
-                   publish::to_line(document, *identity, seq, fields)};
+           return {identity->topic, identity->stream, write(document, *identity, seq, fields)};
          },
          bytes});
 }

@@ -27,8 +27,11 @@ class StreamDocuments {
   /// Is handed the best view of a track that has ended.
   using Show = std::function<void(publish::Picture)>;
 
+  /// Writes a document as a line: publish::to_line(), or to_onvif().
+  using Write = std::string (*)(const publish::Document&, const publish::Identity&, uint64_t seq,
+                                const std::string& fields);
   /// Begins a new session.
-  void begin(const publish::Identity& identity, Send send, TellProblem tell);
+  void begin(const publish::Identity& identity, Write write, Send send, TellProblem tell);
   /// Sets the frames' size from the caps. Returns false if they have none.
   bool set_format(const GstCaps* caps);
   void add_frame(GstBuffer* frame, const GstSegment& segment, const PublishSettings& settings);
@@ -56,8 +59,9 @@ class StreamDocuments {
                                              const PublishSettings& settings);
   void add_pictures(GstBuffer* frame, const PublishSettings& settings, publish::Document* document);
 
-  std::mutex mutex_;  // of the following four
+  std::mutex mutex_;  // of the following
   std::shared_ptr<const publish::Identity> identity_;
+  Write write_ = nullptr;
   Send send_;
   TellProblem tell_;
   guint64 seq_ = 0;

@@ -10,6 +10,7 @@ import re
 import camera_elements
 import camera_labels
 import camera_schema
+import camera_serve
 import camera_server
 import untrusted
 from camera_elements import Mistake
@@ -89,6 +90,17 @@ FIELDS = {
                 "names": {"description": "Further names of this machine, by which it is asked", "type": "array", "maxItems": 100,
                           "items": {"type": "string", "minLength": 1}}}}],
         "default": ""},
+    "serve": {
+        "description": "Where what leaves the elements is served by RTSP, drawn: ADDRESS:PORT/PATH; without an address, to this "
+                       "machine alone",
+        "anyOf": [{"$ref": "#/$defs/stream-place"}, {
+            "type": "object", "required": ["listen"], "additionalProperties": False, "properties": {
+                "listen": {"$ref": "#/$defs/stream-place"},
+                "user": text_field("Who may watch", default="viewer"),
+                "password": text_field("Without it, everybody may"),
+                "kbit": {"description": "Of H.264, in thousand bits a second", "type": "integer", "minimum": 50,
+                         "maximum": 100000, "default": 2000}}}],
+        "default": ""},
     "print": {"description": "Names of element messages that are written to stdout", "type": "array",
               "items": {"type": "string"}, "default": []},
 }
@@ -116,7 +128,9 @@ def schema():
                   for name, one in sorted(own.items()) if name != "zones"]}
     place = {"description": "ADDRESS:PORT", "type": "string", "pattern": camera_server.PLACE.pattern,
              "examples": [":9600", "192.0.2.5:9600"]}
-    return dict(SCHEMA, **{"$defs": dict({"looks": looks, "place": place, "element": element, "record": record}, **own)})
+    stream_place = {"description": "ADDRESS:PORT/PATH", "type": "string", "pattern": camera_serve.PLACE.pattern,
+                    "examples": [":8554/door", "192.0.2.5:8554/door"]}
+    return dict(SCHEMA, **{"$defs": dict({"looks": looks, "place": place, "stream-place": stream_place, "element": element, "record": record}, **own)})
 
 
 def names_of(place):
@@ -166,13 +180,18 @@ class Config:
         if self["retry"] > self["retry-most"]:
             raise self.mistake(": retry is %d, must be in %d..%d (retry-most)" % (
                 self["retry"], SHORTEST_RETRY, self["retry-most"]), "retry" if "retry" in self.given else "retry-most")
-        listen = self["metrics"]["listen"] if isinstance(self["metrics"], dict) else self["metrics"]
-        try:
-            camera_server.place_of(listen or ":0")
-        except ValueError as error:
-            raise self.mistake(" %s" % error, "metrics", *(["listen"] if isinstance(self["metrics"], dict) else [])) from error
+        self.check_place("metrics", camera_server.place_of)
+        self.check_place("serve", camera_serve.place_of)
         if self["record"] and "encoder" not in self["record"] and "://" not in (self["source"] or ""):
             raise self.mistake(" must have 'encoder', because this source has no encoding of its own", "record")
+
+    def check_place(self, name, place_of):
+        is_object = isinstance(self[name], dict)
+        try:
+            if self[name]:
+                place_of(self[name]["listen"] if is_object else self[name])
+        except ValueError as error:
+            raise self.mistake(" %s" % error, name, *(["listen"] if is_object else [])) from error
 
     # --- the line ------------------------------------------------------------------------------
 
@@ -199,6 +218,17 @@ class Config:
         if not properties:
             return None
         return self.parts_of(dict({"element": "dvrecord", "stream": self["name"]}, **properties), "record")[0].element
+
+    def make_serving(self, line, say):
+        """Returns what the field `serve` describes; None if there is none."""
+        if not self["serve"]:
+            return None
+        if not line[-1].element.get_static_pad("src"):
+            raise self.mistake(": the last element, %s, lets no frames on" % line[-1].element.get_name(), "serve")
+        try:
+            return camera_serve.Serving(self["serve"], any(part.factory == "dvoverlay" for part in line), say)
+        except Mistake as mistake:
+            raise self.mistake(str(mistake), "serve") from mistake
 
     def parts_of(self, given, *place):
         try:

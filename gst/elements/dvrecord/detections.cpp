@@ -49,7 +49,7 @@ void Detections::begin(std::shared_ptr<record::Recorder> recorder, size_t track,
   identity.stream = stream;
   identity.session = publish::new_session();
   lines_of_.begin(
-      identity,
+      identity, publish::to_line,
       [this](publish::Draft draft) {
         if (!lines_.empty()) lines_ += '\n';
         append_harmless(draft.write().body, &lines_);

@@ -73,6 +73,7 @@ class Serving:
         self.say = say
         self.lock = threading.Lock()
         self.source = None  # the appsrc of the clients' pipeline; under the lock
+        self.payloader = None   # of the same pipeline
         self.caps = None
         self.clients = 0
         self.tee = Gst.ElementFactory.make("tee", "dvcamera-serve")
@@ -150,6 +151,7 @@ class Serving:
             self.clients += 1
             too_many = self.clients > MOST_CLIENTS
         client.connect("closed", self.on_closed)
+        client.connect("play-request", self.on_play)
         if too_many:
             GLib.idle_add(client.close)
 
@@ -157,12 +159,21 @@ class Serving:
         with self.lock:
             self.clients -= 1
 
+    def on_play(self, _client, _context):
+        """One more client plays, which can begin with a key frame only. Any thread."""
+        with self.lock:
+            payloader = self.payloader
+        if payloader:
+            fields = Gst.Structure.new_from_string("GstForceKeyUnit, all-headers=(boolean)true, count=(uint)0")
+            payloader.get_static_pad("sink").push_event(Gst.Event.new_custom(Gst.EventType.CUSTOM_UPSTREAM, fields))
+
     def on_media(self, _factory, media):
         """A first client has come. Any thread."""
         media.connect("unprepared", self.on_end)
         source = media.get_element().get_by_name("frames")
         with self.lock:
             self.source = source
+            self.payloader = media.get_element().get_by_name("pay0")
         self.caps = None
         self.say("the first client has come: %s encodes" % self.encoder)
         self.valve.set_property("drop", False)
@@ -170,5 +181,5 @@ class Serving:
     def on_end(self, media):
         with self.lock:
             if self.source is media.get_element().get_by_name("frames"):
-                self.source = None
+                self.source = self.payloader = None
                 self.valve.set_property("drop", True)

@@ -132,10 +132,14 @@ def check_that_several_clients_see_the_drawn_picture_by_one_encoder(folder):
     url = camera.url()
     clients = [Client(url, camera.codec()) for _ in range(3)]
     for client in clients:
-        client.frame()
-        seen = client.frame()
-        near, far = distance(seen, wanted), distance(seen, plain)
-        assert near < 2 and near < 0.6 * far, (near, far, contrast)
+        # Of H.264, pictures before the first key frame are wrong.
+        for _ in range(100):
+            seen = client.frame()
+            near, far = distance(seen, wanted), distance(seen, plain)
+            if near < 2 and near < 0.6 * far:
+                break
+        else:
+            raise AssertionError((near, far, contrast))
     assert camera.log().count("the first client has come") == 1, camera.log()
     for client in clients:
         client.end()

@@ -3,11 +3,13 @@
 
 The one place where dvcamera, dvlive and dvarchive open files by a name. This file belongs beside the programs, or in
 the folder above."""
+import errno
 import json
 import math
 import os
 import re
 import stat
+import tempfile
 import unicodedata
 
 # Categories of characters that end lines, move the cursor, or turn the direction of writing.
@@ -39,6 +41,38 @@ def read_text(path, most):
     if len(data) > most:
         raise ValueError("it has more than %d bytes" % most)
     return data.decode("utf-8-sig")
+
+
+def write_text(path, text):
+    """Replaces a file as a whole: whoever reads it, also after a power cut, finds the text or the one before. Raises OSError.
+    A link's target is replaced; mode and, where that is allowed, owner stay."""
+    path = os.path.realpath(path)
+    folder = os.path.dirname(path)
+    there = os.stat(path) if os.path.exists(path) else None
+    if there and not stat.S_ISREG(there.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    handle, new = tempfile.mkstemp(prefix=".", suffix=".new", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if there:
+                os.fchmod(handle, stat.S_IMODE(there.st_mode))
+                if (there.st_uid, there.st_gid) != (os.geteuid(), os.getegid()):
+                    try:
+                        os.fchown(handle, there.st_uid, there.st_gid)
+                    except PermissionError:  # only the owner of all files may give one away
+                        pass
+            file.write(text.encode())
+            file.flush()
+            os.fsync(handle)
+        os.replace(new, path)
+    except BaseException:
+        os.unlink(new)
+        raise
+    within = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(within)
+    finally:
+        os.close(within)
 
 
 def lines_of(path, most_line):

@@ -7,6 +7,7 @@ import difflib
 import os
 import re
 
+import camera_access
 import camera_elements
 import camera_labels
 import camera_schema
@@ -101,6 +102,20 @@ FIELDS = {
                 "kbit": {"description": "Of H.264, in thousand bits a second", "type": "integer", "minimum": 50,
                          "maximum": 100000, "default": 2000}}}],
         "default": ""},
+    "page": {
+        "description": "A page of live pictures, on which areas, lines and thresholds are changed, and clips are played",
+        "type": "object", "additionalProperties": False, "properties": {
+            "port": {"description": "0: any that is free", "type": "integer", "minimum": 0, "maximum": 65535, "default": 8080},
+            "bind": text_field("Address to listen at", default="127.0.0.1"),
+            "hosts": {"description": "Names that browsers may call the server, beside localhost, the machine's and addresses",
+                      "type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 100},
+            "password": {"description": "Without it the page changes nothing", "title": "what dvcamera --set-password writes",
+                         "type": "string", "pattern": camera_access.FORM},
+            "picture-size": {"description": "Largest width of pictures, in pixels", "type": "integer", "minimum": 16,
+                             "maximum": 4096, "default": 640},
+            "picture-rate": {"description": "Pictures a second, at most", "type": "integer", "minimum": 1, "maximum": 60,
+                             "default": 10}},
+        "default": None},
     "print": {"description": "Names of element messages that are written to stdout", "type": "array",
               "items": {"type": "string"}, "default": []},
 }
@@ -140,10 +155,11 @@ def names_of(place):
 class Config:
     """The fields of a file, and where they stand in it."""
 
-    def __init__(self, path):
+    def __init__(self, path, text=None):
+        """`text`: what the file would have, instead of what it has."""
         self.path = path
         try:
-            self.text, given = untrusted.read_settings(path, MOST_CONFIG)
+            self.text, given = untrusted.read_settings(path, MOST_CONFIG) if text is None else (text, untrusted.parse_settings(text))
         except (OSError, ValueError) as error:
             raise Mistake("'%s'%s%s" % (path, ", " if str(error).startswith("line ") else ": ", error)) from error
         if not isinstance(given, dict):

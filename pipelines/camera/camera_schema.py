@@ -165,7 +165,7 @@ def said(schema, definitions_):
         if "examples" in schema:
             return "a text such as %s" % " or ".join(schema["examples"])
         if "pattern" in schema:
-            return "words between +, of " + ", ".join(re.findall(r"[\w-]+", schema["pattern"].split(")")[0]))
+            return schema.get("title") or "words between +, of " + ", ".join(re.findall(r"[\w-]+", schema["pattern"].split(")")[0]))
         return "a text that is not empty" if schema.get("minLength") else "a text"
     return {"boolean": "true or false", "array": "a list", "object": "an object"}[kind]
 

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a camera: what of the line it shows, and the server's thread. This file belongs beside dvcamera."""
+import json
+import os
+import tempfile
+import threading
+
+import gi
+
+import camera_access
+import camera_clips
+import camera_edit
+import camera_requests
+import live_server
+import live_streams
+import untrusted
+from camera_elements import Mistake
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GLib, Gst  # noqa: E402
+
+DETECTORS = ("dvdecode", "dvmotion", "dvread", "dvtrack", "dvzones")
+# No videorate: it would lower the camera's own rate, where that can be chosen.
+PICTURES = ("tee name=t ! identity name=out silent=true t. ! valve name=valve drop=true ! queue leaky=downstream max-size-buffers=1"
+            " max-size-bytes=0 max-size-time=0 ! videoconvert ! videoscale"
+            " ! video/x-raw,width=[1,%d],height=[1,8192],pixel-aspect-ratio=1/1 ! videoconvert ! jpegenc quality=75"
+            " ! appsink name=pictures emit-signals=true sync=false async=false max-buffers=1 drop=true")
+
+
+class Stream:
+    """What dvlive's streams are, of this process."""
+
+    def __init__(self, name, page):
+        self.name = name
+        self.page = page
+        self.pictures = page.pictures
+
+    def describe(self):
+        return json.dumps({"name": self.name, "camera": True, "zones": self.page.editor.describe_zones()["zones"]})
+
+
+class Pictures(live_streams.Newest):
+    """Pictures are only made while somebody looks."""
+
+    SECONDS = 10  # since the last look
+
+    def __init__(self):
+        super().__init__()
+        self.looked = -self.SECONDS * 1000000
+
+    def newest(self):
+        self.looked = GLib.get_monotonic_time()
+        return super().newest()
+
+    def after(self, number, seconds):
+        self.looked = GLib.get_monotonic_time()
+        return super().after(number, seconds)
+
+    def are_wanted(self):
+        return GLib.get_monotonic_time() - self.looked < self.SECONDS * 1000000
+
+
+class Page:
+    def __init__(self, config):
+        self.config = config
+        self.options = config["page"]
+        self.pictures = Pictures()
+        self.documents = live_streams.Documents()
+        self.folder = tempfile.TemporaryDirectory(prefix="dvcamera-")
+        self.pipe = os.path.join(self.folder.name, "documents")
+        live_streams.make_pipe(self.pipe)
+        self.editor = None
+        self.clips = None
+        self.server = None
+
+    def hash(self):
+        """Returns the password's hash as the file has it now: nobody can write while it cannot be read."""
+        try:
+            page = untrusted.read_json(self.config.path, 1 << 20)["page"]["password"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+        return page if isinstance(page, str) else ""
+
+    # --- the line -------------------------------------------------------------------------------
+
+    def insert(self, parts, elements, places, recorder):
+        """Puts what the page needs behind the last element that finds something, or that hides it."""
+        hiders = [part for part in parts if part.factory == "dvoverlay" and ("blur" in part.given or "pixelate" in part.given)]
+        at = 1 + max([i for i, part in enumerate(parts) if part.factory in DETECTORS or part in hiders], default=-1)
+        if not at:
+            at = len(elements) - (elements[-1].get_static_pad("src") is None)
+        publish = Gst.ElementFactory.make("dvpublish")
+        if not publish:
+            raise self.config.mistake(": it needs dvpublish, which is not installed", "page")
+        for name, value in (("location", self.pipe), ("stream", self.config["name"])):
+            publish.set_property(name, value)
+        Gst.util_set_object_arg(publish, "mode", "frames+events+tracks+clips")
+        elements[at:at] = [publish, self.make_pictures()]
+        places[at:at] = [("page",), ("page",)]
+        self.editor = camera_edit.Editor(self.config, parts)
+        recorders = [recorder] if recorder else [part.element for part in parts if part.factory == "dvrecord"]
+        if recorders:
+            stream = recorders[0].get_property("stream") or recorders[0].get_name()
+            self.clips = camera_clips.Clips(recorders[0].get_property("location"), stream)
+
+    def make_pictures(self):
+        text = PICTURES % self.options.get("picture-size", 640)
+        try:
+            made = Gst.parse_bin_from_description(text, False)
+        except GLib.Error as error:
+            raise self.config.mistake(": %s" % error.message, "page") from error
+        for name, element, pad in (("sink", "t", "sink"), ("src", "out", "src")):
+            made.add_pad(Gst.GhostPad.new(name, made.get_by_name(element).get_static_pad(pad)))
+        made.get_by_name("pictures").connect("new-sample", self.on_picture)
+        self.valve = made.get_by_name("valve")
+        return made
+
+    def on_picture(self, sink):
+        """Streaming thread: one picture is enough until the next is asked for."""
+        self.valve.set_property("drop", True)
+        sample = sink.emit("pull-sample")
+        if sample:
+            buffer = sample.get_buffer()
+            self.pictures.put(buffer.extract_dup(0, buffer.get_size()))
+        return Gst.FlowReturn.OK
+
+    def ask(self):
+        """Called as often as there may be pictures: lets a frame through."""
+        if self.pictures.are_wanted():
+            self.valve.set_property("drop", False)
+        return GLib.SOURCE_CONTINUE
+
+    # --- the server -----------------------------------------------------------------------------
+
+    def start(self):
+        """Serves in threads; returns the page's address. Raises OSError if nobody can listen there."""
+        name = self.config["name"]
+        bind, port = self.options.get("bind", "127.0.0.1"), self.options.get("port", 8080)
+        self.server = live_server.Server((bind, port), {name: Stream(name, self)}, self.documents,
+                                         self.options.get("hosts", []), camera_requests.Handler)
+        self.server.page = self
+        self.server.access = camera_access.Access(self.hash)
+        threading.Thread(target=live_streams.read_documents, args=(self.pipe, name, self.documents, self.pictures),
+                         daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        GLib.timeout_add(1000 // self.options.get("picture-rate", 10), self.ask)
+        return "http://%s:%d/" % ("[%s]" % bind if ":" in bind else bind, self.server.server_address[1])
+
+    def stop(self):
+        if self.server:
+            self.server.shutdown()
+            self.server.server_close()
+        self.folder.cleanup()
+
+
+def make(config):
+    """Returns the page that the field `page` describes."""
+    try:
+        return Page(config)
+    except OSError as error:
+        raise Mistake("'%s': page: %s" % (config.path, error)) from error

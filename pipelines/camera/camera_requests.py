@@ -158,7 +158,11 @@ class Handler(live_server.Handler):
         return {}
 
     def check(self, body):
-        camera_edit.check_zones(body.get("zones"))
+        """Says what is wrong with zones, which is no mistake of the request."""
+        try:
+            camera_edit.check_zones(body.get("zones"))
+        except camera_edit.Refused as refused:
+            return {"error": str(refused), "place": list(refused.place)}
         return {}
 
     def save_zones(self, body):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Controls a headless Chromium by its own protocol over pipes; needs no library."""
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -12,6 +13,25 @@ import time
 def find():
     """Returns its path, or None."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-headless-shell", "google-chrome"))), None)
+
+
+@contextlib.contextmanager
+def opened(url, ready):
+    """Opens a page and waits until `ready` is true there: gives the browser, or None if there is no Chromium. At the end the page
+    must have complained of nothing."""
+    path = find()
+    if not path:
+        print("no Chromium: the page was not opened")
+        yield None
+        return
+    browser = Chromium(path)
+    try:
+        browser.call("Page.navigate", url=url)
+        browser.wait_for("document.readyState === 'complete' && (%s)" % ready)
+        yield browser
+        assert not browser.complaints, browser.complaints
+    finally:
+        browser.close()
 
 
 class Chromium:
@@ -80,7 +100,7 @@ class Chromium:
     def wait_for(self, expression, seconds=40):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if self.evaluate(expression):
+            if self.evaluate("!!(%s)" % expression):
                 return
             time.sleep(0.05)
         raise AssertionError("never true: %s" % expression)
@@ -88,6 +108,46 @@ class Chromium:
     def picture(self):
         """Returns the page as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot")["data"])
+
+    def resize(self, width, height, mobile=False):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
+        self.call("Emulation.setTouchEmulationEnabled", enabled=mobile)
+
+    def reload_on_telephone(self, ready, width=390, height=800):
+        """Loads the page again on a telephone's screen, on which it must fit without scrolling sideways."""
+        self.resize(width, height, mobile=True)
+        self.call("Page.reload")
+        self.wait_for("document.readyState === 'complete' && innerWidth === %d && (%s)" % (width, ready))
+        wide = self.evaluate("document.documentElement.scrollWidth")
+        assert wide == width, "the page is %d pixels wide on a screen of %d" % (wide, width)
+
+    # --- as people use it ----------------------------------------------------------------------
+
+    def middle_of(self, finder, x=0.5, y=0.5):
+        """Scrolls an element of the page into sight; returns the place on the screen at these fractions of it."""
+        box = self.evaluate("(() => { const e = %s; e.scrollIntoView({block: 'center', behavior: 'instant'});"
+                            " const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()" % finder)
+        return box[0] + x * box[2], box[1] + y * box[3]
+
+    def press(self, x, y, *to, touch=False):
+        """Presses at a place, by mouse or finger, moves to the others, and lets go."""
+        steps = [(x, y), *to]
+        if touch:
+            for kind, at in (("touchStart", (steps[0],)), *(("touchMove", (step,)) for step in steps[1:]), ("touchEnd", ())):
+                self.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": at_x, "y": at_y} for at_x, at_y in at])
+            return
+        kinds = ["mousePressed", *["mouseMoved"] * len(to), "mouseReleased"]
+        for kind, (at_x, at_y) in zip(kinds, (*steps, steps[-1])):
+            self.call("Input.dispatchMouseEvent", type=kind, x=at_x, y=at_y, button="left", buttons=1, clickCount=1)
+
+    def click(self, finder, touch=False):
+        self.press(*self.middle_of(finder), touch=touch)
+
+    def write(self, finder, words):
+        """Replaces what a field has, and leaves it."""
+        self.evaluate("(() => { const e = %s; e.focus(); e.select(); })()" % finder)
+        self.call("Input.insertText", text=words)
+        self.evaluate("%s.blur()" % finder)
 
     def close(self):
         self.session = None

@@ -5,7 +5,7 @@
     walking_camera.py DVCAMERA CONFIG.json SEED
 
 It stands for a network and a decoder: objects come as from dvdecode, so that dvtrack, dvzones and all else are the real ones. Each
-walker crosses the vertical line in the middle of the frame once; `crossings_of` says which way, without looking at pictures."""
+walker crosses the vertical line in the middle of the frame once; walk() says which way, without looking at pictures."""
 import importlib.machinery
 import importlib.util
 import random
@@ -22,7 +22,7 @@ from gi.repository import Gst, GstBase, GstDvnn  # noqa: E402
 Gst.init(None)
 
 STEPS = 50      # frames that a walk takes
-PAUSE = 20      # frames between two walks
+PAUSE = 15      # frames between two walks
 SIZE = (0.12, 0.4)  # of a walker, as fractions of the frame
 
 
@@ -43,12 +43,6 @@ def place_at(seed, frame):
     return middle - SIZE[0] / 2, foot - SIZE[1], middle + SIZE[0] / 2, foot
 
 
-def crossings_of(seed, count):
-    """Returns how many of the first walks go right, and how many left."""
-    directions = [walk(seed, number)[0] for number in range(count)]
-    return directions.count(1), directions.count(-1)
-
-
 class Walkers(GstBase.BaseTransform):
     def __init__(self):
         super().__init__()
@@ -66,7 +60,9 @@ class Walkers(GstBase.BaseTransform):
         meta = GstDvnn.buffer_add_dv_objects_meta(buffer)
         meta.add_pass("walkers", GstDvnn.PassState.INFERRED)
         if box:
-            made = GstDvnn.Object.new(GstDvnn.ObjectKind.DETECTION, 0, "person", 0.9)
+            # The walk's number, so that readers can tell which one a document shows.
+            number = (self.frame - 1) // (STEPS + PAUSE)
+            made = GstDvnn.Object.new(GstDvnn.ObjectKind.DETECTION, number, "person", 0.9)
             made.set_box(*(edge * self.size[i % 2] for i, edge in enumerate(box)))
             meta.put_object(made)
         return Gst.FlowReturn.OK

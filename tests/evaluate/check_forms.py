@@ -91,24 +91,13 @@ def check_bytes(folder, data):
 
 def check_page(page, points, layers):
     """The curve is on the page, where there is a Chromium."""
-    path = chromium.find()
-    if not path:
-        print("no Chromium: the page was not opened")
-        return
-    browser = chromium.Chromium(path)
-    try:
-        browser.call("Page.navigate", url="file://" + page)
-        browser.wait_for("document.readyState === 'complete' && document.title.endsWith('evaluated')")
+    with chromium.opened("file://" + page, "document.title.endsWith('evaluated')") as browser:
+        if not browser:
+            return
         assert browser.evaluate("document.querySelectorAll('#byte-curve circle').length") == len(points)
         assert browser.evaluate("document.querySelectorAll('#byte-layers tbody tr').length") == len(layers)
         assert browser.evaluate("byId('devices').hidden && !byId('bytes').hidden")
-        browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
-        browser.call("Page.reload")
-        browser.wait_for("document.readyState === 'complete' && innerWidth === 390 && !!document.querySelector('#byte-curve circle')")
-        assert browser.evaluate("document.documentElement.scrollWidth") == 390
-        assert not browser.complaints, browser.complaints
-    finally:
-        browser.close()
+        browser.reload_on_telephone("document.querySelector('#byte-curve circle')")
 
 
 def check_plot(folder, data):

@@ -87,22 +87,10 @@ def main():
         told["networks"][1]["detection"]["worst"] = second
         worst = check_text(text, told)
         check_worst(worst, told, pictures)
-        path = chromium.find()
-        if not path:
-            print("no Chromium: the page was not opened")
-            return 0
-        browser = chromium.Chromium(path)
-        try:
-            browser.call("Page.navigate", url="file://" + page)
-            browser.wait_for("document.readyState === 'complete' && document.title.endsWith('evaluated')")
-            check_page(browser, told, worst, sys.argv[3] if len(sys.argv) > 3 else None)
-            browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
-            browser.call("Page.reload")
-            browser.wait_for("document.readyState === 'complete' && innerWidth === 390 && !!document.querySelector('#worst figure')")
-            assert browser.evaluate("document.documentElement.scrollWidth") == 390
-            assert not browser.complaints, browser.complaints
-        finally:
-            browser.close()
+        with chromium.opened("file://" + page, "document.title.endsWith('evaluated')") as browser:
+            if browser:
+                check_page(browser, told, worst, sys.argv[3] if len(sys.argv) > 3 else None)
+                browser.reload_on_telephone("document.querySelector('#worst figure')")
     return 0
 
 

@@ -48,7 +48,7 @@ export class Clips {
       Object.assign(image, {src: `clip-picture/${encodeURIComponent(name)}`, alt: "", loading: "lazy"});
     }
     add(one, "span", "", timeOf(name));
-    add(one, "small", "", part ? "being written" : `${(bytes / 1e6).toFixed(1)} MB`);
+    add(one, "small", "", part ? "being written" : bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
   }
 }
 

@@ -4,6 +4,7 @@
 import * as draw from "./draw.js";
 import {add, button, setText} from "./elements.js";
 import {ShapeFields} from "./fields.js";
+import {Refusal} from "./server.js";
 import {allOf, centre, distanceTo, hasInside, pointsOf, setPoints} from "./shapes.js";
 
 const REACH = 22;          // pixels of the screen within which a finger means a point
@@ -47,7 +48,7 @@ export class Editor {
   async start() {
     const told = await this.server.get("zones").catch((error) => ({why_not: error.message}));
     this.panel.hidden = false;
-    this.opener.hidden = true;
+    this.opener.parentNode.hidden = true;
     this.zones = told.zones || {};
     this.version = told.version;
     this.hasMasks = told.has_masks;
@@ -61,7 +62,7 @@ export class Editor {
 
   stop() {
     this.panel.hidden = true;
-    if (this.opener) this.opener.hidden = false;
+    if (this.opener) this.opener.parentNode.hidden = false;
     this.fault.hidden = true;
     this.stream.editing = this.drawing = null;
     this.stream.view.classList.remove("editing");
@@ -119,8 +120,8 @@ export class Editor {
 
   async check() {
     try {
-      await this.server.send("check", {zones: this.zones});
-      this.show(null);
+      const told = await this.server.send("check", {zones: this.zones});
+      this.show(told.error ? new Refusal(told) : null);
     } catch (error) {
       this.show(error);
     }
@@ -131,12 +132,16 @@ export class Editor {
     this.wrong = error && {kind: error.place[0], index: error.place[1]};
     this.fault.hidden = !error;
     if (!error) return;
-    this.saveButton.disabled = this.saveButton.disabled || error.status === 422;
+    this.saveButton.disabled = true;
     setText(this.fault, error.message);
     const shape = this.wrong.kind && this.shapeOf(this.wrong);
+    // Below the shape, or above it where there is no room.
     const points = shape ? pointsOf(shape, this.stream.frame) : [];
-    const [x, y] = points.length ? centre(points) : [0, 0];
-    Object.assign(this.fault.style, {left: `${100 * Math.max(0, Math.min(0.4, x - 0.3))}%`, top: `${100 * Math.min(0.7, y)}%`});
+    const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
+    const left = points.length ? Math.max(0, Math.min(0.4, Math.min(...xs))) : 0;
+    const below = points.length ? Math.max(...ys) : 0, above = points.length ? Math.min(...ys) : 0;
+    const at = below < 0.7 ? {top: `${100 * below + 3}%`, bottom: ""} : {top: "", bottom: `${Math.min(80, 103 - 100 * above)}%`};
+    Object.assign(this.fault.style, {left: `${100 * left}%`, ...at});
   }
 
   // --- shapes ----------------------------------------------------------------------------------
@@ -297,7 +302,7 @@ export class Editor {
     if (this.drawing && this.drawing.points.length) {
       const {kind, points} = this.drawing;
       draw.shape(on, points.length > 2 ? kind : "lines", {points}, frame, "", "#4fc3f7");
-      this.drawHandles(on, "drawing", points);
+      this.drawHandles(on, kind === "ground" ? kind : "drawing", points);
     }
   }
 
@@ -315,5 +320,10 @@ export class Editor {
       });
     }
     points.forEach((point, i) => circle(point, 8, this.selected && this.selected.point === i ? "#fff" : "#4fc3f7"));
+    if (kind !== "ground") return;
+    context.fillStyle = "#000";  // metres belong to points by their numbers
+    context.textAlign = "center";
+    points.forEach(([x, y], i) => context.fillText(i + 1, x * width, y * height + 5 * scale));
+    context.textAlign = "left";
   }
 }

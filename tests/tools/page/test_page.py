@@ -154,10 +154,7 @@ def check_zoom(browser):
 
 def check_narrow(browser, screenshot):
     """On a telephone nothing is wider than the screen, and two fingers zoom."""
-    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
-    browser.call("Page.reload")
-    browser.wait_for("document.readyState === 'complete' && innerWidth === 390 && !!document.querySelector('#graph .node')")
-    assert browser.evaluate("document.documentElement.scrollWidth") == 390
+    browser.reload_on_telephone("document.querySelector('#graph .node')")
     if screenshot:
         open(screenshot.replace(".png", "-narrow.png"), "wb").write(browser.picture())
     before = browser.evaluate("graph.view.width")
@@ -224,20 +221,11 @@ def main():
                                               "codes"))
         measured = [step["measured_us"] for step in data["steps"]]
         assert len(measured) == len(data["steps"]) and sum(measured) > 0, measured
-        path = chromium.find()
-        if not path:
-            print("no Chromium: the page was not opened")
-            return
-        browser = chromium.Chromium(path)
-        try:
-            browser.call("Page.navigate", url="file://" + page)
-            browser.wait_for("document.readyState === 'complete' && document.title === %s" % json.dumps(data["name"]))
-            screenshot = sys.argv[3] if len(sys.argv) > 3 else None
-            check_page(browser, data, screenshot)
-            check_narrow(browser, screenshot)
-            assert not browser.complaints, browser.complaints
-        finally:
-            browser.close()
+        with chromium.opened("file://" + page, "document.title === %s" % json.dumps(data["name"])) as browser:
+            if browser:
+                screenshot = sys.argv[3] if len(sys.argv) > 3 else None
+                check_page(browser, data, screenshot)
+                check_narrow(browser, screenshot)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a camera, used in Chromium as a new user would, on a desktop's and on a telephone's screen.
+
+    test_camera_page.py DVCAMERA [FOLDER_FOR_SCREENSHOTS]
+
+Objects are seeded anew each time: DVNN_TEST_SEED is the seed. Without Chromium all parts skip."""
+import json
+import os
+import re
+import sys
+import time
+
+import chromium
+from checks import run_checks
+from page_camera import Camera, Reader, SEED, ZONES, PASSWORD, walking_camera
+
+
+def save(browser, name):
+    if len(sys.argv) > 2:
+        with open(os.path.join(sys.argv[2], name + ".png"), "wb") as file:
+            file.write(browser.picture())
+
+
+# --- as a new user would -----------------------------------------------------------------------
+
+CANVAS = "document.querySelector('.view canvas')"
+FORM = "document.querySelector('form input')"
+
+
+def button(text):
+    return "[...document.querySelectorAll('button')].find((one) => one.textContent === %s && one.offsetParent)" % json.dumps(text)
+
+
+def tap(browser, x, y, *to, touch=False):
+    """Taps the picture at a place in fractions, or drags from there."""
+    browser.press(*browser.middle_of(CANVAS, x, y), *(browser.middle_of(CANVAS, *place) for place in to), touch=touch)
+
+
+def press(browser, text, touch=False):
+    browser.wait_for(button(text) + " && !%s.disabled" % button(text))
+    browser.click(button(text), touch)
+
+
+def near(place, x, y):
+    return abs(place[0] - x) < 0.01 and abs(place[1] - y) < 0.01
+
+
+def own_complaints(browser):
+    """Those beside wrong passwords, which browsers tell of by themselves."""
+    browser.complaints = [one for one in browser.complaints if not str(one.get("url", "")).endswith("/login")]
+    return browser.complaints
+
+
+def log_in(browser, touch=False):
+    browser.write(FORM, PASSWORD)
+    press(browser, "Log in", touch)
+    browser.wait_for(button("Edit areas and lines"))
+
+
+def draw_line(browser, camera):
+    press(browser, "Edit areas and lines")
+    press(browser, "+ Line")
+    tap(browser, 0.5, 0.97)
+    tap(browser, 0.5, 0.03)
+    press(browser, "Done")
+    browser.write("document.querySelector('.fields input[name=name]')", "gate")
+    browser.wait_for("document.querySelector('.editor .note').textContent.startsWith('Drag')")
+    press(browser, "Save")
+    browser.wait_for(button("Edit areas and lines"))
+    written = camera.zones()
+    line = written.pop("lines")[0]
+    assert written == ZONES, "what was there has changed: %s" % written
+    assert line["name"] == "gate" and near(line["points"][0], 0.5, 0.97) and near(line["points"][1], 0.5, 0.03), line
+
+
+def see_walkers(browser, reader):
+    """Every walk crosses the line once, in its own direction; the page counts as many."""
+    browser.wait_for("document.querySelector('.legend').textContent.includes('gate +')")
+    end = time.monotonic() + 60
+    while sum(map(bool, reader.walks().values())) < 3:
+        assert time.monotonic() < end, reader.walks()
+        time.sleep(0.2)
+    walks = reader.walks()
+    counted = {walk: crossings for walk, crossings in walks.items() if crossings}
+    assert len(counted) >= 3 and all(crossings for walk, crossings in walks.items() if walk > min(counted)), walks
+    for walk, crossings in counted.items():
+        direction = walking_camera.walk(SEED, walk)[0]
+        assert crossings == ["forward" if direction > 0 else "backward"], (SEED, walk, direction, crossings)
+    words = browser.evaluate("[document.querySelector('.legend').textContent, document.querySelectorAll('.figure, .events li').length]")
+    shown = sum(int(number) for number in re.findall(r"gate [+-]: (\d+)", words[0]))
+    assert shown >= len(counted) and words[1] >= len(counted), (words, counted)
+
+
+def draw_wrong_area(browser, camera):
+    """dvzones' own sentence stands at the area, and nothing is written until it is mended."""
+    before = camera.zones()
+    press(browser, "Edit areas and lines")
+    press(browser, "+ Area")
+    for place in ((0.6, 0.3), (0.8, 0.7), (0.8, 0.3), (0.6, 0.7)):
+        tap(browser, *place)
+    press(browser, "Done")
+    fault = "document.querySelector('.fault.at')"
+    browser.wait_for("!%s.hidden" % fault)
+    words = browser.evaluate(fault + ".textContent")
+    assert words == "areas[1]: its edges meet or cross each other elsewhere than at its corners", words
+    left, top = browser.evaluate("(() => { const f = %s.getBoundingClientRect(), v = %s.getBoundingClientRect();"
+                                 " return [(f.left - v.left) / v.width, (f.top - v.top) / v.height]; })()" % (fault, CANVAS))
+    assert 0.3 < left < 0.8 and 0.1 < top < 0.8, (left, top)
+    assert browser.evaluate(button("Save") + ".disabled") and camera.zones() == before
+    save(browser, "desktop-wrong")
+    # The two points that are crossed change their places: the area is good.
+    tap(browser, 0.8, 0.3, (0.9, 0.5), (0.6, 0.95))
+    browser.wait_for("%s.hidden" % fault)
+    press(browser, "Save")
+    browser.wait_for(button("Edit areas and lines"))
+    area = camera.zones()["areas"][1]
+    assert area["name"] == "area 2" and near(area["points"][2], 0.6, 0.95), area
+    assert camera.zones()["areas"][0] == before["areas"][0]
+
+
+def play_clip(browser):
+    whole = "[...document.querySelectorAll('.clips li button')].find((one) => !one.textContent.includes('being'))"
+    browser.wait_for(whole)
+    browser.click(whole)
+    browser.wait_for("document.querySelector('video').readyState >= 2 && document.querySelector('.player .events button')")
+    browser.click("document.querySelector('.player .events button')")  # jumps to the crossing
+    browser.wait_for("!document.querySelector('video').seeking")
+    browser.evaluate("document.querySelector('video').pause()")
+    browser.wait_for("(() => { const c = document.querySelector('.player canvas'); const d = c.getContext('2d').getImageData(0, 0,"
+                     " c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 128; return n > 200; })()")
+    # The walker's box is where a walker is that crosses: at the line, in the middle.
+    columns = browser.evaluate(
+        "(() => { const c = document.querySelector('.player canvas'), d = c.getContext('2d').getImageData(0, c.height - 1 - 0.02 * c.height,"
+        " 1, 1), all = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, xs = [];"
+        " for (let y = Math.round(0.35 * c.height); y < 0.55 * c.height; ++y) for (let x = 0; x < c.width; ++x)"
+        " if (all[4 * (y * c.width + x) + 3] > 128) xs.push(x / c.width); return [Math.min(...xs), Math.max(...xs)]; })()")
+    assert columns[0] < 0.5 < columns[1] and columns[1] - columns[0] < 0.25, columns
+    save(browser, "desktop-clip")
+    press(browser, "Close")
+
+
+def set_threshold(browser, camera):
+    """A slider changes the element and one value of camera.json, and nothing else of its text."""
+    before = camera.config_text()
+    slide = "document.querySelector('input[name=threshold]')"
+    browser.evaluate("(() => { %s.value = 0.35; %s.dispatchEvent(new Event('change')); })()" % (slide, slide))
+    end = time.monotonic() + 20
+    while camera.config_text() == before:
+        assert time.monotonic() < end, camera.text()
+        time.sleep(0.05)
+    assert camera.config_text() == before.replace("threshold=0.1", "threshold=0.35"), camera.config_text()
+    settings = {one["name"]: one["value"] for one in camera.ask("/settings")[1][0]["settings"]}
+    assert abs(settings["threshold"] - 0.35) < 1e-6 and settings["labels"] == "person,small car", settings
+    # A label that has a mistake is told at its field.
+    field = "document.querySelector('input[name=thresholds]')"
+    browser.write(field, "person:much")
+    browser.wait_for("[...document.querySelectorAll('.settings .fault')].some((one) => one.textContent.includes('person:much'))")
+    assert "much" not in camera.config_text()
+    browser.complaints = [one for one in browser.complaints if not str(one.get("url", "")).endswith("/setting")]
+
+
+def use_telephone(browser, camera):
+    browser.reload_on_telephone(button("Edit areas and lines"), 360, 640)
+    small = browser.evaluate("[...document.querySelectorAll('button, input')].filter((one) => one.offsetParent).map((one) =>"
+                             " [one.outerHTML, one.getBoundingClientRect()]).filter(([, box]) => box.height < 44 || box.width < 44)")
+    assert not small, small
+    press(browser, "Edit areas and lines", touch=True)
+    tap(browser, 0.2, 0.15, touch=True)  # within the hall
+    browser.wait_for("document.querySelector('.fields input[name=name]').value === 'hall'")
+    # A finger meets the point although it is some pixels away.
+    tap(browser, 0.31, 0.24, (0.4, 0.3), (0.45, 0.6), touch=True)
+    save(browser, "telephone-edit")
+    press(browser, "Save", touch=True)
+    browser.wait_for(button("Edit areas and lines"))
+    hall = camera.zones()["areas"][0]
+    assert near(hall["points"][2], 0.45, 0.6) and hall["points"][:2] == ZONES["areas"][0]["points"][:2], hall
+    assert (hall["dwell"], hall["crowd"]) == (5000, 3), hall
+    assert browser.evaluate("document.documentElement.scrollWidth") == 360
+    browser.evaluate("scrollTo(0, 0)")
+    save(browser, "telephone")
+    press(browser, "Log out", touch=True)
+    browser.wait_for(FORM)
+
+
+def check_that_a_new_user_draws_a_line_on_the_page_and_sees_count_and_clip(folder):
+    camera = Camera(folder)
+    try:
+        reader = Reader(camera)
+        with chromium.opened(camera.url, FORM) as browser:
+            browser.resize(1200, 900)
+            browser.write(FORM, "wrong horse")
+            press(browser, "Log in")
+            browser.wait_for("document.querySelector('form .fault').textContent.startsWith('The password is wrong')")
+            log_in(browser)
+            draw_line(browser, camera)
+            see_walkers(browser, reader)
+            save(browser, "desktop")
+            draw_wrong_area(browser, camera)
+            play_clip(browser)
+            set_threshold(browser, camera)
+            use_telephone(browser, camera)
+            assert not own_complaints(browser), browser.complaints
+    finally:
+        camera.close()
+
+
+def check_page_that_changes_nothing_without_a_password(folder):
+    camera = Camera(folder, password=None)
+    try:
+        with chromium.opened(camera.url, "document.querySelector('.tools .note')") as browser:
+            assert "no password is set" in browser.evaluate("document.querySelector('.tools .note').textContent")
+            browser.wait_for("document.querySelector('.settings fieldset')")
+            assert browser.evaluate("document.querySelector('.settings fieldset').disabled && !document.querySelector('form')")
+    finally:
+        camera.close()
+
+
+if __name__ == "__main__":
+    print("seed %d" % SEED)
+    run_checks(globals(), lambda claim: None if chromium.find() else "Chromium")

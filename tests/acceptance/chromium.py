@@ -16,9 +16,9 @@ def find():
 
 
 @contextlib.contextmanager
-def opened(url, ready):
+def opened(url, ready, size=None, mobile=False):
     """Opens a page and waits until `ready` is true there: gives the browser, or None if there is no Chromium. At the end the page
-    must have complained of nothing."""
+    must have complained of nothing. `size`: of the screen, of a telephone that is touched if `mobile`."""
     path = find()
     if not path:
         print("no Chromium: the page was not opened")
@@ -26,6 +26,8 @@ def opened(url, ready):
         return
     browser = Chromium(path)
     try:
+        if size:
+            browser.resize(*size, mobile=mobile)
         browser.call("Page.navigate", url=url)
         browser.wait_for("document.readyState === 'complete' && (%s)" % ready)
         yield browser
@@ -118,6 +120,9 @@ class Chromium:
         self.resize(width, height, mobile=True)
         self.call("Page.reload")
         self.wait_for("document.readyState === 'complete' && innerWidth === %d && (%s)" % (width, ready))
+        self.check_width(width)
+
+    def check_width(self, width):
         wide = self.evaluate("document.documentElement.scrollWidth")
         assert wide == width, "the page is %d pixels wide on a screen of %d" % (wide, width)
 
@@ -140,8 +145,9 @@ class Chromium:
         for kind, (at_x, at_y) in zip(kinds, (*steps, steps[-1])):
             self.call("Input.dispatchMouseEvent", type=kind, x=at_x, y=at_y, button="left", buttons=1, clickCount=1)
 
-    def click(self, finder, touch=False):
-        self.press(*self.middle_of(finder), touch=touch)
+    def click(self, finder):
+        """Clicks by mouse: of fingers' events alone, Chromium makes a click now and then only."""
+        self.press(*self.middle_of(finder))
 
     def write(self, finder, words):
         """Replaces what a field has, and leaves it."""

@@ -32,8 +32,8 @@ export class Camera {
 
   show() {
     const {can_write, logged_in} = this.server.session;
-    this.bar.replaceChildren();
     this.editor.stop();
+    this.bar.replaceChildren();
     if (!can_write) {
       add(this.bar, "p", "note", "This page changes nothing, as no password is set: dvcamera CONFIG.json --set-password");
     } else if (!logged_in) {

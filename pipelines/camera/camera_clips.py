@@ -23,6 +23,7 @@ MOST_RANGE = 2 << 20        # bytes of an answer: players ask for the next ones
 MOST_PICTURE = 4 << 20
 MOST_DOCUMENTS = 16 << 20   # bytes of a clip's
 DOCUMENT_SECONDS = 20       # to read them in
+CUE = re.compile(r"([0-9]{2,4}):([0-9]{2}):([0-9]{2})\.([0-9]{3}) --> ", re.ASCII)
 RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})", re.ASCII)
 
 
@@ -73,14 +74,39 @@ class Clips:
         ValueError, or BlockingIOError while another clip is read."""
         file, kind = self.open(name)
         with file:
-            if kind != KINDS["mkv"]:
-                return b""
+            if kind == KINDS["mp4"]:
+                return self.documents_beside(name)
             if not self.reading.acquire(blocking=False):
                 raise BlockingIOError("another clip is being read")
             try:
                 return b"".join(lines_of(file.fileno()))
             finally:
                 self.reading.release()
+
+
+    def documents_beside(self, name):
+        """Those of an MP4 file are in a file of WebVTT."""
+        try:
+            text = untrusted.read_text(os.path.join(self.folder, name.removesuffix("mp4") + "vtt"), MOST_DOCUMENTS)
+        except FileNotFoundError:
+            return b""
+        told, at = [], 0
+        for line in text.splitlines():
+            cue = CUE.match(line)
+            if cue:
+                hours, minutes, seconds, milliseconds = map(int, cue.groups())
+                at = ((hours * 60 + minutes) * 60 + seconds) * 10 ** 9 + milliseconds * 10 ** 6
+            elif line.startswith("{"):
+                told.append(told_line(at, line))
+        return b"".join(told)
+
+
+def told_line(at, line):
+    """Returns the page's form of a document's line; nothing if it is no document."""
+    try:
+        return json.dumps({"at": at, "document": untrusted.parse_json(line)}, allow_nan=False).encode() + b"\n"
+    except ValueError:
+        return b""
 
 
 def lines_of(handle):
@@ -99,10 +125,7 @@ def lines_of(handle):
             buffer = sample.get_buffer()
             text = buffer.extract_dup(0, buffer.get_size()).decode("utf-8", "replace")
             for line in html.unescape(text).splitlines():
-                try:
-                    told = json.dumps({"at": buffer.pts, "document": untrusted.parse_json(line)}, allow_nan=False).encode() + b"\n"
-                except ValueError:  # a line that is no document
-                    continue
+                told = told_line(buffer.pts, line)
                 size += len(told)
                 if size > MOST_DOCUMENTS:
                     return

@@ -19,6 +19,7 @@ from camera_elements import Mistake
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
+MODES = ("frames", "events", "tracks", "clips", "heat")  # what the page shows of documents
 DETECTORS = ("dvdecode", "dvmotion", "dvread", "dvtrack", "dvzones")
 # No videorate: it would lower the camera's own rate, where that can be chosen.
 PICTURES = ("tee name=t ! identity name=out silent=true t. ! valve name=valve drop=true ! queue leaky=downstream max-size-buffers=1"
@@ -94,7 +95,8 @@ class Page:
             raise self.config.mistake(": it needs dvpublish, which is not installed", "page")
         for name, value in (("location", self.pipe), ("stream", self.config["name"])):
             publish.set_property(name, value)
-        Gst.util_set_object_arg(publish, "mode", "frames+events+tracks+clips")
+        known = [value.first_value_nick for value in type(publish.get_property("mode")).__flags_values__.values()]
+        Gst.util_set_object_arg(publish, "mode", "+".join(mode for mode in MODES if mode in known))
         elements[at:at] = [publish, self.make_pictures()]
         places[at:at] = [("page",), ("page",)]
         self.editor = camera_edit.Editor(self.config, parts)

@@ -155,6 +155,13 @@ def check_that_clips_are_given_in_parts_and_by_their_names_only(folder):
         assert [line["at"] for line in lines] == sorted(line["at"] for line in lines)
         assert [line for line in lines if line["document"]["type"] == "event"] and len(lines) > 10, len(lines)
         assert camera.open("/clip-picture/" + name)[1].startswith(b"\xff\xd8\xff")
+        # Documents of MP4 are beside it.
+        stem = os.path.join(camera.clips, "door-20251128T135737.123Z.")
+        for kind, text in (("mp4", "no film"), ("vtt", "WEBVTT\n\n01:00:02.500 --> 01:00:03.000\n{\"type\":\"frame\"}\n{bad\n\n")):
+            with open(stem + kind, "w", encoding="utf-8") as file:
+                file.write(text)
+        told = camera.open("/clip-documents/door-20251128T135737.123Z.mp4")
+        assert told[0] == 200 and json.loads(told[1]) == {"at": 3602500000000, "document": {"type": "frame"}}, told
         for wrong in ("../camera.json", "..%2fcamera.json", "%2e%2e/secret-20261128T135737.123Z.mkv", "other-20261128T135737.123Z.mkv",
                       "door-20261128T135737.123Z.mkv", "door-20261128T135737.124Z.mkv", name + "%00", name + "/", "", "/etc/passwd",
                       "door-x/../" + name):

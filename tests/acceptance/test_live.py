@@ -8,8 +8,7 @@ The parts with pictures skip if gst-launch-1.0 or its jpegenc are absent, the pa
 exits with 77 if both are.
 """
 import http.client
-import importlib.machinery
-import importlib.util
+import importlib
 import json
 import os
 import random
@@ -47,6 +46,11 @@ def frame(number, objects, counts=None, **more):
 def thing(track, x, y, label="person", **more):
     return dict({"id": track, "track_id": track, "kind": "detection", "class_id": 0, "label": label,
                  "confidence": 0.93, "network": "n", "box": [x, y, x + 40, y + 60]}, **more)
+
+
+def heat(unit, cells):
+    return {"from": 0, "to": 60000000000, "unit": unit, "cell": 20, "labels": [{"name": "person", "seconds": 1, "cells": cells}],
+            "left_out": 0}
 
 
 class Live:
@@ -242,8 +246,7 @@ def check_that_no_request_is_left_without_an_answer(folder):
 
 
 def check_that_what_waits_for_a_client_has_a_bound(_folder):
-    dvlive = module()
-    waiting = dvlive.Waiting()
+    waiting = live_module("live_streams").Waiting()
     for number in range(300):
         waiting.put(b"%d" % number)
     assert [waiting.get(0) for _ in range(201)] == [b"%d" % number for number in range(100, 300)] + [None]
@@ -257,7 +260,7 @@ def check_that_what_waits_for_a_client_has_a_bound(_folder):
 def check_that_every_answer_says_how_it_may_be_used(folder):
     live = Live(folder, "door")
     try:
-        for path in ("", "icon.svg", "streams", "documents", "live/door", "picture/door", "nothing"):
+        for path in ("", "icon.svg", "main.js", "live.css", "streams", "documents", "live/door", "picture/door", "nothing"):
             try:
                 headers = live.open(path).headers
             except urllib.error.HTTPError as error:
@@ -307,19 +310,19 @@ def check_that_connections_have_a_bound(folder):
         live.close()
 
 
-def module():
-    """Returns the program as a module."""
-    loaded = importlib.util.module_from_spec(importlib.util.spec_from_loader(
-        "dvlive", importlib.machinery.SourceFileLoader("dvlive", DVLIVE)))
-    loaded.__spec__.loader.exec_module(loaded)
-    return loaded
+def live_module(name):
+    sys.path[:0] = [os.path.dirname(DVLIVE), os.path.dirname(os.path.dirname(DVLIVE))]
+    try:
+        return importlib.import_module(name)
+    finally:
+        del sys.path[:2]
 
 
 def check_that_a_request_must_arrive_in_time(_folder):
-    dvlive = module()
-    dvlive.REQUEST_SECONDS = -1  # every request is late
-    dvlive.Handler.timeout = None
-    server = dvlive.Server(("127.0.0.1", 0), {}, dvlive.Documents(), [])
+    live_server = live_module("live_server")
+    live_server.REQUEST_SECONDS = -1  # every request is late
+    live_server.Handler.timeout = None
+    server = live_server.Server(("127.0.0.1", 0), {}, live_module("live_streams").Documents(), [])
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -357,8 +360,13 @@ def check_page_that_survives_any_document(folder):
         browser.wait_for("document.querySelectorAll('figure').length === 2")
         for number in range(1500):
             document = frame(number, [thing(1, 20, 60), thing(2, 250, 100, "car", predicted=True)], counts)
+            kind = chance.choice(("frame", "frame", "frame", "event", "clip", "heat"))
+            if kind == "heat":
+                document["heat"] = heat(chance.choice(("pixels", "metres")), [[3, 2, 0.5], [-4, 1, 10.0]])
+            if kind == "event":
+                document["event"] = {"kind": "cross", "line": "gate", "track_id": 3, "label": "person", "direction": "forward"}
             document = mutated(chance, document)
-            live.write("door.jsonl", dict(document, type="frame") if isinstance(document, dict) else document)
+            live.write("door.jsonl", dict(document, type=kind) if isinstance(document, dict) else document)
             if number % 300 == 0:  # it draws some of them
                 browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         for name in ("door", "yard"):
@@ -366,6 +374,7 @@ def check_page_that_survives_any_document(folder):
             browser.wait_for("document.querySelector('[data-stream=%s] span').textContent.startsWith('1 objects')" % name)
             browser.wait_for("(%s)[3] > 128" % (PIXEL % (name, WIDTH, HEIGHT, 20, 90, "canvas")))
         assert browser.evaluate("document.querySelectorAll('figure b').length") == 2
+        assert 0 < browser.evaluate("document.querySelectorAll('.events li').length") <= 20
         assert not browser.complaints, browser.complaints
     finally:
         browser.close()
@@ -431,6 +440,11 @@ def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
         assert pixel(browser, "door", "canvas", 100, 30)[3] == 0
         line = pixel(browser, "door", "canvas", 240, 30)
         assert min(line) > 100, line
+        # A cell of heat is drawn where it is.
+        assert pixel(browser, "door", "canvas", 50, 150)[3] == 0
+        live.write("door.jsonl", frame(0, [], type="heat", heat=heat("pixels", [[2, 7, 1.5]])))
+        browser.wait_for("(%s)[3] > 50" % (PIXEL % ("door", WIDTH, HEIGHT, 50, 150, "canvas")))
+        assert pixel(browser, "door", "canvas", 30, 150)[3] == 0
         # The streams are side by side, and no text has become part of the page.
         assert browser.evaluate("(([a, b]) => a.top === b.top && a.right <= b.left)"
                                 "([...document.querySelectorAll('figure')].map((f) => f.getBoundingClientRect()))")

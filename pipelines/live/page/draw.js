@@ -101,14 +101,16 @@ export function objects(on, found, frame) {
   }
 }
 
-// Cells by their share of the most: from clear to red.
-export function heat({context, width, height}, {width: columns, height: rows, cells}) {
-  const most = Math.max(...cells);
-  if (!(most > 0)) return;
-  cells.forEach((cell, i) => {
-    const share = cell / most;
-    if (!(share > 0)) return;
-    context.fillStyle = `hsl(${60 - 60 * share} 100% 50% / ${0.15 + 0.45 * share})`;
-    context.fillRect((i % columns) * width / columns, Math.floor(i / columns) * height / rows, width / columns, height / rows);
-  });
+// Cells by the logarithm of their seconds, as dvoverlay has them: from clear to red.
+export function heat({context, width, height}, seconds, cell, frame) {
+  let most = 0;
+  for (const value of seconds.values()) most = Math.max(most, value);
+  const fx = width / frame.width, fy = height / frame.height;
+  for (const [place, value] of seconds) {
+    if (!(value > 0)) continue;
+    const [column, row] = place.split(" ");
+    const share = Math.max(0, 1 + Math.log10(value / most) / 2);
+    context.fillStyle = `hsl(${240 - 240 * share} 100% 50% / ${0.1 + 0.4 * share})`;
+    context.fillRect(column * cell * fx, row * cell * fy, cell * fx, cell * fy);
+  }
 }

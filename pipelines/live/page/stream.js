@@ -6,7 +6,7 @@ import {Chart} from "./chart.js";
 import {add, setText} from "./elements.js";
 
 const TRAIL = 3000, HELD = 1000, QUIET = 3000;  // milliseconds
-const MOST_TRACKS = 500, MOST_EVENTS = 20;
+const MOST_TRACKS = 500, MOST_EVENTS = 20, MOST_CELLS = 65536;
 
 export class Stream {
   constructor(parent, {name, zones}, many) {
@@ -15,7 +15,7 @@ export class Stream {
     this.frame = {width: 16, height: 9};
     this.objects = [];
     this.counts = new Map();    // words by kind and name of a shape
-    this.heat = null;
+    this.heat = new Map();      // seconds by "column row"
     this.seen = -Infinity;      // when the last document came
     this.times = [];            // of the last frames' documents, for their rate
     this.trails = new Map();    // track: [{time, x, y}]
@@ -46,6 +46,7 @@ export class Stream {
 
   take(told, now) {
     if (told.type === "event") this.takeEvent(told);
+    if (told.type === "heat") this.takeHeat(told);
     if (told.type === "clip") this.onClip();
     if (told.type !== "frame") return;
     this.frame = values.size(told.frame) || this.frame;
@@ -64,13 +65,24 @@ export class Stream {
     }
     for (const {track_id, box} of objects) if (track_id && box) this.follow(track_id, box, now);
     this.counts = values.counts(told.counts);
-    this.heat = values.heat(told.heat) || this.heat;
     this.count(told, objects, now);
   }
 
   takeEvent(told) {
     this.events.prepend(Object.assign(document.createElement("li"), {textContent: values.event(told)}));
     while (this.events.children.length > MOST_EVENTS) this.events.lastChild.remove();
+  }
+
+  // Documents tell what has come together since the last one.
+  takeHeat(told) {
+    const {cell, cells} = values.heat(told.heat);
+    if (cell !== this.cell) this.heat.clear();
+    this.cell = cell;
+    for (const [column, row, seconds] of cells) {
+      const place = `${column} ${row}`;
+      if (!this.heat.has(place) && this.heat.size >= MOST_CELLS) continue;
+      this.heat.set(place, (this.heat.get(place) || 0) + seconds);
+    }
   }
 
   follow(track, box, now) {
@@ -107,7 +119,7 @@ export class Stream {
       this.figure.style.maxWidth = `calc(68vh * ${shape})`;
     }
     const on = draw.begin(this.canvas);
-    if (this.heat) draw.heat(on, this.heat);
+    draw.heat(on, this.heat, this.cell, this.frame);
     if (this.editing) this.editing.draw(on);
     else draw.zones(on, this.zones, this.frame, this.counts);
     for (const [track, trail] of this.trails) {

@@ -3,7 +3,7 @@
 
 export const MOST_OBJECTS = 1000, MOST_STEPS = 200, MOST_TEXT = 100;
 const MOST_SIZE = 32768;   // pixels
-const MOST_CELLS = 65536;  // of heat
+const MOST_CELLS = 4096;   // of heat, of a label
 
 export const object = (any) => any && typeof any === "object" ? any : {};
 export const list = (any, most) =>
@@ -33,11 +33,13 @@ export const size = (any) => {
   return fits(width) && fits(height) ? {width, height} : null;
 };
 
-// Cells of heat, rows from the top: {width, height, cells}; null if a document has none.
+// The cells of a document of heat, [column, row, seconds] of all its labels, and their side in pixels. None if they are in metres:
+// where those are in the picture only dvzones knows.
 export const heat = (any) => {
-  const {columns, rows, width = columns, height = rows, seconds, cells = seconds} = object(any);
-  const good = Number.isInteger(width) && Number.isInteger(height) && width > 0 && height > 0 && width * height <= MOST_CELLS;
-  return good && numbers(cells, width * height) ? {width, height, cells} : null;
+  const {unit, cell, labels} = object(any);
+  if (unit !== "pixels" || !(number(cell) > 0)) return {cell: 0, cells: []};
+  const cells = list(labels, 32).flatMap((label) => list(label.cells, MOST_CELLS));
+  return {cell, cells: cells.filter((one) => numbers(one, 3))};
 };
 
 // A line about an event of dvzones.

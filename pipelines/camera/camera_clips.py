@@ -31,6 +31,7 @@ class Clips:
     def __init__(self, folder, stream):
         self.folder = folder
         self.name = re.compile(re.escape(stream) + NAME, re.ASCII)
+        self.listing = threading.Lock()
         self.reading = threading.Semaphore(1)
 
     def newest(self, before):
@@ -39,7 +40,7 @@ class Clips:
             return name.replace(".part.", ".").rpartition(".")[0]
 
         names = set()
-        with os.scandir(self.folder) as entries:
+        with self.listing, os.scandir(self.folder) as entries:
             for entry, _ in zip(entries, range(MOST_NAMES)):
                 names.add(entry.name)
         clips = (name for name in names if self.name.fullmatch(name) and (not before or stamped(name) < stamped(before)))
@@ -54,7 +55,7 @@ class Clips:
                           "picture": stamped(name) + ".jpg" in names})
         return found
 
-    def open(self, name):
+    def opened(self, name):
         """Returns an open file and its type. Raises OSError or ValueError: only names of clips are opened."""
         match = self.name.fullmatch(name)
         if not match:
@@ -72,7 +73,7 @@ class Clips:
     def documents(self, name):
         """Returns the documents of a clip as JSON lines: `at`, nanoseconds from its beginning, and `document`. Raises OSError,
         ValueError, or BlockingIOError while another clip is read."""
-        file, kind = self.open(name)
+        file, kind = self.opened(name)
         with file:
             if kind == KINDS["mp4"]:
                 return self.documents_beside(name)

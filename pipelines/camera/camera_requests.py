@@ -56,7 +56,7 @@ class Handler(live_server.Handler):
             if kind == "clip-documents":
                 self.server.expect(self.connection, live_server.ANSWER_SECONDS + camera_clips.DOCUMENT_SECONDS)
                 return self.send("application/x-ndjson", clips.documents(name))
-            file, media = clips.open(name)
+            file, media = clips.opened(name)
         except BlockingIOError:
             return self.send_error(503)
         except (OSError, ValueError):
@@ -92,12 +92,12 @@ class Handler(live_server.Handler):
     def do_POST(self):
         self.server.expect(self.connection, live_server.ANSWER_SECONDS)
         # What is left of a refused request would be read as the next one.
-        self.close_connection = True
+        close, self.close_connection = self.close_connection, True
         try:
             act = self.act()
             if act:
                 self.send_json(act(self.read_body()))
-                self.close_connection = False
+                self.close_connection = close
         except camera_edit.Refused as refused:
             self.refuse(refused.status, str(refused), refused.place)
         except OSError:  # the client has gone

@@ -119,6 +119,24 @@ class Camera:
             self.log.close()
 
 
+def write_clip(path, lines):
+    """Writes a film of a second whose text track has these lines, one in each frame."""
+    Gst = walking_camera.Gst
+    pipeline = Gst.parse_launch(
+        "videotestsrc num-buffers=%d ! video/x-raw,width=%d,height=%d,framerate=25/1 ! vp8enc deadline=1 ! matroskamux name=film ! filesink"
+        " name=file appsrc name=text format=time caps=text/x-raw,format=utf8 ! film." % (len(lines), WIDTH, HEIGHT))
+    pipeline.get_by_name("file").set_property("location", path)
+    pipeline.set_state(Gst.State.PLAYING)
+    for number, line in enumerate(lines):
+        buffer = Gst.Buffer.new_wrapped(line)
+        buffer.pts, buffer.duration = number * Gst.SECOND // 25, Gst.SECOND // 25
+        pipeline.get_by_name("text").emit("push-buffer", buffer)
+    pipeline.get_by_name("text").emit("end-of-stream")
+    told = pipeline.get_bus().timed_pop_filtered(60 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+    pipeline.set_state(Gst.State.NULL)
+    assert told and told.type == Gst.MessageType.EOS, told and told.parse_error()
+
+
 class Reader(threading.Thread):
     """Reads all documents, as the page does."""
 

@@ -7,13 +7,15 @@
 Objects are seeded anew each time: DVNN_TEST_SEED is the seed. Without Chromium all parts skip."""
 import json
 import os
+import random
 import re
 import sys
 import time
 
 import chromium
 from checks import run_checks
-from page_camera import Camera, Reader, SEED, ZONES, PASSWORD, walking_camera
+from mutants import mutated
+from page_camera import HEIGHT, PASSWORD, SEED, WIDTH, ZONES, Camera, Reader, walking_camera, write_clip
 
 
 def save(browser, name):
@@ -202,6 +204,30 @@ def check_that_a_new_user_draws_a_line_on_the_page_and_sees_count_and_clip(folde
             assert not own_complaints(browser), browser.complaints
         with chromium.opened(camera.url, FORM, (360, 640), mobile=True) as browser:
             use_telephone(browser, camera)
+    finally:
+        camera.close()
+
+
+def check_page_that_survives_any_document_in_a_clip(folder):
+    chance = random.Random(SEED)
+    camera, lines = Camera(folder), []
+    frame = {"type": "frame", "frame": {"width": WIDTH, "height": HEIGHT},
+             "objects": [{"track_id": 1, "box": [100, 90, 300, 270], "label": "person", "confidence": 0.9}]}
+    event = {"type": "event", "time": {"utc": "2026-11-28T13:57:37.123456Z"}, "event": {"kind": "cross", "line": "<b>gate", "label": "x"}}
+    for _ in range(400):
+        line = json.dumps(mutated(chance, chance.choice((frame, event))), ensure_ascii=chance.random() < 0.5).encode()
+        lines.append(chance.choice((line, line, line, line[:-1], b" ", b"[" * 3000, b"&lt;b>", b"NaN")))
+    write_clip(os.path.join(camera.clips, "door-20991128T135737.123Z.mkv"), lines + [json.dumps(frame).encode()] * 25)
+    try:
+        with chromium.opened(camera.url, "document.querySelector('.clips li button')") as browser:
+            browser.click("document.querySelector('.clips li button')")
+            browser.wait_for("document.querySelector('video').readyState >= 2 && document.querySelector('.player .events button')")
+            browser.evaluate("(() => { const v = document.querySelector('video'); v.pause(); v.currentTime = %f; })()" % (412 / 25))
+            browser.wait_for("(() => { const c = document.querySelector('.player canvas'), at = (x, y) => c.getContext('2d').getImageData("
+                             "x * c.width / %d, y * c.height / %d, 1, 1).data[3]; return at(100, 180) > 128 && at(200, 180) === 0; })()"
+                             % (WIDTH, HEIGHT))
+            assert not browser.evaluate("document.querySelectorAll('.player b').length")
+            assert 0 < browser.evaluate("document.querySelectorAll('.player .events button').length") <= 200
     finally:
         camera.close()
 

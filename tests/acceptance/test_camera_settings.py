@@ -61,7 +61,9 @@ CONFIGS = (
          {"element": "dvdecode", "labels": ["QR code", "barcode"], "exports": "regions", "thresholds": "marker:0.3"},
          {"element": "dvpublish", "location": "/dev/null", "mode": "frames+events", "extra-fields": {"site": "Kyoto"}}]},
     {"source": "test", "motion": True, "agree": 3, "elements": ["dvconvert", {"element": "dvconvert", "regions": "objects"},
-                                                                "dvdecode", "identity"]},
+                                                                "dvdecode", "identity"],
+     "page": {"port": 0, "bind": "127.0.0.1", "hosts": ["cameras.example"], "picture-size": 320, "picture-rate": 5,
+              "password": "scrypt$15$" + "A" * 22 + "==$" + "A" * 43 + "="}},
 )
 ODD = (None, True, False, 0, -1, 1, 7, 300, 2 ** 31, -2 ** 31 - 1, 2 ** 64, 10 ** 50, 0.5, -0.25, 1e300, 1e-300, "", "a", "nan",
        "0x10", "1e9", "-1", "person", "pass", "list", "true", "\0", "\ud800", "\u202e", "\x1b[2J", "two\nlines", "'\"\\", "x" * 3000,

@@ -66,7 +66,7 @@ def check_containerfile(path, source, dvnet):
             require(re.fullmatch(r'docker\.io/[\w/-]+:[\w.-]+', rest) and not rest.endswith(':latest'), where, 'FROM %s names no version' % rest)
         elif name == 'COPY':
             for file in rest.split()[:-1]:
-                require(os.path.exists(os.path.join(source, file)), where, 'COPY %s, which is not there' % file)
+                require(glob.glob(os.path.join(source, file)), where, 'COPY %s, which is not there' % file)
         elif name == 'RUN':
             check_run(where, rest, debian_packages(source))
         elif name == 'USER':

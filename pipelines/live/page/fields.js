@@ -18,6 +18,12 @@ export class ShapeFields {
   }
 
   show(selected) {
+    // Fields that stay the same stay: whoever goes from one to the next by the keyboard is in it.
+    const form = selected && selected.shape && JSON.stringify([selected.kind, selected.index, selected.point,
+      !!selected.shape.rectangle, selected.shape.metres && selected.shape.metres.length]);
+    if (this.shape === (selected && selected.shape) && this.form === form) return;
+    this.shape = selected && selected.shape;
+    this.form = form;
     this.around.replaceChildren();
     this.around.hidden = !selected || !selected.shape;
     if (this.around.hidden) return;

@@ -124,7 +124,8 @@ def write_clip(path, lines):
     Gst = walking_camera.Gst
     pipeline = Gst.parse_launch(
         "videotestsrc num-buffers=%d ! video/x-raw,width=%d,height=%d,framerate=25/1 ! vp8enc deadline=1 ! matroskamux name=film ! filesink"
-        " name=file appsrc name=text format=time caps=text/x-raw,format=utf8 ! film." % (len(lines), WIDTH, HEIGHT))
+        " name=file appsrc name=text format=time ! text/x-raw,format=utf8 ! film.subtitle_0" % (len(lines), WIDTH, HEIGHT))
+    pipeline.get_by_name("text").set_property("caps", Gst.Caps.from_string("text/x-raw,format=utf8"))
     pipeline.get_by_name("file").set_property("location", path)
     pipeline.set_state(Gst.State.PLAYING)
     for number, line in enumerate(lines):

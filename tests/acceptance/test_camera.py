@@ -368,10 +368,10 @@ AGAIN = ["dvconvert", "dvinfer", "dvdecode", "dvtrack", "dvconvert regions=objec
 
 
 def check_that_fields_make_elements(folder):
-    """What motion and agree stand for; what an entry says itself counts."""
+    """What motion, match and agree stand for; what an entry says itself counts."""
     path = os.path.join(folder, "fields.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"source": "test", "motion": {"verify-ms": 700},
+        json.dump({"source": "test", "motion": {"verify-ms": 700}, "match": {"agree": 4, "labels": ["person"]},
                    "agree": {"looks": 3, "pattern": {"plate": "[A-Z]+"}, "only-agreed": True},
                    "elements": ["identity ! dvconvert", *AGAIN[1:6], "dvdecode agree=5", "dvoverlay"]}, file)
     asked = subprocess.run([sys.executable, "-c", """
@@ -386,7 +386,7 @@ for part in camera_config.Config(sys.argv[2]).make_line():
 """, os.path.dirname(DVCAMERA), path], stdout=subprocess.PIPE, text=True)
     assert asked.stdout.splitlines() == [
         "identity", "dvmotion 700", "dvconvert", "dvinfer", "dvdecode 0 ", "dvtrack", "dvconvert", "dvinfer",
-        'dvdecode 5 {"plate": "[A-Z]+"}', "dvoverlay True"], asked.stdout
+        'dvdecode 5 {"plate": "[A-Z]+"}', "dvmatch 4", "dvoverlay True"], asked.stdout
 
 
 def check_that_mistakes_are_named(folder):
@@ -455,6 +455,8 @@ def check_that_mistakes_are_named(folder):
               "line 10, column 5: elements[2].exclude[1]: dvdecode: no network before it has the label 'cat'"),
              ({"source": "test", "motion": {"verify-ms": -1}}, "line 4, column 3: motion.verify-ms is -1, must be a whole number"),
              ({"source": "test", "motion": True, "elements": ["identity"]}, "line 3, column 2: motion: no entry of elements is a dvconvert"),
+             ({"source": "test", "match": True, "elements": ["identity"]}, "line 3, column 2: match: no entry of elements is a dvdecode"),
+             ({"source": "test", "match": {"agree": 0}}, "line 4, column 3: match.agree is 0, must be a whole number of 1 to 16"),
              ({"source": "test", "agree": 2}, "line 3, column 2: agree: no element looks at objects again"),
              ({"source": "test", "agree": 17}, "line 3, column 2: agree is 17, must be a whole number of 0 to 16"),
              ({"source": "test", "agree": {"looks": 2, "pattern": {"plate": "("}}, "elements": AGAIN},

@@ -56,12 +56,13 @@ CONFIGS = (
          {"element": "dvinfer", "when-busy": "pass", "max-held": 3}, "dvdecode threshold=0.1", "dvtrack"]},
     {"$schema": "camera-schema.json", "source": "test", "motion": {"verify-ms": 500, "contrast": 8.5, "zones": {
         "masks": [{"name": "m", "points": [[0, 0], [1, 0], [1, 1]], "unit": "fractions"}]}},
+     "match": {"threshold": 0.4, "margin": 0, "keep-days": 1.5},
      "agree": {"looks": 2, "pattern": {"car": "[A-Z]+"}, "only-agreed": True}, "elements": [
          "dvconvert ! dvinfer ! dvdecode labels=\"QR code,marker\"", "dvtrack", "dvconvert regions=objects", "dvinfer",
          {"element": "dvdecode", "labels": ["QR code", "barcode"], "exports": "regions", "thresholds": "marker:0.3"},
          {"element": "dvpublish", "location": "/dev/null", "mode": "frames+events", "extra-fields": {"site": "Kyoto"}}]},
-    {"source": "test", "motion": True, "agree": 3, "elements": ["dvconvert", {"element": "dvconvert", "regions": "objects"},
-                                                                "dvdecode", "identity"],
+    {"source": "test", "motion": True, "match": True, "agree": 3, "elements": ["dvconvert", {"element": "dvconvert", "regions": "objects"},
+                                                                                "dvdecode", "identity"],
      "page": {"port": 0, "bind": "127.0.0.1", "hosts": ["cameras.example"], "picture-size": 320, "picture-rate": 5,
               "password": "scrypt$15$" + "A" * 22 + "==$" + "A" * 43 + "="}},
 )
@@ -130,6 +131,11 @@ def check_taken(text, config):
     if motion:
         line = [part.factory for part in config.make_line()]
         assert line.count("dvmotion") == 1 and line.index("dvmotion") + 1 == line.index("dvconvert"), line
+    if given.get("match"):
+        line = [part.factory for part in config.make_line()]
+        before = line[:line.index("dvmatch")]
+        assert line.count("dvmatch") == 1 and before[-1] in ("dvdecode", "dvtrack"), line
+        assert not {"dvdecode", "dvtrack"} & set(line[len(before):]), line
     for entry in given.get("elements", []):
         if not isinstance(entry, dict):
             continue

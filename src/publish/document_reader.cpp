@@ -224,6 +224,15 @@ objects::Agreement read_agreement(const Item& item) {
   return agreement;
 }
 
+objects::Identity read_who(const Item& item) {
+  objects::Identity identity;
+  identity.name = text_or_none(item.may("name"));
+  identity.stranger = natural_or_none(item.may("stranger"));
+  identity.likeness = item.must("likeness").single();
+  identity.agreed = item.must("agreed").flag();
+  return identity;
+}
+
 objects::Kind read_kind(const Item& item) {
   constexpr objects::Kind kKinds[] = {objects::Kind::kDetection, objects::Kind::kClassification,
                                       objects::Kind::kSegmentation, objects::Kind::kAttributes};
@@ -240,7 +249,7 @@ FrameObject read_object(const Item& item) {
   // All members, so that a new one is not forgotten here.
   auto& [id, parent, kind, class_id, label, confidence, raw_score, box, track_id, predicted, region,
          region_name, network, outline, points, skeleton, mask, text, text_format, text_confidences,
-         embedding, numbers, ground, agreement] = told.object;
+         embedding, numbers, ground, agreement, identity] = told.object;
   id = item.must("id").natural();
   parent = natural_or_none(item.may("parent"));
   track_id = natural_or_none(item.may("track_id"));
@@ -268,6 +277,7 @@ FrameObject read_object(const Item& item) {
   }
   if (const Item place = item.may("ground"); place.there()) ground = read_ground(place);
   if (const Item looks = item.may("agreement"); looks.there()) agreement = read_agreement(looks);
+  if (const Item who = item.may("identity"); who.there()) identity = read_who(who);
   told.picture = read_optional_picture(item.may("picture"));
   return told;
 }
@@ -290,6 +300,17 @@ std::vector<ZoneCount> read_counts(const Item& item) {
   return counts;
 }
 
+Distance read_distance(const Item& item) {
+  Distance distance;
+  if (const Item tracks = item.must("tracks"); tracks.has(2)) {
+    distance.track_id = tracks.at(0).natural();
+    distance.other_id = tracks.at(1).natural();
+  }
+  distance.metres = item.must("metres").number();
+  distance.deviation = item.must("deviation").number();
+  return distance;
+}
+
 FrameFacts read_frame(const Item& document) {
   static constexpr const char* kStates[] = {"inferred", "skipped", "predicted"};
   FrameFacts frame;
@@ -300,6 +321,9 @@ FrameFacts read_frame(const Item& document) {
       [&](const Item& object) { frame.objects.push_back(read_object(object)); });
   if (const Item counts = document.may("counts"); counts.there()) {
     frame.counts = ZoneCounts{read_counts(counts.must("areas")), read_counts(counts.must("lines"))};
+  }
+  if (const Item pairs = document.may("distances"); pairs.there()) {
+    pairs.each([&](const Item& pair) { frame.distances.push_back(read_distance(pair)); });
   }
   return frame;
 }
@@ -315,6 +339,15 @@ EventFacts read_event(const Item& item) {
   event.duration = optional_natural(item.may("duration"));
   event.inside = optional_natural(item.may("inside"));
   if (const Item speed = item.may("speed"); speed.there()) event.speed = speed.number();
+  event.name = text_or_none(item.may("name"));
+  event.stranger = natural_or_none(item.may("stranger"));
+  if (const Item like = item.may("likeness"); like.there()) event.likeness = like.number();
+  if (const Item before = item.may("before"); before.there()) event.before = before.flag();
+  event.since = optional_natural(item.may("since"));
+  if (const Item metres = item.may("distance"); metres.there()) {
+    event.distance = Distance{event.track_id, item.must("other_id").natural(), metres.number(),
+                              item.must("distance_deviation").number()};
+  }
   return event;
 }
 
@@ -361,6 +394,25 @@ ClipFacts read_clip(const Item& item) {
   return clip;
 }
 
+HeatFacts read_heat(const Item& item) {
+  HeatFacts heat;
+  heat.from = item.must("from").natural();
+  heat.to = item.must("to").natural();
+  heat.unit = item.must("unit").text();
+  heat.cell = item.must("cell").number();
+  item.must("labels").each([&](const Item& one) {
+    HeatLabel label{one.must("name").text(), one.must("seconds").number(), {}};
+    one.must("cells").each([&](const Item& cell) {
+      if (!cell.has(3)) return;
+      label.cells.push_back(
+          {double{cell.at(0).integer()}, double{cell.at(1).integer()}, cell.at(2).number()});
+    });
+    heat.labels.push_back(std::move(label));
+  });
+  heat.left_out = item.must("left_out").number();
+  return heat;
+}
+
 // Reads what utc_text() has written.
 int64_t read_utc(const Item& item) {
   constexpr int64_t kSecond = 1000000000, kMicrosecond = 1000;
@@ -392,7 +444,7 @@ Times read_times(const Item& item) {
 }
 
 ReadDocument read_document(const Item& root) {
-  static constexpr const char* kTypes[] = {"frame", "event", "track", "clip"};
+  static constexpr const char* kTypes[] = {"frame", "event", "track", "clip", "heat"};
   ReadDocument read;
   if (root.must("version").natural() != 1) root.must("version").fail("1, the version that is read");
   const std::string type = one_of(root.must("type"), kTypes);
@@ -409,6 +461,7 @@ ReadDocument read_document(const Item& root) {
   if (type == "event") document.facts = read_event(root.must("event"));
   if (type == "track") document.facts = read_track(root.must("track"));
   if (type == "clip") document.facts = read_clip(root.must("clip"));
+  if (type == "heat") document.facts = read_heat(root.must("heat"));
   document.picture = read_optional_picture(root.may("picture"));
   if (const Item fields = root.may("fields"); fields.there()) read.fields = fields.json();
   return read;

@@ -337,6 +337,18 @@ std::string body(const ClipFacts& clip, const Document& document, const Identity
   return event_of(what, document);
 }
 
+// ONVIF has no form for cells: the sums of labels.
+std::string body(const HeatFacts& heat, const Document& document, const Identity& identity) {
+  Notification what;
+  what.topic = "dvnn:Zones/Heat";
+  what.source = source_of(identity, "heat");
+  for (const HeatLabel& label : heat.labels) {
+    what.data.emplace_back("dvnn:Label", label.label);
+    what.data.emplace_back("dvnn:Seconds", number(label.seconds));
+  }
+  return event_of(what, document);
+}
+
 }  // namespace
 
 std::string to_onvif(const Document& document, const Identity& identity, uint64_t /*seq*/,

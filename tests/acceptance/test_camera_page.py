@@ -242,8 +242,8 @@ def check_page_that_survives_any_document_in_a_clip(folder):
 def check_page_that_changes_nothing_without_a_password(folder):
     camera = Camera(folder, password=None)
     try:
-        with chromium.opened(camera.url, "document.querySelector('.tools .note')") as browser:
-            assert "no password is set" in browser.evaluate("document.querySelector('.tools .note').textContent")
+        with chromium.opened(camera.url, "document.querySelector('.bar > .note')") as browser:
+            assert "no password is set" in browser.evaluate("document.querySelector('.bar > .note').textContent")
             browser.wait_for("document.querySelector('.settings fieldset')")
             assert browser.evaluate("document.querySelector('.settings fieldset').disabled && !document.querySelector('form')")
     finally:

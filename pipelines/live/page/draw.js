@@ -75,7 +75,7 @@ export function zones(on, shapes, frame, counts) {
   for (const kind of ["masks", "areas", "lines"]) {
     for (const one of shapes[kind]) {
       const count = counts.get(`${kind} ${one.name}`);
-      shape(on, kind, one, frame, count === undefined ? one.name : `${one.name} ${count}`);
+      shape(on, kind, one, frame, count === undefined ? one.name : `${one.name}: ${count}`);
     }
   }
 }

@@ -58,7 +58,7 @@ class Chromium:
         os.close(from_it)
         self.number = 0
         self.rest = b""
-        self.complaints = []  # the page's exceptions, and requests that its policy has refused
+        self.complaints = []  # the page's exceptions and errors, and requests that its policy has refused
         page = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
@@ -76,6 +76,8 @@ class Chromium:
             answer = self.read()
             if answer.get("method") == "Runtime.exceptionThrown":
                 self.complaints.append(answer["params"]["exceptionDetails"])
+            if answer.get("method") == "Runtime.consoleAPICalled" and answer["params"]["type"] == "error":
+                self.complaints.append(answer["params"])  # what the page has caught
             if answer.get("method") == "Log.entryAdded" and answer["params"]["entry"]["level"] == "error":
                 self.complaints.append(answer["params"]["entry"])
             if answer.get("id") != self.number:

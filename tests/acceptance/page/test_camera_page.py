@@ -12,10 +12,11 @@ import re
 import sys
 import time
 
-import chromium
-from checks import run_checks
-from mutants import mutated
-from page_camera import HEIGHT, PASSWORD, SEED, WIDTH, ZONES, Camera, Reader, walking_camera, write_clip
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import chromium  # noqa: E402
+from checks import run_checks  # noqa: E402
+from mutants import mutated  # noqa: E402
+from page_camera import HEIGHT, PASSWORD, SEED, WIDTH, ZONES, Camera, Reader, walking_camera, write_clip  # noqa: E402
 
 
 def save(browser, name):
@@ -169,6 +170,37 @@ def set_threshold(browser, camera):
     browser.complaints = [one for one in browser.complaints if not str(one.get("url", "")).endswith("/setting")]
 
 
+def measure_ground(browser, camera):
+    """Four places and the metres between them, a shape that is named, turned and deleted, and what is undone."""
+    press(browser, "Edit areas and lines")
+    press(browser, "+ Ground")
+    for place in ((0.2, 0.9), (0.8, 0.92), (0.7, 0.4), (0.35, 0.4)):
+        tap(browser, *place)
+    press(browser, "Done")
+    number = "document.querySelectorAll('.fields input[type=number]')[%d]"
+    browser.wait_for(number % 1)
+    browser.write(number % 0, "6.5")
+    browser.write(number % 1, "18")
+    tap(browser, 0.5, 0.2)  # the line
+    browser.wait_for("document.querySelector('.fields input[name=name]')?.value === 'gate'")
+    browser.write("document.querySelector('.fields input[name=labels]')", "person, car")
+    press(browser, "Turn round")
+    tap(browser, 0.62, 0.5)  # the area's edge
+    browser.wait_for("document.querySelector('.fields input[name=name]')?.value === 'area 2'")
+    press(browser, "Delete")
+    tap(browser, 0.2, 0.15)
+    browser.wait_for("document.querySelector('.fields input[name=name]')?.value === 'hall'")
+    press(browser, "Delete")
+    press(browser, "Undo")
+    press(browser, "Save")
+    browser.wait_for(button("Edit areas and lines"))
+    written = camera.zones()
+    assert [area["name"] for area in written["areas"]] == ["hall"] and written["areas"][0] == ZONES["areas"][0], written
+    assert written["ground"]["rectangle"] == [6.5, 18] and near(written["ground"]["points"][1], 0.8, 0.92), written
+    line = written["lines"][0]
+    assert line["labels"] == ["person", "car"] and near(line["points"][0], 0.5, 0.03), line
+
+
 def use_telephone(browser, camera):
     log_in(browser)
     small = browser.evaluate("[...document.querySelectorAll('button, input')].filter((one) => one.offsetParent).map((one) =>"
@@ -208,6 +240,7 @@ def check_that_a_new_user_draws_a_line_on_the_page_and_sees_count_and_clip(folde
             draw_wrong_area(browser, camera)
             play_clip(browser, camera)
             set_threshold(browser, camera)
+            measure_ground(browser, camera)
             assert not own_complaints(browser), browser.complaints
         with chromium.opened(camera.url, FORM, (360, 640), mobile=True) as browser:
             use_telephone(browser, camera)

@@ -10,8 +10,9 @@ import sys
 import time
 import urllib.error
 
-from checks import run_checks
-from page_camera import Camera, PASSWORD, ZONES
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from checks import run_checks  # noqa: E402
+from page_camera import Camera, PASSWORD, ZONES  # noqa: E402
 
 GOOD = {"lines": [{"name": "gate", "points": [[0.5, 1], [0.5, 0]]}]}
 

@@ -9,7 +9,7 @@ import {Settings} from "./settings.js";
 export class Camera {
   constructor(parent, stream) {
     this.server = new Server();
-    this.server.onLogOut = () => this.begin();
+    this.server.onLogOut = () => this.begin(true);
     this.bar = add(stream.tools, "div", "bar");
     const side = add(parent, "aside");
     this.editor = new Editor(stream, this.server);
@@ -19,7 +19,8 @@ export class Camera {
     this.begin();
   }
 
-  async begin() {
+  // `keep`: a session has ended by itself, and what is being edited waits for the next one.
+  async begin(keep = false) {
     try {
       await this.server.begin();
     } catch (error) {
@@ -27,13 +28,14 @@ export class Camera {
       return;
     }
     if (this.server.session.clips) this.clips.load();
-    this.show();
+    this.show(keep);
   }
 
-  show() {
+  show(keep = false) {
     const {can_write, logged_in} = this.server.session;
-    this.editor.stop();
+    if (!keep) this.editor.stop();
     this.bar.replaceChildren();
+    this.bar.hidden = false;
     if (!can_write) {
       add(this.bar, "p", "note", "This page changes nothing, as no password is set: dvcamera CONFIG.json --set-password");
     } else if (!logged_in) {
@@ -58,7 +60,7 @@ export class Camera {
       setText(fault, "");
       try {
         await this.server.logIn(input.value);
-        this.show();
+        this.show(true);
       } catch (error) {
         setText(fault, error.message);
       }

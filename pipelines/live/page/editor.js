@@ -40,7 +40,10 @@ export class Editor {
   }
 
   showButton(bar) {
-    this.opener = button(bar, "Edit areas and lines", () => this.start());
+    this.home = bar;
+    bar.hidden = !!this.stream.editing;
+    if (this.stream.editing) this.changed();
+    button(bar, "Edit areas and lines", () => this.start());
   }
 
   // --- beginning and end -----------------------------------------------------------------------
@@ -48,7 +51,7 @@ export class Editor {
   async start() {
     const told = await this.server.get("zones").catch((error) => ({why_not: error.message}));
     this.panel.hidden = false;
-    this.opener.parentNode.hidden = true;
+    this.home.hidden = true;
     this.zones = told.zones || {};
     this.version = told.version;
     this.hasMasks = told.has_masks;
@@ -62,7 +65,8 @@ export class Editor {
 
   stop() {
     this.panel.hidden = true;
-    if (this.opener) this.opener.parentNode.hidden = false;
+    if (this.home) this.home.hidden = false;
+    clearTimeout(this.timer);
     this.fault.hidden = true;
     this.stream.editing = this.drawing = null;
     this.stream.view.classList.remove("editing");
@@ -119,12 +123,10 @@ export class Editor {
   }
 
   async check() {
-    try {
-      const told = await this.server.send("check", {zones: this.zones});
-      this.show(told.error ? new Refusal(told) : null);
-    } catch (error) {
-      this.show(error);
-    }
+    const asked = JSON.stringify(this.zones);
+    const told = await this.server.send("check", {zones: this.zones}).catch((error) => ({error: error.message}));
+    // An answer about what has changed meanwhile, or is no longer edited, says nothing.
+    if (this.stream.editing && asked === JSON.stringify(this.zones)) this.show(told.error ? new Refusal(told) : null);
   }
 
   // Shows what is wrong, at its shape if there is one.

@@ -213,6 +213,13 @@ def use_telephone(browser, camera):
     # A finger meets the point although it is some pixels away.
     tap(browser, 0.31, 0.24, (0.4, 0.3), (0.45, 0.6), touch=True)
     save(browser, "telephone-edit")
+    # The session ends meanwhile: what was drawn waits until one has logged in again.
+    camera.set_password(PASSWORD)
+    press(browser, "Save")
+    browser.wait_for(FORM + " && document.querySelector('.fault.at').textContent === 'Log in first.'")
+    browser.write(FORM, PASSWORD)
+    press(browser, "Log in")
+    browser.complaints = [one for one in browser.complaints if "401" not in str(one.get("text"))]
     press(browser, "Save")
     browser.wait_for(button("Edit areas and lines"))
     hall = camera.zones()["areas"][0]

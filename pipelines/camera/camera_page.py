@@ -21,11 +21,10 @@ from gi.repository import GLib, Gst  # noqa: E402
 
 MODES = ("frames", "events", "tracks", "clips", "heat")  # what the page shows of documents
 DETECTORS = ("dvdecode", "dvmotion", "dvread", "dvtrack", "dvzones")
-# No videorate: it would lower the camera's own rate, where that can be chosen.
-PICTURES = ("tee name=t ! identity name=out silent=true t. ! valve name=valve drop=true ! queue leaky=downstream max-size-buffers=1"
-            " max-size-bytes=0 max-size-time=0 ! videoconvert ! videoscale"
+# A pipeline of its own: what the page does with frames neither decides what the line negotiates, nor keeps it waiting.
+PICTURES = ("appsrc name=frames format=time ! videoconvert ! videoscale"
             " ! video/x-raw,width=[1,%d],height=[1,8192],pixel-aspect-ratio=1/1 ! videoconvert ! jpegenc quality=75"
-            " ! appsink name=pictures emit-signals=true sync=false async=false max-buffers=1 drop=true")
+            " ! appsink name=pictures emit-signals=true sync=false async=false")
 
 
 class Stream:
@@ -62,8 +61,10 @@ class Pictures(live_streams.Newest):
 
 
 class Page:
-    def __init__(self, config):
+    def __init__(self, config, say):
         self.config = config
+        self.say = say       # tells the log a line
+        self.busy = False    # a frame is being made a picture
         self.options = config["page"]
         self.pictures = Pictures()
         self.documents = live_streams.Documents()
@@ -97,40 +98,51 @@ class Page:
             publish.set_property(name, value)
         known = [value.first_value_nick for value in type(publish.get_property("mode")).__flags_values__.values()]
         Gst.util_set_object_arg(publish, "mode", "+".join(mode for mode in MODES if mode in known))
-        elements[at:at] = [publish, self.make_pictures()]
-        places[at:at] = [("page",), ("page",)]
+        elements.insert(at, publish)
+        places.insert(at, ("page",))
+        self.pad = publish.get_static_pad("src")
+        self.make_pictures()
         self.editor = camera_edit.Editor(self.config, parts)
         recorders = [recorder] if recorder else [part.element for part in parts if part.factory == "dvrecord"]
         if recorders:
             stream = recorders[0].get_property("stream") or recorders[0].get_name()
             self.clips = camera_clips.Clips(recorders[0].get_property("location"), stream)
 
+    # --- pictures -------------------------------------------------------------------------------
+
     def make_pictures(self):
-        text = PICTURES % self.options.get("picture-size", 640)
         try:
-            made = Gst.parse_bin_from_description(text, False)
+            self.encoder = Gst.parse_launch(PICTURES % self.options.get("picture-size", 640))
         except GLib.Error as error:
             raise self.config.mistake(": %s" % error.message, "page") from error
-        for name, element, pad in (("sink", "t", "sink"), ("src", "out", "src")):
-            made.add_pad(Gst.GhostPad.new(name, made.get_by_name(element).get_static_pad(pad)))
-        made.get_by_name("pictures").connect("new-sample", self.on_picture)
-        self.valve = made.get_by_name("valve")
-        return made
+        self.frames = self.encoder.get_by_name("frames")
+        self.encoder.get_by_name("pictures").connect("new-sample", self.on_picture)
+
+    def ask(self):
+        """Called as often as there may be pictures: takes the next frame, if somebody looks and the last one is done."""
+        error = self.encoder.get_bus().pop_filtered(Gst.MessageType.ERROR)
+        if error:
+            self.say("the page has no pictures: %s" % error.parse_error()[0].message)
+            return GLib.SOURCE_REMOVE
+        if self.pictures.are_wanted() and not self.busy:
+            self.busy = True
+            self.pad.add_probe(Gst.PadProbeType.BUFFER, self.on_frame)
+        return GLib.SOURCE_CONTINUE
+
+    def on_frame(self, pad, info):
+        """Streaming thread."""
+        self.frames.set_property("caps", pad.get_current_caps())
+        self.frames.emit("push-buffer", info.get_buffer())
+        return Gst.PadProbeReturn.REMOVE
 
     def on_picture(self, sink):
-        """Streaming thread: one picture is enough until the next is asked for."""
-        self.valve.set_property("drop", True)
+        """The encoder's thread."""
         sample = sink.emit("pull-sample")
         if sample:
             buffer = sample.get_buffer()
             self.pictures.put(buffer.extract_dup(0, buffer.get_size()))
+        self.busy = False
         return Gst.FlowReturn.OK
-
-    def ask(self):
-        """Called as often as there may be pictures: lets a frame through."""
-        if self.pictures.are_wanted():
-            self.valve.set_property("drop", False)
-        return GLib.SOURCE_CONTINUE
 
     # --- the server -----------------------------------------------------------------------------
 
@@ -145,6 +157,7 @@ class Page:
         threading.Thread(target=live_streams.read_documents, args=(self.pipe, name, self.documents, self.pictures),
                          daemon=True).start()
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.encoder.set_state(Gst.State.PLAYING)
         GLib.timeout_add(1000 // self.options.get("picture-rate", 10), self.ask)
         return "http://%s:%d/" % ("[%s]" % bind if ":" in bind else bind, self.server.server_address[1])
 
@@ -152,12 +165,13 @@ class Page:
         if self.server:
             self.server.shutdown()
             self.server.server_close()
+        self.encoder.set_state(Gst.State.NULL)
         self.folder.cleanup()
 
 
-def make(config):
+def make(config, say):
     """Returns the page that the field `page` describes."""
     try:
-        return Page(config)
+        return Page(config, say)
     except OSError as error:
         raise Mistake("'%s': page: %s" % (config.path, error)) from error

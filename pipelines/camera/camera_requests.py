@@ -147,8 +147,9 @@ class Handler(live_server.Handler):
             raise camera_edit.Refused("There is no password.", status=400)
         cookie, wait = self.server.access.log_in(password, self.client_address[0])
         if not cookie:
-            raise camera_edit.Refused("The password is wrong.%s" % (
-                " The next can be tried in %d s." % (wait + 1) if wait else ""), status=429 if wait else 403)
+            if wait:
+                raise camera_edit.Refused("The password is wrong, or tried too often: try again in %d s." % (wait + 1), status=429)
+            raise camera_edit.Refused("The password is wrong.", status=403)
         self.cookies = self.cookie_header(cookie, "")
         return {"token": self.server.access.token(cookie)}
 

@@ -6,13 +6,15 @@
 import json
 import os
 import re
+import socket
+import subprocess
 import sys
 import time
 import urllib.error
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from checks import run_checks  # noqa: E402
-from page_camera import Camera, PASSWORD, ZONES  # noqa: E402
+from page_camera import DVCAMERA, PASSWORD, ZONES, Camera  # noqa: E402
 
 GOOD = {"lines": [{"name": "gate", "points": [[0.5, 1], [0.5, 0]]}]}
 
@@ -170,6 +172,34 @@ def check_that_clips_are_given_in_parts_and_by_their_names_only(folder):
                 assert camera.open("/%s/%s" % (kind, wrong))[0] == 404, (kind, wrong)
     finally:
         camera.close()
+
+
+def check_that_a_password_is_set_and_a_taken_port_told(folder):
+    path = os.path.join(folder, "camera.json")
+    text = '{\n  "source": "test",\n  "elements": ["identity"]\n}\n'
+
+    def run(*words, given=None):
+        done = subprocess.run([DVCAMERA, path, *words], input=given, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stderr
+
+    for given, status in (("short\n", 2), ("", 2), ("x" * 300 + "\n", 2), ("correct horse\n", 0)):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        told = run("--set-password", given=given)
+        assert told[0] == status, told
+        with open(path, encoding="utf-8") as file:
+            written = file.read()
+        if status:
+            assert written == text and "a password has 8 to 200 characters" in told[1], (written, told)
+    kept = json.loads(written)["page"]["password"]
+    assert "horse" not in kept and written == text.replace('"]\n', '"],\n  "page": {"password": "%s"}\n' % kept), written
+    assert run("--check")[0] == 0
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(written.replace('{"password"', '{"port": %d, "password"' % other.getsockname()[1]))
+        status, told = run()
+        assert status == 1 and "page: nobody can listen" in told, (status, told)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import {add, button, setText} from "./elements.js";
 import {ShapeFields} from "./fields.js";
 import {Refusal} from "./server.js";
 import {allOf, centre, distanceTo, hasInside, pointsOf, setPoints} from "./shapes.js";
+import {text} from "./values.js";
 
 const REACH = 22;          // pixels of the screen within which a finger means a point
 const SLIGHT = 4;          // pixels: less is no move
@@ -25,8 +26,8 @@ export class Editor {
     this.bar = add(this.panel, "div", "bar");
     this.hint = add(this.panel, "p", "note");
     this.fields = new ShapeFields(add(this.panel, "div", "fields"), this);
-    for (const [kind, text] of [["areas", "Area"], ["lines", "Line"], ["masks", "Mask"], ["ground", "Ground"]]) {
-      button(this.bar, `+ ${text}`, () => this.beginDrawing(kind)).dataset.tool = kind;
+    for (const [kind, name] of [["areas", "Area"], ["lines", "Line"], ["masks", "Mask"], ["ground", "Ground"]]) {
+      button(this.bar, `+ ${name}`, () => this.beginDrawing(kind)).dataset.tool = kind;
     }
     this.done = button(this.bar, "Done", () => this.finish());
     this.undoButton = button(this.bar, "Undo", () => this.undo(), "quiet");
@@ -174,9 +175,9 @@ export class Editor {
       this.zones.ground = points.length === 4 ? {points, rectangle: [1, 1]} : {points, metres: points.map(() => [0, 0])};
       return {kind, index: 0};
     }
-    const shapes = this.zones[kind] = this.zones[kind] || [];
+    const shapes = this.zones[kind] = Array.isArray(this.zones[kind]) ? this.zones[kind] : [];
     let number = shapes.length + 1;
-    while (shapes.some(({name}) => name === `${NAMES[kind]} ${number}`)) ++number;
+    while (shapes.some((one) => one && one.name === `${NAMES[kind]} ${number}`)) ++number;
     shapes.push({name: `${NAMES[kind]} ${number}`, points});
     return {kind, index: shapes.length - 1};
   }
@@ -297,7 +298,7 @@ export class Editor {
       const shape = {unit: "fractions", points: pointsOf(one.shape, frame)};
       const isSelected = same(this.selected, one), isWrong = !this.fault.hidden && same(this.wrong, one);
       if (!shape.points.length) continue;
-      draw.shape(on, one.kind, shape, frame, one.kind === "ground" ? "ground" : one.shape.name,
+      draw.shape(on, one.kind, shape, frame, one.kind === "ground" ? "ground" : text(one.shape.name),
                  isWrong ? "#ff5252" : isSelected ? "#4fc3f7" : "");
       if (isSelected) this.drawHandles(on, one.kind, shape.points);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of the selected shape: its name and labels, of the ground its metres.
 import {add, button, field} from "./elements.js";
+import {number, text} from "./values.js";
 
-const words = (text) => text.split(",").map((word) => word.trim()).filter((word) => word);
-const texts = (any) => Array.isArray(any) ? any.join(", ") : "";
+const words = (said) => said.split(",").map((word) => word.trim()).filter((word) => word);
+const texts = (any) => Array.isArray(any) ? any.filter((one) => typeof one === "string").join(", ") : "";
 
 export class ShapeFields {
   constructor(around, editor) {
@@ -29,7 +30,7 @@ export class ShapeFields {
     if (this.around.hidden) return;
     const {kind, shape, point} = selected;
     if (kind === "ground") this.showGround(shape);
-    else field(this.around, "Name", shape.name, (value) => this.change(() => { shape.name = value; }), {name: "name"});
+    else field(this.around, "Name", text(shape.name), (value) => this.change(() => { shape.name = value; }), {name: "name"});
     if (kind === "areas" || kind === "lines") {
       field(this.around, "Labels", texts(shape.labels), (value) => this.change(() => {
         if (words(value).length) shape.labels = words(value);
@@ -42,11 +43,11 @@ export class ShapeFields {
   }
 
   showGround(ground) {
-    const number = (name, value, act) => field(this.around, name, value, (text) => this.change(() => act(+text)),
+    const metres = (name, value, act) => field(this.around, name, number(value), (said) => this.change(() => act(+said)),
                                                {type: "number", step: "any"});
     if (Array.isArray(ground.rectangle)) {
       ["Width in metres, from the 1st point to the 2nd", "Length in metres"].forEach((name, i) =>
-          number(name, ground.rectangle[i], (value) => { ground.rectangle[i] = value; }));
+          metres(name, ground.rectangle[i], (value) => { ground.rectangle[i] = value; }));
       button(this.around, "Measured places instead", () => this.change(() => {
         const [width, length] = ground.rectangle;
         ground.metres = [[0, 0], [width, 0], [width, length], [0, length]];
@@ -56,7 +57,7 @@ export class ShapeFields {
     if (!Array.isArray(ground.metres)) return;
     ground.metres.forEach((pair, i) => {
       if (!Array.isArray(pair)) return;
-      ["x", "y"].forEach((axis, k) => number(`${axis} of point ${i + 1}, metres`, pair[k], (value) => { pair[k] = value; }));
+      ["x", "y"].forEach((axis, k) => metres(`${axis} of point ${i + 1}, metres`, pair[k], (value) => { pair[k] = value; }));
     });
   }
 }

@@ -27,6 +27,7 @@ def save(browser, name):
 
 # --- as a new user would -----------------------------------------------------------------------
 
+ROUNDS = 15
 CANVAS = "document.querySelector('.view canvas')"
 FORM = "document.querySelector('form input')"
 
@@ -255,7 +256,28 @@ def check_that_a_new_user_draws_a_line_on_the_page_and_sees_count_and_clip(folde
         camera.close()
 
 
-def check_page_that_survives_any_document_in_a_clip(folder):
+def edit_anything(browser, camera, chance):
+    """A zones' file that somebody else has written meanwhile, of which the page can show some."""
+    zones = {"areas": [dict(ZONES["areas"][0], unit="fractions"), {"name": "b", "points": [[0.5, 0.5], [0.9, 0.5], [0.9, 0.9]], "labels": ["x"]}],
+             "lines": [{"name": "l", "points": [[300, 20], [320, 200]], "unit": "pixels"}], "masks": [{"name": "m", "points": [[0, 0], [1, 0]]}],
+             "ground": chance.choice((ZONES["ground"], {"height": 3}, {"points": [[0, 1]] * 5, "metres": [[0, 1]] * 5}))}
+    with open(camera.file, "w", encoding="utf-8") as file:
+        json.dump(mutated(chance, zones), file)
+    press(browser, "Edit areas and lines")
+    browser.wait_for("document.querySelector('.view.editing')")
+    if chance.random() < 0.5 and not browser.evaluate(button("+ Line") + ".disabled"):
+        press(browser, chance.choice(("+ Area", "+ Line", "+ Mask", "+ Ground")))
+        for _ in range(4):
+            tap(browser, chance.random(), chance.random())
+        browser.evaluate("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    for _ in range(4):
+        tap(browser, chance.random(), chance.random())
+        browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    browser.evaluate("[...document.querySelectorAll('.fields input')].forEach((one) => one.dispatchEvent(new Event('change')))")
+    press(browser, "Cancel")
+
+
+def check_page_that_survives_any_document_in_a_clip_and_any_zones(folder):
     chance = random.Random(SEED)
     camera, lines = Camera(folder), []
     frame = {"type": "frame", "frame": {"width": WIDTH, "height": HEIGHT},
@@ -275,6 +297,10 @@ def check_page_that_survives_any_document_in_a_clip(folder):
                              % (WIDTH, HEIGHT))
             assert not browser.evaluate("document.querySelectorAll('.player b').length")
             assert 0 < browser.evaluate("document.querySelectorAll('.player .events button').length") <= 200
+            press(browser, "Close")
+            log_in(browser)
+            for _ in range(ROUNDS):
+                edit_anything(browser, camera, chance)
     finally:
         camera.close()
 

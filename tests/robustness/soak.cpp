@@ -158,6 +158,17 @@ class Stream {
     }
   }
 
+  // A branch that records clips, and the end of the line before it.
+  std::string record() {
+    if (chance(0.5)) return "";
+    return "tee name=found ! queue ! clips.detections dvrecord name=clips stream=" + name_ +
+           " picture-size=32 before-ms=500 after-ms=500 max-clip-ms=2000 quota-mib=1 " +
+           one_of<const char*>({"trigger=object", "recording=true", "trigger=track"}) +
+           " location=" + folder_ +
+           " encoded. ! queue leaky=downstream ! videoconvert ! jpegenc ! clips.video found. ! "
+           "queue ! ";
+  }
+
   void play_line() {
     const std::string out = folder_ + "/" + name_ + ".txt";
     unlink(out.c_str());
@@ -165,9 +176,10 @@ class Stream {
     // it still accepts the old caps, too.
     Pipeline pipeline(
         painted_source(1000000) + "identity sleep-time=2000 ! videoscale ! " +
-        "capsfilter name=caps caps-change-mode=delayed ! " + "dvconvert name=convert ! " +
+        "capsfilter name=caps caps-change-mode=delayed ! tee name=encoded ! queue ! " +
+        (chance(0.3) ? "dvmotion verify-ms=100 ! " : "") + "dvconvert name=convert ! " +
         infer(Looks::kRed, "name=infer on-error=pass watchdog-ms=120000 " + FaultPlan::device()) +
-        " ! dvdecode name=decode ! dvtrack ! dvzones ! " + sink() +
+        " ! dvdecode name=decode ! dvtrack ! dvzones ! " + sink() + record() +
         (chance(0.5) ? "dvoverlay ! " : "") + "fakesink name=out async=false");
     bool good = pipeline.set_state(GST_STATE_PLAYING);
     for (int deeds = 5 + below(15); good && deeds > 0; --deeds) {

@@ -158,10 +158,20 @@ std::vector<std::string> ClipFolder::recover(int64_t now_utc_ns) {
   return found;
 }
 
+// A disk that is changed, or a folder that is removed and made again: nothing can be created in
+// what is open.
+void ClipFolder::look_again() {
+  struct stat facts {};
+  if (fstat(folder_.fd(), &facts) == 0 && facts.st_nlink > 0) return;
+  auto folder = open_folder(path_ + "/.");
+  if (folder.ok()) folder_ = std::move(folder.value());
+}
+
 Result<ClipFile> ClipFolder::create(const std::string& stream, int64_t utc_ns,
                                     const std::string& extension) {
   constexpr int kMostAlike = 999;
   const std::lock_guard<std::mutex> lock(mutex_);
+  look_again();
   ClipFile clip;
   clip.extension = extension;
   for (int i = 1; i <= kMostAlike; ++i) {

@@ -43,6 +43,7 @@ class ClipFolder {
   /// Renames what a crash has left, since its clips can be played. Returns their paths.
   std::vector<std::string> recover(int64_t now_utc_ns);
   /// Creates the file of a clip that begins at `utc_ns` (since 1970). `stream` is a part of a path.
+  /// If the folder was removed, the one that has its path now is the folder from then on.
   Result<ClipFile> create(const std::string& stream, int64_t utc_ns, const std::string& extension);
   /// Makes room in the quota for `bytes` that the file will grow by; the oldest clips go, never one
   /// that is being written. Returns false if there is no room although no clip is left.
@@ -68,6 +69,7 @@ class ClipFolder {
     uint64_t bytes = 0;
     bool part = false;
   };
+  void look_again();
   explicit ClipFolder(std::string path, File folder)
       : path_(std::move(path)), folder_(std::move(folder)) {}
   Status rename_part(const std::string& stem, const std::string& extension);
@@ -75,7 +77,7 @@ class ClipFolder {
   bool make_room(uint64_t reserved, const Quota& quota, int64_t now_utc_ns);
 
   const std::string path_;
-  const File folder_;
+  File folder_;
   mutable std::mutex mutex_;
   uint64_t reserved_ = 0;  // of all files
   uint64_t removed_ = 0;

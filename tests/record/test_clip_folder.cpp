@@ -122,6 +122,40 @@ DVNN_TEST(what_a_crash_left_is_recovered_and_what_is_written_is_not) {
                                                      "door-20261128T135557.000Z.part.mkv"}));
 }
 
+DVNN_TEST(cues_go_along_with_their_clip) {
+  Folder folder;
+  ClipFile clip = folder.create(100, 10);
+  ck_assert(folder->create_cues(&clip).ok());
+  ck_assert(folder.names() == (std::set<std::string>{"door-20261128T135557.000Z.part.mkv",
+                                                     "door-20261128T135557.000Z.part.vtt"}));
+  folder.finish(std::move(clip));
+  ck_assert(folder.names() == (std::set<std::string>{"door-20261128T135557.000Z.mkv",
+                                                     "door-20261128T135557.000Z.vtt"}));
+  ClipFile no_clip = folder.create(50, 0);
+  ck_assert(folder->create_cues(&no_clip).ok());
+  folder->discard(std::move(no_clip));
+  ck_assert_uint_eq(folder.names().size(), 2);
+  // After a crash both get their names, and one clip is told of; both go in the end.
+  folder.put("door-20261128T130000.000Z.part.mkv", 100);
+  folder.put("door-20261128T130000.000Z.part.vtt", 100);
+  ck_assert_uint_eq(folder->recover(kNow).size(), 1);
+  ck_assert_uint_eq(folder.names().count("door-20261128T130000.000Z.vtt"), 1);
+  folder->tidy({0, 1000 * kSecondNs}, kNow);
+  ck_assert_uint_eq(folder.names().size(), 2);
+  ck_assert_uint_eq(folder->removed(), 1);
+}
+
+// As a disk is changed.
+DVNN_TEST(a_folder_that_was_made_again_is_the_folder) {
+  Folder folder;
+  folder.finish(folder.create(100, 10));
+  std::filesystem::remove_all(folder.path());
+  ck_assert(!folder->create("door", kNow, "mkv").ok());
+  std::filesystem::create_directory(folder.path());
+  folder.finish(folder.create(0, 10));
+  ck_assert(folder.names() == std::set<std::string>{"door-20261128T135737.000Z.mkv"});
+}
+
 DVNN_TEST(a_folder_is_one_object_however_it_is_named) {
   Folder folder;
   const auto again = ClipFolder::open(folder.path() + "/../" +

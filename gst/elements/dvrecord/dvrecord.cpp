@@ -151,6 +151,15 @@ static Status gst_dv_record_open(GstDvRecord* self) {
   return {};
 }
 
+void gst_dv_record_expect(const RecordPad& pad, const SharedCaps& documents,
+                          record::Recorder* recorder, ClipWriters* writers) {
+  if (pad.kind == TrackKind::kVideo) return;
+  recorder->expect(pad.track, true);
+  const bool text = pad.kind == TrackKind::kText;
+  if (text) writers->set_upstream(pad.pad);
+  writers->set_track(pad.track, {pad.kind, text ? documents : nullptr});
+}
+
 static void gst_dv_record_start(GstDvRecord* self) {
   GstDvRecordPrivate* priv = self->priv;
   const RecordSettings settings = record_settings_of(self);
@@ -164,20 +173,14 @@ static void gst_dv_record_start(GstDvRecord* self) {
     return shared && shared->begin(clip);
   };
   writers->set_track(record::Ring::kVideo, {TrackKind::kVideo, nullptr});
-  const SharedCaps documents = document_caps();
+  const SharedCaps documents = settings.documents ? document_caps() : nullptr;
+  priv->documents = documents;
   priv->detections.begin(recorder, kDocumentTrack, documents, priv->stream, settings.documents);
   {
     const ObjectLock lock(self);
     for (const auto& pad : priv->pads) {
       pad->reset();
-      if (pad->kind == TrackKind::kVideo) continue;
-      recorder->expect(pad->track, true);
-      if (pad->kind == TrackKind::kAudio) {
-        writers->set_track(pad->track, {TrackKind::kAudio, nullptr});
-        continue;
-      }
-      writers->set_upstream(pad->pad);
-      writers->set_track(pad->track, {TrackKind::kText, settings.documents ? documents : nullptr});
+      gst_dv_record_expect(*pad, documents, recorder.get(), writers.get());
     }
     priv->recorder = recorder;
     priv->writers = writers;

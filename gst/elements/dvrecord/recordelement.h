@@ -29,6 +29,7 @@ struct GstDvRecordPrivate {
   std::shared_ptr<record::Recorder> recorder;
   std::shared_ptr<ClipWriters> writers;
   std::string stream;
+  SharedCaps documents;        // of the text track; null: there is none
   record::Losses last_losses;  // of the last recorder
   // The pads, under the object lock; a pad's own part is its streaming thread's.
   std::vector<std::unique_ptr<RecordPad>> pads;
@@ -46,6 +47,9 @@ struct _GstDvRecord {
 RecordSettings record_settings_of(GstDvRecord* self);
 /// Data has come on a pad, or none will. When it has on all, the change to PAUSED is complete.
 void gst_dv_record_preroll(GstDvRecord* self, RecordPad* pad);
+/// Tells the recorder and the writers what a pad will bring, before it does.
+void gst_dv_record_expect(const RecordPad& pad, const SharedCaps& documents,
+                          record::Recorder* recorder, ClipWriters* writers);
 /// Returns whether an event asks for a clip, which is then begun.
 bool gst_dv_record_take_request(GstDvRecord* self, GstEvent* event);
 

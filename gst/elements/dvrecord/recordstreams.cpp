@@ -220,7 +220,15 @@ static GstPad* gst_dv_record_add_pad(GstDvRecord* self, GstPadTemplate* from, co
   gst_pad_set_event_function(pad, GST_DEBUG_FUNCPTR(gst_dv_record_sink_event));
   {
     const ObjectLock lock(self);
-    self->priv->pads.push_back(std::move(part));
+    GstDvRecordPrivate* priv = self->priv;
+    // While the element runs, as for the pads that it had before.
+    if (priv->recorder) {
+      gst_dv_record_expect(*part, priv->documents, priv->recorder.get(), priv->writers.get());
+    }
+    priv->pads.push_back(std::move(part));
+  }
+  if (GST_STATE(self) >= GST_STATE_PAUSED || GST_STATE_TARGET(self) >= GST_STATE_PAUSED) {
+    gst_pad_set_active(pad, TRUE);
   }
   gst_element_add_pad(GST_ELEMENT(self), pad);
   return pad;

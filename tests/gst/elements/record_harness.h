@@ -182,7 +182,7 @@ class Recording {
     gst_object_ref_sink(record_);
     gst_element_set_bus(record_, bus_);
     video_ = link("video", video);
-    if (detections) detections_ = link("detections", video_caps("GRAY8", 64, 48));
+    if (detections) link_detections();
     if (audio) audio_ = link("audio_0", "audio/x-alaw, rate=8000, channels=1");
   }
   ~Recording() {
@@ -198,17 +198,20 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
+  void link_detections() { detections_ = link("detections", video_caps("GRAY8", 64, 48)); }
   void start() {
     ck_assert_int_ne(gst_element_set_state(record_, GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
-    for (size_t i = 0; i < pads_.size(); ++i) {
-      gst_pad_set_active(pads_[i], TRUE);
-      const std::string id = "stream-" + std::to_string(i);
-      gst_pad_push_event(pads_[i], gst_event_new_stream_start(id.c_str()));
-      GstCaps* caps = gst_caps_from_string(caps_[i].c_str());
-      gst_pad_push_event(pads_[i], gst_event_new_caps(caps));
-      gst_caps_unref(caps);
-      segment(pads_[i]);
-    }
+    for (size_t i = 0; i < pads_.size(); ++i) begin(i);
+  }
+  // Begins the stream of a pad that is linked late.
+  void begin(size_t i) {
+    gst_pad_set_active(pads_[i], TRUE);
+    const std::string id = "stream-" + std::to_string(i);
+    gst_pad_push_event(pads_[i], gst_event_new_stream_start(id.c_str()));
+    GstCaps* caps = gst_caps_from_string(caps_[i].c_str());
+    gst_pad_push_event(pads_[i], gst_event_new_caps(caps));
+    gst_caps_unref(caps);
+    segment(pads_[i]);
   }
   void video(GstClockTime time, bool key, size_t number, size_t bytes = kUsualBytes) {
     GstBuffer* buffer = gst_buffer_new_allocate(nullptr, bytes, nullptr);

@@ -235,6 +235,35 @@ DVNN_TEST(dvpublish_publishes_clips) {
   ck_assert_int_eq(clips, 2);
 }
 
+// A branch that is linked while the element runs is as one that was there.
+DVNN_TEST(detections_may_come_late) {
+  Recording recording("before-ms=1000 after-ms=1000 trigger=object picture-size=0", false);
+  recording.start();
+  recording.frames(0, 100);
+  recording.link_detections();
+  static std::atomic<int> clips;
+  clips = 0;
+  gst_pad_add_probe(
+      recording.detections(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
+      [](GstPad*, GstPadProbeInfo*, gpointer) {
+        ++clips;
+        return GST_PAD_PROBE_OK;
+      },
+      nullptr, nullptr);
+  recording.begin(1);
+  for (size_t i = 100; i < 300; ++i) {
+    recording.video(i * kFrameTime, i % 25 == 0, i);
+    recording.detect(i * kFrameTime, i == 150 ? 0.9f : 0);
+  }
+  recording.end();
+  const auto told = recording.told();
+  ck_assert_uint_eq(told.size(), 1);
+  auto packets = demuxed(told[0].location);
+  ck_assert_uint_eq(packets["video_0"].size(), 51);  // 125 to 175
+  ck_assert_uint_eq(packets["subtitle_0"].size(), 51);
+  ck_assert_int_eq(clips, 2);
+}
+
 // As other sinks, so that a pipeline does not miss the end of another element's change of state.
 DVNN_TEST(it_is_paused_when_each_stream_has_come) {
   Recording recording("before-ms=0 after-ms=400");

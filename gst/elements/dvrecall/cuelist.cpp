@@ -98,10 +98,11 @@ std::string without_markup(std::string text) {
   std::string plain;
   plain.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
-    const size_t end = text[i] == '&' ? text.find(';', i) : std::string::npos;
-    const bool ends = end != std::string::npos && end - i <= kLongestEntity;
-    if (ends && append_entity(std::string_view(text).substr(i + 1, end - i - 1), &plain)) {
-      i = end + 1;
+    // The text may be long, and have no end of an entity.
+    const std::string_view rest = std::string_view(text).substr(i, kLongestEntity);
+    const size_t end = rest[0] == '&' ? rest.find(';') : std::string_view::npos;
+    if (end != std::string_view::npos && append_entity(rest.substr(1, end - 1), &plain)) {
+      i += end + 1;
     } else {
       plain += text[i++];
     }

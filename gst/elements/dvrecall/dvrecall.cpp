@@ -135,7 +135,9 @@ static void gst_dv_recall_warn(GstDvRecall* self, const Error& error) {
 // Returns the frame's document among the lines of a cue; nothing if it has none.
 static std::optional<publish::Document> gst_dv_recall_read(GstDvRecall* self,
                                                            const std::string& text) {
-  for (size_t at = 0; at < text.size();) {
+  constexpr int kMostLines = 20000;  // more than dvrecord writes
+  int lines = 0;
+  for (size_t at = 0; at < text.size() && lines < kMostLines; ++lines) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at, end - at);
     at = end + 1;

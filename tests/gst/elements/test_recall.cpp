@@ -532,6 +532,7 @@ DVNN_TEST(what_cannot_be_read_is_told_once_and_the_frame_passes) {
       document(1, ",\"box\":[1e999,0,0,0]"),
       document(2, ",\"mask\":{\"box\":[0,0,1,1],\"width\":2,\"height\":2,\"cells\":\"AAAA\"}"),
       "\xff\xfe\x01",
+      "{&quot;" + std::string(4 << 20, '&'),
       std::string(5, '\0')};
   int number = 0;
   for (const std::string& text : wrong) {

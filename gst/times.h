@@ -13,8 +13,8 @@ inline GstClockTime running_time(const GstSegment& segment, GstBuffer* frame) {
   return gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
 }
 
-/// Returns a time as running time that may be negative, also of one outside the segment. False if it
-/// has none, or one that is too large to count with.
+/// Returns a time as running time that may be negative, also of one outside the segment. False if
+/// it has none, or one that is too large to count with.
 inline bool signed_running_time(const GstSegment& segment, GstClockTime time, gint64* running) {
   if (!GST_CLOCK_TIME_IS_VALID(time) || segment.format != GST_FORMAT_TIME) return false;
   guint64 value = 0;

@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "base/file.h"
 #include "base/format.h"
 #include "base/guard.h"
 #include "elements/dvpublish/publishsettings.h"
+#include "elements/dvrecord/cuefile.h"
 #include "errors.h"
 #include "log.h"
 #include "publish/pictures.h"
@@ -56,15 +55,6 @@ guint64 size_of_file(int fd) {
   return fstat(fd, &facts) == 0 ? static_cast<guint64>(facts.st_size) : 0;
 }
 
-// A place in the file as WebVTT has it.
-std::string cue_time(Time time) {
-  constexpr Time kSeconds = 60, kMinutes = 60;
-  const Time ms = time / record::kMillisecond, s = ms / 1000;
-  return format("%02d:%02d:%02d.%03d", static_cast<int>(s / (kSeconds * kMinutes)),
-                static_cast<int>(s / kSeconds % kMinutes), static_cast<int>(s % kSeconds),
-                static_cast<int>(ms % 1000));
-}
-
 }  // namespace
 
 // The thread of one clip.
@@ -84,8 +74,6 @@ class ClipThread {
   };
   void write(size_t track, const Unit& unit);
   Status begin_file(const Unit& key);
-  Status begin_cues();
-  Status write_cue(const Unit& unit);
   void feed(size_t track, const Unit& unit);
   bool keep_quota(guint64 bytes);
   void end_late_tracks(Time now);
@@ -191,7 +179,7 @@ Status ClipThread::begin_file(const Unit& key) {
   since_look_ = pushed_ = 0;
   in_flight_.clear();
   (void)keep_quota(key.bytes);
-  const Status begun = has_cues ? begin_cues() : Status();
+  const Status begun = has_cues ? begin_cue_file(*shared_->folder_, &file_) : Status();
   if (!begun.ok()) {
     shared_->folder_->discard(std::exchange(file_, {}));
     return begun;
@@ -238,24 +226,6 @@ void ClipThread::end_late_tracks(Time now) {
   }
 }
 
-// MP4's text samples have at most 64 KiB, and documents may be longer. So they are a file of WebVTT
-// beside the clip, which is whole after each cue.
-Status ClipThread::begin_cues() {
-  static constexpr std::string_view kHead = "WEBVTT\n\n";
-  DVNN_TRY(shared_->folder_->create_cues(&file_));
-  return write_all(file_.cues.fd(), kHead.data(), kHead.size());
-}
-
-Status ClipThread::write_cue(const Unit& unit) {
-  const BufferMap lines(packet_of(unit).buffer.get(), GST_MAP_READ);
-  if (!lines.ok()) return {};
-  const Time start = std::max<Time>(unit.time - base_, 0);
-  const Time end = std::max(unit.time - base_ + unit.duration, start + record::kMillisecond);
-  std::string cue = cue_time(start) + " --> " + cue_time(end) + "\n";
-  cue.append(reinterpret_cast<const char*>(lines.data()), lines.size()).append("\n\n");
-  return write_all(file_.cues.fd(), cue.data(), cue.size());
-}
-
 void ClipThread::feed(size_t track, const Unit& unit) {
   FileTrack& to = tracks_.at(track);
   const bool video = track == Ring::kVideo;
@@ -269,7 +239,7 @@ void ClipThread::feed(size_t track, const Unit& unit) {
   }
   to.reached = unit.decode;
   if (cue) {
-    const Status status = write_cue(unit);
+    const Status status = append_cue(file_, unit, base_);
     if (!status.ok()) fail(status.error());
     return;
   }

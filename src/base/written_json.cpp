@@ -52,4 +52,61 @@ Result<Json> parse_written_json(const std::string& text, const std::string& what
   }
 }
 
+std::string place_of_value(const std::string& text, const std::vector<std::string>& path) {
+  if (path.empty() || text.find('\n') == std::string::npos) return "";
+  // The names and indices on the way to the value that is being read, and whether each stands for
+  // an element of an array.
+  struct Step {
+    bool in_array = false;
+    std::string name;
+    size_t index = 0;
+  };
+  std::vector<Step> steps;
+  std::istringstream stream(text);
+  std::string found;
+  const auto is_there = [&] {
+    if (steps.size() != path.size()) return false;
+    for (size_t i = 0; i < path.size(); ++i) {
+      const Step& step = steps[i];
+      if (path[i] != (step.in_array ? std::to_string(step.index) : step.name)) return false;
+    }
+    return true;
+  };
+  const auto note = [&] {
+    if (found.empty() && is_there()) found = place_in(text, stream);
+  };
+  const auto next = [&] {
+    if (!steps.empty() && steps.back().in_array) ++steps.back().index;
+  };
+  const auto look = [&](int, Json::parse_event_t event, const Json& value) {
+    switch (event) {
+      case Json::parse_event_t::object_start:
+      case Json::parse_event_t::array_start:
+        note();
+        steps.push_back({event == Json::parse_event_t::array_start, "", 0});
+        break;
+      case Json::parse_event_t::object_end:
+      case Json::parse_event_t::array_end:
+        steps.pop_back();
+        next();
+        break;
+      case Json::parse_event_t::key:
+        steps.back().name = value.get_ref<const std::string&>();
+        note();
+        break;
+      case Json::parse_event_t::value:
+        note();
+        next();
+        break;
+    }
+    return true;
+  };
+  try {
+    [[maybe_unused]] const Json read = Json::parse(stream, look);
+  } catch (const Json::exception&) {
+    return "";
+  }
+  return found;
+}
+
 }  // namespace dvnn

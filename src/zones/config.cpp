@@ -12,6 +12,9 @@
 namespace dvnn::zones {
 namespace {
 
+// The way to what is being read: names of members and indices of elements.
+using JsonPath = std::vector<std::string>;
+
 constexpr size_t kMostShapes = 256, kMostPoints = 256, kMostLabels = 256;
 constexpr size_t kMostShownBytes = 67;                   // of a user's text in messages
 constexpr int64_t kLongest = int64_t{24} * 3600 * 1000;  // milliseconds
@@ -205,7 +208,7 @@ const char* metric_field(const Area& area) {
 }
 
 // Refuses metres where none are known.
-Status check_metres(const Config& config, const std::string& what) {
+Status check_metres(const Config& config, const std::string& what, JsonPath* path) {
   if (config.ground) return {};
   const auto needs = [&](const std::string& of, const char* field) {
     return invalid_argument(what + ": " + of + " has " + field + ", which needs a 'ground'");
@@ -213,19 +216,23 @@ Status check_metres(const Config& config, const std::string& what) {
   const auto quoted = [](const char* field) { return std::string("a '") + field + "'"; };
   for (size_t i = 0; i < config.areas.size(); ++i) {
     const char* field = metric_field(config.areas[i]);
+    *path = {"areas", std::to_string(i), field ? field : ""};
     if (field) return needs(format("areas[%zu]", i), quoted(field).c_str());
   }
   for (size_t i = 0; i < config.lines.size(); ++i) {
     const char* field = metric_field(config.lines[i].motion);
+    *path = {"lines", std::to_string(i), field ? field : ""};
     if (field) return needs(format("lines[%zu]", i), quoted(field).c_str());
   }
+  *path = {"distances"};
   if (config.distances) return invalid_argument(what + ": 'distances' needs a 'ground'");
   return {};
 }
 
 // Reads a list of shapes. Their names must differ.
 template <typename Read, typename Out>
-Status read_list(const Json& json, const char* name, const std::string& what, Read read, Out* out) {
+Status read_list(const Json& json, const char* name, const std::string& what, Read read,
+                 JsonPath* path, Out* out) {
   const auto list = json.find(name);
   if (list == json.end()) return {};
   if (!list->is_array() || list->size() > kMostShapes) {
@@ -234,6 +241,7 @@ Status read_list(const Json& json, const char* name, const std::string& what, Re
   }
   std::set<std::string> names;
   for (size_t i = 0; i < list->size(); ++i) {
+    *path = {name, std::to_string(i)};
     DVNN_ASSIGN(auto shape, read(list->at(i), what + format(": %s[%zu]", name, i)));
     if (!names.insert(shape.name).second) {
       return invalid_argument(what + format(": %s[%zu] is called '", name, i) +
@@ -244,11 +252,8 @@ Status read_list(const Json& json, const char* name, const std::string& what, Re
   return {};
 }
 
-}  // namespace
-
-Result<Config> parse_config(const std::string& text, const std::string& what) {
+Result<Config> read_config(const std::string& text, const std::string& what, JsonPath* path) {
   Config config;
-  if (text.empty()) return config;
   DVNN_ASSIGN(Json json, parse_written_json(text, what));
   if (!json.is_object()) {
     return invalid_argument(what +
@@ -256,21 +261,35 @@ Result<Config> parse_config(const std::string& text, const std::string& what) {
                             "'heat' and 'distances'");
   }
   DVNN_TRY(check_members(json, what, {"areas", "lines", "masks", "ground", "heat", "distances"}));
-  DVNN_TRY(read_list(json, "areas", what, read_area, &config.areas));
-  DVNN_TRY(read_list(json, "lines", what, read_line, &config.lines));
-  DVNN_TRY(read_list(json, "masks", what, read_mask, &config.masks));
+  DVNN_TRY(read_list(json, "areas", what, read_area, path, &config.areas));
+  DVNN_TRY(read_list(json, "lines", what, read_line, path, &config.lines));
+  DVNN_TRY(read_list(json, "masks", what, read_mask, path, &config.masks));
   if (json.contains("ground")) {
+    *path = {"ground"};
     DVNN_ASSIGN(config.ground, read_ground(json.at("ground"), what + ": ground"));
   }
   if (json.contains("heat")) {
+    *path = {"heat"};
     DVNN_ASSIGN(config.heat,
                 read_heat(json.at("heat"), config.ground.has_value(), what + ": heat"));
   }
   if (json.contains("distances")) {
+    *path = {"distances"};
     DVNN_ASSIGN(config.distances, read_distances(json.at("distances"), what + ": distances"));
   }
-  DVNN_TRY(check_metres(config, what));
+  DVNN_TRY(check_metres(config, what, path));
   return config;
+}
+
+}  // namespace
+
+Result<Config> parse_config(const std::string& text, const std::string& what) {
+  if (text.empty()) return Config();
+  JsonPath path;
+  auto config = read_config(text, what, &path);
+  const std::string place = config.ok() ? "" : place_of_value(text, path);
+  if (place.empty()) return config;
+  return Error(config.error().code, config.error().message + " (" + place + ")");
 }
 
 std::vector<Point> places_of(const Shape& shape, const image::Size& frame) {

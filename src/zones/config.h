@@ -76,7 +76,8 @@ struct Config {
   std::optional<DistancesConfig> distances;
 };
 
-/// Reads the configuration from JSON. `what` names the text in errors.
+/// Reads the configuration from JSON. `what` names the text in errors; of a text of several lines,
+/// they also say where the shape or member with the mistake is.
 Result<Config> parse_config(const std::string& text, const std::string& what);
 
 /// Returns a shape's points as places in a frame.

@@ -144,4 +144,27 @@ DVNN_TEST(mistakes_of_metres_are_named) {
   refuses("{" + area + "}" + ground.substr(0, ground.size() - 1) + R"(,"distances":{}})", "below");
 }
 
+DVNN_TEST(mistakes_in_files_have_a_line_and_a_column) {
+  const auto message = [](const std::string& text) {
+    const auto config = parse_config(text, "zones");
+    ck_assert_msg(!config.ok(), "%s is taken", text.c_str());
+    return config.error().message;
+  };
+  const std::string good = R"({"name":"a","points":[[0,0],[1,0],[1,1]]})";
+  const std::string far = message("{\n \"areas\": [\n  " + good + ",\n    " +
+                                  R"({"name":"b","points":[[0,0],[1,0],[1,1]],"dwel":1}]})");
+  ck_assert_msg(far.find("areas[1]: there is no field 'dwel'") != std::string::npos &&
+                    far.find("(line 4, column 5)") != std::string::npos,
+                "%s", far.c_str());
+  // Names that occur elsewhere, and values of all kinds in between.
+  const std::string line = message(
+      "{\n\"areas\": [" + good + R"(], "masks": [{"name":"lines","points":[[0,0],[1,0],[1,1]]}],)" +
+      "\n\"lines\":\n[{\"name\": \"x\", \"points\": [[0,0],[1,0]], \"min-speed\": 1}]}");
+  ck_assert_msg(line.find("(line 4, column 51)") != std::string::npos, "%s", line.c_str());
+  const std::string heat = message("{\"areas\":[],\n\"heat\":{\"cell\":7}}");
+  ck_assert_msg(heat.find("(line 2, column 6)") != std::string::npos, "%s", heat.c_str());
+  ck_assert(message("{\"heat\":{\"cell\":7}}").find("line") == std::string::npos);
+  ck_assert(message("{\n\"heet\":1}").find("line") == std::string::npos);
+}
+
 }  // namespace dvnn::test::motion_condition_tests

@@ -141,6 +141,23 @@ DVNN_TEST(shapes_follow_a_scaled_frame) {
   check_pixels(scene.see(0), [](int x, int y) { return wanted_of_zones(2, x, y); });
 }
 
+// Cells of a tenth of the height, 8 pixels: the foot is in the one from (24, 24) to (32, 32).
+DVNN_TEST(heat_follows_a_scaled_frame) {
+  for (const int scale : {1, 2}) {
+    Scene scene(std::string("dvzones zones=\"{\\\"heat\\\":{\\\"cell\\\":0.1}}\" ! videoscale ! "
+                            "dvoverlay draw-heat=true hold-ms=0 ") +
+                    kPlain,
+                scale * kWidth, scale * kHeight);
+    Gray picture;
+    for (int i = 0; i < 21; ++i) picture = scene.see(i, i < 15 ? 7 : 0, 30, 30);
+    check_pixels(picture, [&](int x, int y) {
+      const int column = x / scale, row = y / scale;
+      if (near(column, 26, 30, 0.5) && near(row, 26, 30, 0.5)) return 1;
+      return near(column, 24, 31, 2.5) && near(row, 24, 31, 2.5) ? -1 : 0;
+    });
+  }
+}
+
 DVNN_TEST(shapes_are_dropped_where_it_is_not_known_where_they_are) {
   Scene scene(std::string(kZones) + "! videocrop left=20 ! dvoverlay " + kPlain, kWidth - 20);
   check_pixels(scene.see(0), [](int, int) { return 0; });

@@ -150,7 +150,7 @@ std::string text_of(const ZoneShape& shape, const SceneSettings& settings) {
 // Reads the areas and lines of all dvzones that have seen the frame.
 void read_zones(GstBuffer* frame, const SceneSettings& settings,
                 std::vector<draw::Figure>* figures) {
-  constexpr int kFirstColor = 1000;      // far from those of the first classes
+  constexpr int kFirstColor = 1000;    // far from those of the first classes
   constexpr int kRed = 0, kGreen = 1;  // hues of 0 and 137 degrees
   for (const ZoneShapes& shapes : get_zone_shapes(frame)) {
     for (const ZoneShape& shape : shapes->shapes) {

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <map>
 #include <random>
+#include <tuple>
+#include <utility>
 
 #include "base/format.h"
 #include "check_suite.h"

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <tuple>
+#include <utility>
 
 #include "base/format.h"
 #include "check_suite.h"

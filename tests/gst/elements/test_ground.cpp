@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ground through dvtrack, dvzones, dvpublish and dvoverlay: speeds of people whom a camera of
 // the test's own sees, bays, heat and distances in messages, documents and pictures.
-#include <unistd.h>
-#include <algorithm>
-
 #include <glib/gstdio.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <random>
+#include <tuple>
+#include <utility>
 
 #include "base/format.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"

@@ -12,7 +12,9 @@ namespace dvnn::fuzz::zones_target {
 
 DVNN_FUZZ_JSON("zones", "frame", "walk", "areas", "lines", "name", "points", "unit", "fractions",
                "pixels", "labels", "person", "anchor", "foot", "centre", "overlap", "share", "band",
-               "dwell", "idle", "idle-distance", "crowd", "crowd-time")
+               "dwell", "idle", "idle-distance", "crowd", "crowd-time", "cover", "ground", "height",
+               "tilt", "field-of-view", "heat", "cell", "period", "distances", "below", "occupied",
+               "free", "min-speed", "max-speed", "heading", "distance-below", "distance-time")
 
 namespace {
 
@@ -46,8 +48,11 @@ void walk(const Json& steps, zones::Zones* zones) {
     now += static_cast<zones::Time>(wait) * zones::kMillisecond;
     const double x = number_of(steps[i], 2, 0), y = number_of(steps[i], 3, 0);
     const auto track = static_cast<uint64_t>(std::clamp(number_of(steps[i], 0, 1), 1.0, 9.0));
-    const zones::Sighting sighting{track, track % 2 ? "person" : "car", {x - 5, y - 20, x + 5, y}};
+    zones::Sighting sighting{track, track % 2 ? "person" : "car", {x - 5, y - 20, x + 5, y}};
+    // Ten pixels are a metre, and every other one goes fast.
+    sighting.ground = objects::Movement{x / 10, y / 10, 0.1, track % 2 ? 5.0 : 0.5, 0.1, 90};
     zones->update(now, {&sighting, 1});
+    zones->take_heat(false);
     check_counts(*zones);
   }
   zones->end();

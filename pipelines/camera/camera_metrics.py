@@ -8,6 +8,8 @@ import warnings
 
 import gi
 
+import untrusted
+
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
@@ -166,9 +168,8 @@ def add_elements(metrics, pipeline):
 
 def read(path):
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(4096)
-    except OSError:
+        return untrusted.read_text(path, 4096)
+    except (OSError, ValueError):
         return ""
 
 

@@ -201,6 +201,23 @@ DVNN_TEST(shapes_change_while_playing_and_keep_their_counts) {
   dvnn_assert_text(h.event(), "leave square 7 @100 for 0");
 }
 
+// What reads counts sees each line and area from the first frame on, and new ones at once.
+DVNN_TEST(counts_are_there_before_anything_happens) {
+  ZonesHarness h;
+  h.see(0, 180);
+  ck_assert_uint_eq(h.count("lines", "forward"), 0);
+  ck_assert_uint_eq(h.count("areas", "entered"), 0);
+  g_object_set(h.element(), "zones",
+               R"({"areas":[{"name":"far","points":[[0,0],[0.1,0],[0.1,0.1]]}]})", nullptr);
+  h.see(1, 180);
+  GstStructure* counts = nullptr;
+  g_object_get(h.element(), "counts", &counts, nullptr);
+  dvnn_assert_text(gst_structure_get_string(ZonesHarness::first_of(counts, "areas"), "name"),
+                   "far");
+  ck_assert_uint_eq(gst_value_list_get_size(gst_structure_get_value(counts, "lines")), 0);
+  gst_structure_free(counts);
+}
+
 DVNN_TEST(mistakes_are_warned_of_and_change_nothing) {
   ZonesHarness h;
   g_object_set(h.element(), "zones", "{\"areas\":[{\"name\":\"x\"}]}", nullptr);

@@ -80,6 +80,8 @@ FIELDS = {
                        "or an object", "anyOf": [{"type": "boolean"}, {"enum": ["remove"]}, {
                            "type": "object", "additionalProperties": False, "properties": {
                                "prefix": text_field("Home Assistant's discovery prefix", default="homeassistant"),
+                               "remove": {"description": "Whether it is removed there instead", "type": "boolean",
+                                          "default": False},
                                "picture": {"description": "Whether it gets a picture of the last track's best view",
                                            "type": "boolean", "default": True}}}],
         "default": False},
@@ -196,18 +198,8 @@ class Config:
         if self["retry"] > self["retry-most"]:
             raise self.mistake(": retry is %d, must be in %d..%d (retry-most)" % (
                 self["retry"], SHORTEST_RETRY, self["retry-most"]), "retry" if "retry" in self.given else "retry-most")
-        self.check_place("metrics", camera_server.place_of)
-        self.check_place("serve", camera_serve.place_of)
         if self["record"] and "encoder" not in self["record"] and "://" not in (self["source"] or ""):
             raise self.mistake(" must have 'encoder', because this source has no encoding of its own", "record")
-
-    def check_place(self, name, place_of):
-        is_object = isinstance(self[name], dict)
-        try:
-            if self[name]:
-                place_of(self[name]["listen"] if is_object else self[name])
-        except ValueError as error:
-            raise self.mistake(" %s" % error, name, *(["listen"] if is_object else [])) from error
 
     # --- the line ------------------------------------------------------------------------------
 
@@ -298,11 +290,12 @@ class Config:
             raise self.mistake(": no entry of elements is a dvpublish whose url begins with mqtt: or mqtts:", "home-assistant")
         wanted = self["home-assistant"]
         more = wanted if isinstance(wanted, dict) else {}
+        removes = wanted == "remove" or more.get("remove", False)
         if "prefix" in more:
             self.set_all(parts, "discovery-prefix", more["prefix"], "home-assistant", "prefix")
-        if more.get("picture", True) and wanted != "remove":
+        if more.get("picture", True) and not removes:
             self.set_all(parts, "snapshot", "object", "home-assistant")
-        self.set_all(parts, "discovery", "remove" if wanted == "remove" else "home-assistant", "home-assistant")
+        self.set_all(parts, "discovery", "remove" if removes else "home-assistant", "home-assistant")
 
     def set_all(self, parts, name, value, *place):
         """`place` is the field whose value it is."""

@@ -9,12 +9,12 @@ import threading
 import gi
 
 from camera_elements import Mistake
-from camera_server import LOCAL
+from camera_server import ADDRESS, LOCAL, PORT
 
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
-PLACE = re.compile(r"^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):([0-9]{1,5})(/[A-Za-z0-9._~-]+(?:/[A-Za-z0-9._~-]+)*)$")
+PLACE = re.compile(r"^%s:%s(/[A-Za-z0-9._~-]+(?:/[A-Za-z0-9._~-]+)*)$" % (ADDRESS, PORT))
 MOST_CLIENTS = 32
 # What encodes, best first: the hardware's, then what needs least time. A key frame every two seconds of 25 frames.
 ENCODERS = (
@@ -29,10 +29,8 @@ ENCODERS = (
 
 
 def place_of(text):
-    """Returns address, port and path of "ADDRESS:PORT/PATH"; without an address, this machine alone. Raises ValueError."""
+    """Returns address, port and path of a text that PLACE allows; without an address, this machine alone."""
     found = PLACE.match(text)
-    if not found or int(found[2]) > 65535:
-        raise ValueError("must be ADDRESS:PORT/PATH or :PORT/PATH, with a port up to 65535")
     return found[1].strip("[]") or LOCAL, found[2], found[3]
 
 

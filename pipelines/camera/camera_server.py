@@ -6,17 +6,17 @@ import re
 import socket
 import threading
 
-PLACE = re.compile(r"^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):([0-9]{1,5})$")
+ADDRESS = r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*)"
+PORT = r"([0-9]|[1-9][0-9]{1,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+PLACE = re.compile("^%s:%s$" % (ADDRESS, PORT))
 MOST_AT_ONCE = 8   # connections
 LONGEST = 10       # seconds for a connection
 LOCAL = "127.0.0.1"
 
 
 def place_of(text):
-    """Returns the address and port of "ADDRESS:PORT"; without an address, this machine alone. Raises ValueError."""
+    """Returns the address and port of a text that PLACE allows; without an address, this machine alone."""
     found = PLACE.match(text)
-    if not found or int(found[2]) > 65535:
-        raise ValueError("must be ADDRESS:PORT or :PORT, with a port up to 65535")
     return found[1].strip("[]") or LOCAL, int(found[2])
 
 

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <initializer_list>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/base64.h"
 #include "base/format.h"

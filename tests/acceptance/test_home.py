@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Home Assistant finds a stream's counts, presence and best view at a broker, and nothing of it after it was removed.
 
-    test_home.py
+    test_home.py DVCAMERA
 
 Exits with 77 without mosquitto or Python's bindings. The broker is mosquitto, what it retains is read by mqtt_reader.py,
 and fields are held against those that Home Assistant documents."""
@@ -77,6 +77,7 @@ class Stream:
             "appsrc name=in format=time caps=video/x-raw,format=GRAY8,width=200,height=100,framerate=10/1 ! dvtrack ! "
             "dvzones name=z ! dvpublish name=p url=mqtt://127.0.0.1:%d topic=%s %s ! fakesink name=out sync=false" % (
                 port, TOPIC, more))
+        self.port = port
         self.publisher = self.line.get_by_name("p")
         self.publisher.set_property("stream", STREAM)
         self.set_zones(zones or ZONES)
@@ -114,6 +115,9 @@ class Stream:
         message = self.line.get_bus().timed_pop_filtered(40 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
         assert message and message.type == Gst.MessageType.EOS, message
         self.line.set_state(Gst.State.NULL)
+        # The broker reads this last, after all else.
+        while json.loads(retained(self.port)[TOPIC + "/status"])["state"] != "offline":
+            time.sleep(0.02)
 
 
 def checked(config):
@@ -224,7 +228,10 @@ def check_that_it_is_removed_on_request_and_off_by_default(folder):
     reader.until(lambda newest: {CONFIG, TOPIC + "/home", TOPIC + "/best-view"} <= set(newest))
     stream.publisher.set_property("discovery", "remove")
     stream.push()
-    reader.until(lambda newest: False if newest else True)
+    left = {CONFIG, TOPIC + "/home", TOPIC + "/best-view"}
+    while left:
+        topic, body, _ = reader.next()
+        left -= {topic} if not body else set()
     stream.end()
     assert set(retained(broker.port)) == {TOPIC + "/status"}, retained(broker.port)
     reader.close()
@@ -259,6 +266,43 @@ def check_that_discovery_without_mqtt_is_refused(folder):
         made.set_state(Gst.State.NULL)
 
 
+def check_that_a_camera_is_shown_and_removed_by_its_configuration(folder):
+    broker = Broker(folder)
+
+    def run(wanted, url="mqtt://127.0.0.1:%d" % broker.port):
+        path = os.path.join(folder, "camera.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"source": "test", "home-assistant": wanted, "elements": [
+                {"element": "dvzones", "zones": ZONES}, {"element": "dvpublish", "url": url, "stream": STREAM, "topic": TOPIC}]},
+                      file, indent=1)
+        return subprocess.Popen([sys.argv[1], path], stderr=subprocess.PIPE, text=True)
+
+    def end(camera):
+        camera.terminate()
+        camera.communicate()
+    reader = Reader(broker.port, "#")
+    camera = run({"prefix": "ha"})
+    other = CONFIG.replace("homeassistant", "ha")
+    newest = reader.until(lambda newest: {other, TOPIC + "/home"} <= set(newest))
+    found = checked(json.loads(newest[other]))
+    assert "best-view" in found and "line__door__forward" in found, found
+    assert json.loads(newest[TOPIC + "/home"])["line__door__forward"] == 0
+    end(camera)
+    camera = run({"prefix": "ha", "picture": False})
+    reader.until(lambda newest: other in newest and "best-view" not in json.loads(newest[other])["components"])
+    end(camera)
+    camera = run({"prefix": "ha", "remove": True})
+    while reader.next()[:2] != (other, b""):
+        pass
+    end(camera)
+    assert set(retained(broker.port)) == {TOPIC + "/status"}, retained(broker.port)
+    reader.close()
+    mistaken = run(True, "file:/dev/null")
+    _, log = mistaken.communicate()
+    assert mistaken.returncode == 2 and "line 3, column 2: home-assistant: no entry of elements is a dvpublish" in log, log
+    broker.end()
+
+
 def play(port):
     stream = Stream(port)
     stream.walk()
@@ -268,7 +312,7 @@ def play(port):
 
 def main():
     Gst.init(None)
-    if sys.argv[1:2] == ["--stream"]:
+    if sys.argv[1] == "--stream":
         return play(int(sys.argv[2]))
     if not os.access(MOSQUITTO, os.X_OK):
         print("skipped: there is no %s" % MOSQUITTO)

@@ -181,7 +181,7 @@ def check_that_it_listens_where_it_is_told_and_says_who_may_watch(folder):
 
 def check_that_mistakes_are_told(folder):
     for serve, elements, words in (
-            ("8554", None, "must be"), (":99999/door", None, "port up to 65535"), (":8554", None, "must be"),
+            ("8554", None, "must be"), (":99999/door", None, "must be a text such as :8554/door"), (":8554", None, "must be"),
             ({"password": ""}, None, "serve.password"), (":8554/x", ["fakesink"], "lets no frames on"),
             (":8554/../x y", None, "must be")):
         camera = Camera(folder, elements, serve=serve)

@@ -147,7 +147,8 @@ def schema():
              "examples": [":9600", "192.0.2.5:9600"]}
     stream_place = {"description": "ADDRESS:PORT/PATH", "type": "string", "pattern": camera_serve.PLACE.pattern,
                     "examples": [":8554/door", "192.0.2.5:8554/door"]}
-    return dict(SCHEMA, **{"$defs": dict({"looks": looks, "place": place, "stream-place": stream_place, "element": element, "record": record}, **own)})
+    return dict(SCHEMA, **{"$defs": dict({"looks": looks, "place": place, "stream-place": stream_place,
+                                          "element": element, "record": record}, **own)})
 
 
 def names_of(place):

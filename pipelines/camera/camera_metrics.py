@@ -110,7 +110,8 @@ def add_publish(metrics, element, counts):
         metrics.counter("dvnn_publish_documents", "Documents by what became of them; dropped ones are lost.",
                         field(counts, result), element=element, result=result)
     metrics.gauge("dvnn_publish_queued_documents", "Documents that wait in memory.", field(counts, "queued"), element=element)
-    metrics.gauge("dvnn_publish_spooled_documents", "Documents that wait in the spool.", field(counts, "spooled"), element=element)
+    metrics.gauge("dvnn_publish_spooled_documents", "Documents that wait in the spool.", field(counts, "spooled"),
+                  element=element)
     metrics.gauge("dvnn_publish_connected", "1 if the receiver is connected.", field(counts, "connected"), element=element)
     metrics.counter("dvnn_publish_collected", "Frames collected for annotation.", field(counts, "collected"), element=element)
 
@@ -182,7 +183,8 @@ def add_machine(metrics, root="/"):
                           zone=os.path.basename(zone), type=read(os.path.join(zone, "type")).strip())
     pages = read(os.path.join(root, "proc/self/statm")).split()
     if len(pages) > 1:
-        metrics.gauge("process_resident_memory_bytes", "Resident memory size in bytes.", int(pages[1]) * os.sysconf("SC_PAGE_SIZE"))
+        metrics.gauge("process_resident_memory_bytes", "Resident memory size in bytes.",
+                      int(pages[1]) * os.sysconf("SC_PAGE_SIZE"))
     metrics.counter("process_cpu_seconds", "Total user and system CPU time spent in seconds.", time.process_time())
 
 

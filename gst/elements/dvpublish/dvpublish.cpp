@@ -309,6 +309,7 @@ Status PublishElement::connect(const PublishSettings& settings) {
     };
     broker.recall = [to](const std::string& topic) { to->recall(topic); };
     broker.call_soon = [to](HomeStates::Job job) { to->call_soon(std::move(job)); };
+    broker.tell = [this](const Error& error) { tell_problem(error); };
     home_.begin(identity, settings, std::move(broker));
   }
   const Status started = publisher->start(address, options, identity);

@@ -69,6 +69,7 @@ void HomeStates::tell() {
 void HomeStates::remove() {
   if (std::exchange(removed_, true)) return;
   shown_ = false;
+  newest_.reset();
   config_.clear();
   state_.clear();
   for (const auto& topic :
@@ -77,13 +78,28 @@ void HomeStates::remove() {
   }
 }
 
+// Of many tracks that end at once, the last one is shown: no queue grows.
 void HomeStates::show(publish::Picture picture, const PublishSettings& settings) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!device_ || settings.discovery != Discovery::kHomeAssistant) return;
-  // A removal that comes later is told later.
-  broker_.call_soon([keep = broker_.keep, topic = device_->image_topic(), picture]() mutable {
-    if (publish::encode_picture(&picture).ok()) keep(topic, picture.jpeg);
-  });
+  const bool waits = newest_.has_value();
+  newest_ = std::move(picture);
+  if (!waits) broker_.call_soon([this] { show_newest(); });
+}
+
+// The other thread. What was removed meanwhile is not shown.
+void HomeStates::show_newest() {
+  std::optional<publish::Picture> picture;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    picture = std::exchange(newest_, std::nullopt);
+  }
+  if (!picture) return;
+  const Status status = publish::encode_picture(&*picture);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!device_ || removed_) return;
+  if (!status.ok()) return broker_.tell(status.error());
+  broker_.keep(device_->image_topic(), picture->jpeg);
 }
 
 void HomeStates::recalled(const std::string& body) {
@@ -96,6 +112,7 @@ void HomeStates::recalled(const std::string& body) {
 void HomeStates::end() {
   const std::lock_guard<std::mutex> lock(mutex_);
   device_.reset();
+  newest_.reset();
   broker_ = {};
 }
 

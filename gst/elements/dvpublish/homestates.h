@@ -25,8 +25,9 @@ class HomeStates {
   /// Where it tells.
   struct Broker {
     Keep keep;
-    Recall recall;       // asks for what recalled() is told
-    CallSoon call_soon;  // calls jobs on another thread, before end()
+    Recall recall;                           // asks for what recalled() is told
+    CallSoon call_soon;                      // calls jobs on another thread, while this lives
+    std::function<void(const Error&)> tell;  // of a problem with pictures
   };
   /// Begins a session.
   void begin(const publish::Identity& identity, const PublishSettings& settings, Broker broker);
@@ -45,12 +46,14 @@ class HomeStates {
  private:
   void tell();
   void remove();
+  void show_newest();
 
   std::mutex mutex_;  // of all
   std::unique_ptr<publish::HomeDevice> device_;
   Broker broker_;
   bool recalls_ = false, shown_ = false, removed_ = false;
   std::optional<publish::ZoneCounts> untold_;
+  std::optional<publish::Picture> newest_;  // that is not shown yet
   GstClockTime due_ = 0;
   std::string config_, state_;  // as last told
 };

@@ -88,12 +88,18 @@ class PublishHarness {
     push(frame);
   }
   // Ends the stream; the documents.
-  std::vector<json> documents() {
+  // Ends the stream, and returns what was published.
+  std::vector<std::string> lines() {
     gst_harness_push_event(harness_, gst_event_new_eos());
     end();
-    std::vector<json> all;
+    std::vector<std::string> all;
     std::ifstream in(file());
-    for (std::string line; std::getline(in, line);) all.push_back(json::parse(line));
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
+  }
+  std::vector<json> documents() {
+    std::vector<json> all;
+    for (const std::string& line : lines()) all.push_back(json::parse(line));
     for (size_t i = 0; i < all.size(); ++i)
       ck_assert_int_eq(all[i]["seq"].get<int>(), static_cast<int>(i));
     return all;

@@ -222,8 +222,34 @@ DVNN_TEST(frames_keep_to_interval_and_change) {
   ck_assert((numbers == std::vector<int>{0, 3, 4, 9}));
 }
 
+// What ONVIF's metadata are is tests/publish's.
+DVNN_TEST(frames_and_events_are_onvif_metadata_if_asked_for) {
+  PublishHarness harness("format=onvif mode=frames+events", kLine);
+  harness.push(0, 50);
+  harness.push(1, 150);
+  const auto has = [](const std::string& line, const char* part) {
+    return line.find(part) != std::string::npos;
+  };
+  const std::vector<std::string> all = harness.lines();
+  size_t frames = 0, crossings = 0, stays = 0;
+  for (const std::string& line : all) {
+    ck_assert(has(line, "<tt:MetadataStream ") && has(line, "</tt:MetadataStream>"));
+    frames += has(line, "<tt:Object ObjectId=\"7\">");
+    crossings += has(line, "LineDetector/Crossed");
+    stays += has(line, "FieldDetector/ObjectsInside");
+  }
+  ck_assert_uint_eq(frames, 2);
+  ck_assert_uint_eq(crossings, 1);
+  ck_assert_uint_ge(stays, 1);
+  ck_assert_uint_eq(all.size(), frames + crossings + stays);
+}
+
 DVNN_TEST(without_a_place_to_publish_to_it_does_not_start) {
-  for (const char* settings : {"", "url=mqtt://localhost options=\"qos=7\""}) {
+  for (const char* settings :
+       {"", "url=mqtt://localhost options=\"qos=7\"",
+        "url=mqtt://localhost options=\"status=no\" discovery=home-assistant",
+        "location=/dev/null discovery=home-assistant",
+        "url=http://localhost options=\"batch=2\" format=onvif"}) {
     GstElement* element = gst_parse_launch((std::string("dvpublish ") + settings).c_str(), nullptr);
     GstBus* bus = gst_bus_new();
     gst_element_set_bus(element, bus);

@@ -6,8 +6,8 @@
 
 Parses what TEST_PUBLISH writes of random texts and places (tests/publish/test_onvif.cpp) by Python's own parser, and holds it
 against ELEMENTS: the order, number and attributes of elements, written from metadatastream.xsd and common.xsd (ONVIF, 20.12 and
-22.12) and b-2.xsd (OASIS). ONVIF's licence does not let its schema be part of a test; SCHEMA is the path of your
-metadatastream.xsd, which xmllint then reads."""
+22.12) and b-2.xsd (OASIS). The schema names others by their address, and its licence allows no changes, so it is no part of the
+test; SCHEMA is the path of your metadatastream.xsd, which xmllint then reads."""
 import base64
 import datetime
 import os

@@ -343,10 +343,14 @@ DVNN_TEST(what_is_kept_is_retained_by_a_broker_that_has_forgotten_it) {
       changed.notify_all();
     };
     {
+      Subscriber reader(broker.port(), "t/cam/status", 1);
       Publisher earlier(hasty(), told.tell());
       start(&earlier, broker.url(), {{"version", version}});
       earlier.keep("t/kept", "old");
       ck_assert(earlier.flush(kWatchdog));
+      earlier.stop();
+      // The broker has read all that it said once it says that it is offline.
+      reader.until_statuses(2);
     }
     Publisher publisher(settings, told.tell());
     publisher.recall("t/kept");

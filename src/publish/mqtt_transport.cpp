@@ -36,7 +36,7 @@ namespace dvnn::publish {
 namespace {
 
 constexpr int kPort = 1883, kTlsPort = 8883;
-constexpr int kLoopMs = 200, kLastLoopMs = 20, kLastLoops = 10;
+constexpr int kLoopMs = 200, kLastLoopMs = 20, kLastLoops = 10, kLastWaits = 50;
 constexpr size_t kMqttWindow = 100;
 // A library that is older may end the process by an assertion: 2.0.11, Debian 12's, does where a
 // broker's answer in MQTT 5 has a property that it does not know.
@@ -155,6 +155,10 @@ class MqttTransport final : public Transport {
   std::chrono::milliseconds settling() const override { return settings_.settle; }
 
   void close() override {
+    // A connection that ends with answers unread may take along what the broker has not read yet.
+    for (int i = 0; i < kLastWaits && up_ && waits_for_kept(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kLastLoopMs));
+    }
     if (client_ && up_ && settings_.status) say(status_document(identity_, false));
     if (client_ && up_) mosquitto_disconnect(client_);
     told_ = true;
@@ -162,6 +166,10 @@ class MqttTransport final : public Transport {
   }
 
  private:
+  bool waits_for_kept() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return !kept_ids_.empty();
+  }
   // QoS 2 needs a round trip that closing would cut off, so at most 1.
   int status_qos() const { return std::min(settings_.qos, 1); }
   std::string status_topic() const { return identity_.topic + "/status"; }

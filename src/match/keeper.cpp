@@ -46,11 +46,19 @@ int64_t noted(const std::string& id, const std::vector<Forgotten>& notes) {
   return -1;
 }
 
-// Reads a file of names or one of strangers; one that is not there is empty.
-Result<Gallery> read_if_there(const std::string& path, bool of_strangers) {
+Result<Gallery> read_names(const std::string& path) {
+  if (path.empty()) return Gallery();
+  return read_gallery(path, false);
+}
+
+// One that is not there is empty, and will be written.
+Result<Gallery> read_strangers(const std::string& path) {
   struct stat facts {};
-  if (path.empty() || (stat(path.c_str(), &facts) != 0 && errno == ENOENT)) return Gallery();
-  return read_gallery(path, of_strangers);
+  if (path.empty()) return Gallery();
+  if (stat(path.c_str(), &facts) == 0 || errno != ENOENT) return read_gallery(path, true);
+  const std::string folder = folder_name(path);
+  DVNN_TRY(check_folder(folder.empty() ? "." : folder));
+  return Gallery();
 }
 
 }  // namespace
@@ -83,8 +91,8 @@ Status Keeper::open(const KeeperSettings& settings) {
     gallery_unwritten_ = false;
     told_.clear();
     mark_ = mark_of(settings.gallery_file);
-    DVNN_ASSIGN(Gallery gallery, read_if_there(settings.gallery_file, false));
-    DVNN_ASSIGN(Gallery strangers, read_if_there(settings.strangers_file, true));
+    DVNN_ASSIGN(Gallery gallery, read_names(settings.gallery_file));
+    DVNN_ASSIGN(Gallery strangers, read_strangers(settings.strangers_location));
     set_gallery(std::move(gallery));
     const std::lock_guard<std::mutex> lock(mutex_);
     strangers_.set(std::move(strangers));
@@ -208,10 +216,10 @@ Status Keeper::write_strangers() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!strangers_unwritten_) return {};
     strangers_unwritten_ = false;
-    if (settings_.strangers_file.empty()) return {};
+    if (settings_.strangers_location.empty()) return {};
     copy = strangers_.all();
   }
-  Status written = write_gallery(copy, settings_.strangers_file);
+  Status written = write_gallery(copy, settings_.strangers_location);
   if (!written.ok()) {
     const std::lock_guard<std::mutex> lock(mutex_);
     strangers_unwritten_ = true;
@@ -389,13 +397,21 @@ void Keeper::take(std::string id, std::string line) {
 bool Keeper::take_named(const Entry& entry, Gallery* gallery, size_t* numbers) {
   const std::string id = entry.person ? id_of(*entry.person) : entry.forgotten->id;
   const int64_t version = entry.person ? entry.person->version : entry.forgotten->version;
-  if (noted(id, gallery->forgotten) >= version) return false;
+  // Who has sent something older has put it at the broker, where it must not stay.
+  for (const Forgotten& note : gallery->forgotten) {
+    if (note.id != id || note.version < version) continue;
+    if (note.version > version) share(id, entry_text(note));
+    return false;
+  }
   const auto known =
       std::find_if(gallery->people.begin(), gallery->people.end(), [&](const Person& one) {
         return entry.person ? one.name == entry.person->name : id_of(one) == id;
       });
   const bool is_known = known != gallery->people.end();
-  if (is_known && known->version >= version) return false;
+  if (is_known && known->version >= version) {
+    if (known->version > version) share(id, entry_text(*known, gallery->length));
+    return false;
+  }
   if (!entry.person) {
     if (is_known) {
       *numbers -= known->vectors.size();

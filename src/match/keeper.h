@@ -24,8 +24,8 @@
 namespace dvnn::match {
 
 struct KeeperSettings {
-  std::string gallery_file;    // empty: the gallery is in memory only
-  std::string strangers_file;  // empty: strangers are forgotten at the end
+  std::string gallery_file;        // empty: the gallery is in memory only
+  std::string strangers_location;  // empty: strangers are forgotten at the end
   StrangerBounds strangers;
   bool shared = false;  // changes are told, and forgotten people leave a note
 };
@@ -53,8 +53,7 @@ class Keeper {
 
   static int64_t wall_clock();
 
-  /// Reads the files and starts the thread. A gallery's file that does not exist is an empty
-  /// gallery, which enrol() creates; one that cannot be read is an error.
+  /// Reads the files and starts the thread. A file of strangers that does not exist is empty.
   Status open(const KeeperSettings& settings);
   /// Ends the thread, and writes what is not written.
   void close();

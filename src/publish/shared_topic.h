@@ -23,7 +23,8 @@ struct SharedEntry {
 
 /// What a SharedTopic calls, from the connection's thread.
 struct SharedHooks {
-  /// An entry has come, or has come back from the broker.
+  /// An entry has come, or has come back from the broker. Who knows a newer one sends that again:
+  /// two sides that connect at once may each replace what the other has sent.
   std::function<void(std::string id, std::string line)> came;
   /// Asked for all entries of this side once those of the broker have come. What is newer, or not
   /// there, is sent.

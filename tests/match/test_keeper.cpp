@@ -140,7 +140,9 @@ DVNN_TEST(a_bad_file_is_an_error_at_the_start) {
   ck_assert(desk.keeper->open({"", path, {}, false}).ok());
   ck_assert(write_file(path, "{\"dvnn-gallery\":1}\n{\"name\":\"Ada\",\"vectors\":[1,0]}\n").ok());
   ck_assert(!desk.keeper->open({"", path, {}, false}).ok());
-  ck_assert(desk.keeper->open({folder.file("not-there"), "", {}, false}).ok());
+  ck_assert(!desk.keeper->open({folder.file("not-there"), "", {}, false}).ok());
+  ck_assert(desk.keeper->open({"", folder.file("not-there"), {}, false}).ok());
+  ck_assert(!desk.keeper->open({"", folder.file("no/folder"), {}, false}).ok());
 }
 
 // Whether any window of eight bytes of the vector is in the text, as it is or in base64. Base64 of
@@ -160,6 +162,7 @@ DVNN_TEST(to_forget_is_final) {
   const Folder folder;
   const std::string path = folder.file("gallery.jsonl"), strangers = folder.file("strangers.jsonl");
   Crowd crowd(4, 512, 1, dvnn_seed(5));
+  ck_assert(write_gallery(match::Gallery(), path).ok());
   {
     Desk desk;
     desk.open({path, strangers, {}, false});
@@ -217,10 +220,15 @@ DVNN_TEST(strangers_are_written_without_haste_and_go_by_age) {
 DVNN_TEST(what_cannot_be_written_is_not_enrolled) {
   Desk desk;
   ck_assert(desk.keeper->enrol("", {1, 0}, 0).error().message == "a name must not be empty");
-  desk.open({"/nowhere/at/all", "", {}, false});
+  const Folder folder;
+  const std::string path = folder.file("sub/gallery.jsonl");
+  std::filesystem::create_directory(folder.file("sub"));
+  ck_assert(write_file(path, "{\"dvnn-gallery\":1}").ok());
+  desk.open({path, "", {}, false});
+  std::filesystem::remove_all(folder.file("sub"));
   const Status status = desk.keeper->enrol("Ada", {1, 0}, 0);
   ck_assert(!status.ok());
-  ck_assert_ptr_nonnull(strstr(status.error().message.c_str(), "/nowhere/at/all"));
+  ck_assert_ptr_nonnull(strstr(status.error().message.c_str(), "sub/gallery.jsonl"));
   ck_assert_ptr_null(desk.keeper->gallery()->find("Ada"));
   desk.keeper->use_gallery_file("");
   ck_assert(desk.keeper->enrol("Ada", {1, 0}, 0).ok());
@@ -293,11 +301,14 @@ DVNN_TEST(galleries_share_names_strangers_and_that_they_are_forgotten) {
     ck_assert_ptr_null(strstr(line.c_str(), "vectors"));
     ck_assert_ptr_null(strstr(line.c_str(), "Ada"));
   }
-  // A camera that was away, and brings old news, brings nobody back.
+  // A camera that was away, and brings old news, brings nobody back, and the broker gets the newer
+  // line again.
   door.keeper->take("99a563ab2f6e21e96998f9fddd2a2bab",
                     "{\"name\":\"Ada\",\"version\":1000001,\"length\":3,\"vectors\":[1,0,0]}");
   door.look();
   ck_assert_ptr_null(door.keeper->gallery()->find("Ada"));
+  ck_assert_uint_eq(door.shared.size(), 1);
+  ck_assert_ptr_nonnull(strstr(door.shared[0].second.c_str(), "\"forgotten\""));
   // But who is enrolled again is known again.
   ck_assert(door.keeper->enrol("Ada", {0, 0, 1}, 0).ok());
   topic.carry();

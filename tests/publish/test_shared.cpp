@@ -59,6 +59,7 @@ class Side {
       const std::lock_guard<std::mutex> lock(mutex_);
       SharedEntry& known = entries_[id];
       if (known.line.empty() || known.version < version) known = {id, line, version};
+      if (known.version > version && topic_) topic_->send(id, known.line);
       changed_.notify_all();
     };
     hooks.all = [this] {

@@ -20,7 +20,8 @@
  * of strangers: whether it was known), `track-id` (guint64), `label` (string), `timestamp`,
  * `stream-time` and `running-time` (guint64). The same is sent downstream as a serialised custom
  * event, for dvpublish and dvrecord. `dvnn-gallery`, with `people` (uint) and `text` (string), is
- * posted when the gallery's file was read again, or other galleries have changed it. No message has vectors.
+ * posted when the gallery's file was read again, or other galleries have changed it. No message has
+ * vectors.
  *
  * ## Example launch line
  * |[
@@ -130,9 +131,16 @@ bool MatchElement::open() {
   }
   close();
   Status status = keeper_.open(settings.keeper());
-  if (status.ok() && !settings.share_url.empty()) status = connect(settings);
+  if (status.ok()) status = connect(settings);
   if (!status.ok()) {
-    post_error(element(), Topic::kSettings, status.error().within(named_settings(element(), {})));
+    const std::string who =
+        named_settings(element(), {{"gallery-file", settings.gallery_file},
+                                   {"strangers-location", settings.strangers_location},
+                                   {"share-url", settings.share_url},
+                                   {"share-topic", settings.share_topic},
+                                   {"share-options-file", settings.share_options_file}});
+    keeper_.close();
+    post_error(element(), Topic::kSettings, status.error().within(who));
     return false;
   }
   open_settings_ = settings;
@@ -159,12 +167,13 @@ void MatchElement::tell_connection(const std::string& why) {
 
 Status MatchElement::connect(const MatchSettings& settings) {
   constexpr uint64_t kMostOptionBytes = 1 << 16;
-  DVNN_ASSIGN(const publish::Address address, publish::parse_address(settings.share_url));
   publish::Options options;
   if (!settings.share_options_file.empty()) {
     DVNN_ASSIGN(const std::string text, read_file(settings.share_options_file, kMostOptionBytes));
     DVNN_ASSIGN(options, publish::parse_options(text));
   }
+  if (settings.share_url.empty()) return {};
+  DVNN_ASSIGN(const publish::Address address, publish::parse_address(settings.share_url));
   publish::SharedHooks hooks;
   hooks.came = [this](std::string id, std::string line) {
     guard(element(), "the shared gallery cannot be taken",

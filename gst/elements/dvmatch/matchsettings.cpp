@@ -11,7 +11,7 @@ match::KeeperSettings MatchSettings::keeper() const {
   constexpr double kDay = 24.0 * 3600 * 1000;
   match::KeeperSettings settings;
   settings.gallery_file = gallery_file;
-  settings.strangers_file = strangers_file;
+  settings.strangers_location = strangers_location;
   settings.shared = !share_url.empty();
   settings.strangers = {max_strangers, static_cast<int64_t>(keep_days * kDay), settings.shared};
   return settings;
@@ -19,7 +19,7 @@ match::KeeperSettings MatchSettings::keeper() const {
 
 bool MatchSettings::has_place_of(const MatchSettings& other) const {
   const auto place = [](const MatchSettings& of) {
-    return std::tie(of.strangers_file, of.share_url, of.share_topic, of.share_options_file);
+    return std::tie(of.strangers_location, of.share_url, of.share_topic, of.share_options_file);
   };
   return place(*this) == place(other);
 }
@@ -29,8 +29,8 @@ static void add_files(Properties<MatchSettings>* table) {
               {"gallery-file", "Gallery file",
                "File with names and their vectors, read again when it is replaced, and written by "
                "enrol and forget"});
-  table->text(&MatchSettings::strangers_file, When::kReady,
-              {"strangers-file", "Strangers file",
+  table->text(&MatchSettings::strangers_location, When::kReady,
+              {"strangers-location", "Strangers location",
                "File in which strangers and their numbers outlast the process; empty: none"});
   constexpr guint kMostStrangers = 10000;
   constexpr double kMostDays = 36500;

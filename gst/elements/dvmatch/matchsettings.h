@@ -11,7 +11,7 @@
 namespace dvnn::gst {
 
 struct MatchSettings {
-  std::string gallery_file, strangers_file, labels;
+  std::string gallery_file, strangers_location, labels;
   gdouble threshold = -1, margin = -1;
   guint agree = 3;
   guint max_strangers = 1000;

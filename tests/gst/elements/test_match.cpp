@@ -209,8 +209,9 @@ DVNN_TEST(the_gallery_is_live) {
 
 DVNN_TEST(actions_enrol_and_forget) {
   const Folder folder;
+  write(folder.gallery(), "{\"dvnn-gallery\":1}\n");
   MatchHarness h("agree=1 gallery-file=" + folder.gallery() +
-                 " strangers-file=" + folder.strangers());
+                 " strangers-location=" + folder.strangers());
   dvnn_assert_text(h.see(1, {1, 0, 0.5f}), "stranger 1");
   ck_assert_int_eq(h.act<gboolean>("enrol", guint64{1}, "Ada"), TRUE);
   dvnn_assert_text(h.see(1, {1, 0, 0.5f}), "Ada");
@@ -231,7 +232,7 @@ DVNN_TEST(actions_enrol_and_forget) {
 
 DVNN_TEST(strangers_have_their_numbers_at_the_next_start) {
   const Folder folder;
-  const std::string settings = "agree=1 strangers-file=" + folder.strangers();
+  const std::string settings = "agree=1 strangers-location=" + folder.strangers();
   {
     MatchHarness h(settings);
     dvnn_assert_text(h.see(1, {1, 0, 0}), "stranger 1");
@@ -295,6 +296,7 @@ DVNN_TEST(cameras_share_names_strangers_and_what_is_forgotten) {
                                    " 127.0.0.1\nallow_anonymous true\nlog_dest none\nuser root\n");
   ServerProcess broker({kMosquitto, "-c", folder.name + "/conf"}, port.number());
   broker.start();
+  write(folder.gallery(), "{\"dvnn-gallery\":1}\n");
   const std::string url = " share-url=mqtt://127.0.0.1:" + std::to_string(port.number());
   MatchHarness door("agree=1 gallery-file=" + folder.gallery() + url);
   MatchHarness yard("agree=1" + url);

@@ -66,7 +66,7 @@ const Text kTexts[] = {{"roi", {"<0.0,0.0,0.5,1.0>", "<0.0,0.0,1.0,1.0>"}},
                        {"labels-file", {nullptr, nullptr}},
                        {"region-file", {nullptr, nullptr}},
                        {"gallery-file", {nullptr, nullptr}},  // gst_match
-                       {"strangers-file", {nullptr, nullptr}},
+                       {"strangers-location", {nullptr, nullptr}},
                        {"share-url", {nullptr, nullptr}},
                        {"share-topic", {"a", "b"}},
                        {"share-options-file", {nullptr, nullptr}},

@@ -189,7 +189,8 @@ DVNN_TEST(a_file_that_is_none_of_its_kind_is_an_error) {
       const std::string name = specs[i]->name;
       if (!reads_a_file(name)) continue;
       for (const std::string& path : wrong) {
-        if (name == "options-file" && path == empty) continue;  // no options
+        const bool has_options = name == "options-file" || name == "share-options-file";
+        if (has_options && path == empty) continue;  // no options
         GstElement* element = element_of(factory);
         g_object_set(element, name.c_str(), path.c_str(), nullptr);
         const std::string error = error_of(element);

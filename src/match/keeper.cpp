@@ -439,6 +439,22 @@ bool Keeper::take_named(const Entry& entry, Gallery* gallery, size_t* numbers) {
   return true;
 }
 
+// The same of a stranger.
+bool Keeper::take_stranger(const std::string& id, Entry entry) {
+  const int64_t version = entry.person ? entry.person->version : entry.forgotten->version;
+  std::string newer;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (entry.person ? strangers_.take(std::move(*entry.person), entry.length)
+                     : strangers_.take(*entry.forgotten)) {
+      return true;
+    }
+    newer = strangers_.newer(id, version);
+  }
+  if (!newer.empty()) share(id, newer);
+  return false;
+}
+
 // Takes what has come from others. With the files' lock.
 void Keeper::take_inbox() {
   std::vector<std::pair<std::string, std::string>> came;
@@ -470,10 +486,7 @@ void Keeper::take_inbox() {
       named |= take_named(entry.value(), &next, &numbers);
       continue;
     }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    strange |= entry.value().person
-                   ? strangers_.take(std::move(*entry.value().person), entry.value().length)
-                   : strangers_.take(*entry.value().forgotten);
+    strange |= take_stranger(id, std::move(entry.value()));
   }
   if (named) {
     set_gallery(std::move(next));

@@ -107,6 +107,7 @@ class Keeper {
   void take_inbox();
   void drop_old_strangers();
   bool take_named(const Entry& entry, Gallery* gallery, size_t* numbers);
+  bool take_stranger(const std::string& id, Entry entry);
   void write_later();
   void set_gallery(Gallery gallery);
   Status write(const Gallery& gallery);

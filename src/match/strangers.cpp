@@ -123,6 +123,16 @@ bool Strangers::take(const Forgotten& note) {
   return true;
 }
 
+std::string Strangers::newer(const std::string& id, int64_t version) const {
+  for (const Person& known : all_.people) {
+    if (known.version > version && id_of(known) == id) return entry_text(known, all_.length);
+  }
+  for (const Forgotten& known : all_.forgotten) {
+    if (known.version > version && known.id == id) return entry_text(known);
+  }
+  return "";
+}
+
 void Strangers::note(const Forgotten& note) {
   std::vector<Forgotten>& notes = all_.forgotten;
   notes.erase(std::remove_if(notes.begin(), notes.end(),

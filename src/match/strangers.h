@@ -52,6 +52,8 @@ class Strangers {
   bool take(Person person, size_t length);
   /// Takes the note that another gallery has forgotten a stranger. Returns whether it is news.
   bool take(const Forgotten& note);
+  /// Returns the line of what is known of an id if that is newer than `version`; else nothing.
+  std::string newer(const std::string& id, int64_t version) const;
   /// Notes that a stranger was forgotten.
   void note(const Forgotten& note);
 

@@ -59,7 +59,8 @@ class Side {
       const std::lock_guard<std::mutex> lock(mutex_);
       SharedEntry& known = entries_[id];
       if (known.line.empty() || known.version < version) known = {id, line, version};
-      if (known.version > version && topic_) topic_->send(id, known.line);
+      SharedTopic* const topic = sends_;
+      if (known.version > version && topic) topic->send(id, known.line);
       changed_.notify_all();
     };
     hooks.all = [this] {
@@ -77,6 +78,7 @@ class Side {
     auto opened = publish::open_shared_topic(address, {}, "home/gallery", std::move(hooks));
     ck_assert_msg(opened.ok(), "%s", opened.ok() ? "" : opened.error().message.c_str());
     topic_ = std::move(opened.value());
+    sends_ = topic_.get();
   }
   void set(const SharedEntry& entry) {
     {
@@ -108,6 +110,7 @@ class Side {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, SharedEntry> entries_;
+  std::atomic<SharedTopic*> sends_{nullptr};
   std::unique_ptr<SharedTopic> topic_;  // ends first
 };
 

@@ -5,6 +5,8 @@
 #include <random>
 #include <utility>
 
+#include "match/notes.h"
+
 namespace dvnn::match {
 namespace {
 
@@ -93,10 +95,7 @@ void Strangers::trim(int64_t now) {
 bool Strangers::take(Person person, size_t length) {
   if (all_.people.empty()) all_.length = length;
   if (length != all_.length) return false;
-  const auto note =
-      std::find_if(all_.forgotten.begin(), all_.forgotten.end(),
-                   [id = id_of(person)](const Forgotten& one) { return one.id == id; });
-  if (note != all_.forgotten.end() && note->version >= person.version) return false;
+  if (noted(id_of(person), all_.forgotten) >= person.version) return false;
   for (Person& known : all_.people) {
     if (known.stranger != person.stranger) continue;
     if (known.version >= person.version) return false;
@@ -113,9 +112,7 @@ bool Strangers::take(const Forgotten& note) {
   for (const Person& known : all_.people) {
     if (id_of(known) == note.id && known.version >= note.version) return false;
   }
-  for (const Forgotten& known : all_.forgotten) {
-    if (known.id == note.id && known.version >= note.version) return false;
-  }
+  if (noted(note.id, all_.forgotten) >= note.version) return false;
   all_.people.erase(std::remove_if(all_.people.begin(), all_.people.end(),
                                    [&](const Person& one) { return id_of(one) == note.id; }),
                     all_.people.end());
@@ -134,12 +131,7 @@ std::string Strangers::newer(const std::string& id, int64_t version) const {
 }
 
 void Strangers::note(const Forgotten& note) {
-  std::vector<Forgotten>& notes = all_.forgotten;
-  notes.erase(std::remove_if(notes.begin(), notes.end(),
-                             [&](const Forgotten& one) { return one.id == note.id; }),
-              notes.end());
-  if (notes.size() >= kMostNotes) notes.erase(notes.begin());
-  notes.push_back(note);
+  add_note(note, &all_.forgotten);
 }
 
 }  // namespace dvnn::match

@@ -303,12 +303,20 @@ DVNN_TEST(galleries_share_names_strangers_and_that_they_are_forgotten) {
   }
   // A camera that was away, and brings old news, brings nobody back, and the broker gets the newer
   // line again.
-  door.keeper->take("99a563ab2f6e21e96998f9fddd2a2bab",
-                    "{\"name\":\"Ada\",\"version\":1000001,\"length\":3,\"vectors\":[1,0,0]}");
-  door.look();
-  ck_assert_ptr_null(door.keeper->gallery()->find("Ada"));
-  ck_assert_uint_eq(door.shared.size(), 1);
-  ck_assert_ptr_nonnull(strstr(door.shared[0].second.c_str(), "\"forgotten\""));
+  for (Desk* desk : {&door, &yard}) {
+    desk->keeper->take("99a563ab2f6e21e96998f9fddd2a2bab",
+                       "{\"name\":\"Ada\",\"version\":1000001,\"length\":3,\"vectors\":[1,0,0]}");
+    desk->keeper->take("stranger-" + std::to_string(at_door->number),
+                       "{\"stranger\":" + std::to_string(at_door->number) +
+                           ",\"version\":1000000,\"length\":3,\"vectors\":[0,1,0]}");
+    desk->look();
+    ck_assert_ptr_null(desk->keeper->gallery()->find("Ada"));
+    ck_assert(!desk->keeper->has_stranger(at_door->number));
+    ck_assert_uint_eq(desk->shared.size(), 2);
+    for (const auto& [id, line] : desk->shared) {
+      ck_assert_ptr_nonnull(strstr(line.c_str(), "\"forgotten\""));
+    }
+  }
   // But who is enrolled again is known again.
   ck_assert(door.keeper->enrol("Ada", {0, 0, 1}, 0).ok());
   topic.carry();

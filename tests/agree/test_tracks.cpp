@@ -372,6 +372,11 @@ DVNN_TEST(what_is_not_agreed_can_be_left_out) {
   Object named = object;
   named.kind = Kind::kClassification;
   ck_assert(!objects::keep_agreed(&named));
+  Object who;
+  who.identity = {"Ada", 0, 0.8f, true};
+  ck_assert(objects::keep_agreed(&who) && who.identity.name == "Ada");
+  who.identity.agreed = false;
+  ck_assert(objects::keep_agreed(&who) && !who.identity.is_known());
 }
 
 }  // namespace dvnn::test::track_reading_tests

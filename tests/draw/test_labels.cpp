@@ -87,6 +87,11 @@ DVNN_TEST(captions_have_limits) {
   dvnn_assert_text(caption_of(object, {true, true}), "#7 person 93%");
   dvnn_assert_text(caption_of(object, {false, false}), "#7");
   dvnn_assert_text(caption_of(object, {true, false, false}), "person");
+  object.identity.stranger = 17;
+  dvnn_assert_text(caption_of(object, {true, false}), "#7 stranger 17? person");
+  object.identity = {"Ada", 0, 0.8f, true};
+  dvnn_assert_text(caption_of(object, {true, false}), "#7 Ada person");
+  object.identity = {};
   object.track_id = 0;
   object.numbers = {{"age", 34.257}};
   dvnn_assert_text(caption_of(object, {true, true}), "person 93% age 34.26");

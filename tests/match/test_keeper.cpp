@@ -339,6 +339,22 @@ DVNN_TEST(the_newer_of_two_lines_wins_in_any_order) {
   }
 }
 
+// Nobody hears of it, because the broker is away; what the broker tells later is old.
+DVNN_TEST(who_was_forgotten_alone_stays_forgotten) {
+  Desk desk;
+  desk.open({"", "", {}, true});
+  ck_assert(desk.keeper->enrol("Ada", {1, 0}, 0).ok());
+  const auto stranger = desk.keeper->see_stranger({0, 1}, 0.5);
+  const auto known = std::exchange(desk.shared, {});
+  ck_assert_uint_eq(known.size(), 2);
+  ck_assert(desk.keeper->forget("Ada").value());
+  ck_assert(desk.keeper->forget_stranger(stranger->number).value());
+  for (const auto& [id, line] : known) desk.keeper->take(id, line);
+  desk.look();
+  ck_assert_ptr_null(desk.keeper->gallery()->find("Ada"));
+  ck_assert(!desk.keeper->has_stranger(stranger->number));
+}
+
 DVNN_TEST(hostile_entries_are_dropped) {
   Desk desk;
   desk.open({"", "", {}, true});

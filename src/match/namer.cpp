@@ -2,6 +2,8 @@
 #include "match/namer.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "agree/odds.h"
 #include "match/likeness.h"

@@ -371,7 +371,7 @@ def check_that_fields_make_elements(folder):
     """What motion, match and agree stand for; what an entry says itself counts."""
     path = os.path.join(folder, "fields.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"source": "test", "motion": {"verify-ms": 700}, "match": {"agree": 4, "labels": ["person"]},
+        json.dump({"source": "test", "motion": {"verify-ms": 700}, "match": {"agree": 4, "labels": ["marker"]},
                    "agree": {"looks": 3, "pattern": {"plate": "[A-Z]+"}, "only-agreed": True},
                    "elements": ["identity ! dvconvert", *AGAIN[1:6], "dvdecode agree=5", "dvoverlay"]}, file)
     asked = subprocess.run([sys.executable, "-c", """

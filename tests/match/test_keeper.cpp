@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/base64.h"
 #include "base/file.h"

@@ -31,6 +31,7 @@
  */
 #include "elements/elements.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>

@@ -4,6 +4,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/format.h"

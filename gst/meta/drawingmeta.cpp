@@ -64,7 +64,8 @@ static gboolean gst_dv_drawing_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
 }
 
 static void gst_dv_drawing_meta_free(GstMeta* meta, GstBuffer*) {
-  g_clear_pointer(&reinterpret_cast<GstDvDrawingMeta*>(meta)->entries, g_array_unref);
+  auto* self = reinterpret_cast<GstDvDrawingMeta*>(meta);
+  g_clear_pointer(&self->entries, g_array_unref);
 }
 
 static gboolean gst_dv_drawing_meta_transform(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,

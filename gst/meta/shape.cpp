@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstring>
+#include <memory>
 
 #include "refs.h"
 
@@ -28,6 +29,11 @@ void refuse(GError** error, const char* sentence, ...) {
   *error = g_error_new_valist(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, sentence, values);
   va_end(values);
 }
+
+struct ReleaseShape {
+  void operator()(GstDvShape* shape) const { gst_dv_shape_unref(shape); }
+};
+using ShapePtr = std::unique_ptr<GstDvShape, ReleaseShape>;
 
 bool check_places(const gdouble* places, gsize length, GError** error) {
   for (gsize i = 0; i < length; ++i) {
@@ -107,8 +113,8 @@ bool check_picture(gsize size, guint width, guint height, guint channels, gsize 
 namespace dvnn::gst {
 
 GstDvShape* moved_shape(const GstDvShape& shape, const image::Transform& change) {
-  GstDvShape* moved =
-      new_shape(shape.kind, &g_array_index(shape.points, gdouble, 0), shape.points->len);
+  ShapePtr moved(
+      new_shape(shape.kind, &g_array_index(shape.points, gdouble, 0), shape.points->len));
   moved->id = shape.id;
   moved->color = shape.color;
   moved->fill = shape.fill;
@@ -126,9 +132,7 @@ GstDvShape* moved_shape(const GstDvShape& shape, const image::Transform& change)
     near = near && std::fabs(point[0]) <= kFarthest && std::fabs(point[1]) <= kFarthest;
   }
   moved->size = std::min(moved->size, kMostSize);
-  if (near) return moved;
-  gst_dv_shape_unref(moved);
-  return nullptr;
+  return near ? moved.release() : nullptr;
 }
 
 }  // namespace dvnn::gst

@@ -51,7 +51,7 @@ class Negotiation {
   GstVideoInfo video_;
   bool have_video_ = false;
   bool have_sound_ = false;  // windows of it, which pass as frames do
-  bool announced_ = false;  // groups of tensors, in the caps of the frames that leave
+  bool announced_ = false;   // groups of tensors, in the caps of the frames that leave
   std::unique_ptr<TensorInput> tensor_input_;
   std::shared_ptr<const TensorOutput> output_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gst/dvnn/gstdvdrawingmeta.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 namespace {
@@ -42,9 +43,7 @@ draw::Shape read_shape(GstDvShape* from) {
   shape.size = from->size;
   if (const gchar* text = gst_dv_shape_get_text(from)) shape.text = text;
   if (GBytes* pixels = gst_dv_shape_get_pixels(from)) {
-    shape.owner = std::shared_ptr<const void>(g_bytes_ref(pixels), [](const void* bytes) {
-      g_bytes_unref(static_cast<GBytes*>(const_cast<void*>(bytes)));
-    });
+    shape.owner = std::shared_ptr<GBytes>(BytesPtr(g_bytes_ref(pixels)));
     shape.pixels = static_cast<const uint32_t*>(g_bytes_get_data(pixels, nullptr));
     shape.width = static_cast<int>(from->width);
     shape.height = static_cast<int>(from->height);

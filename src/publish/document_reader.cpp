@@ -294,6 +294,8 @@ std::vector<ZoneCount> read_counts(const Item& item) {
         if (name == known) count.numbers.emplace_back(known, value.natural());
       }
     });
+    if (const Item bay = one.may("occupied"); bay.there()) count.occupied = bay.flag();
+    count.since = optional_natural(one.may("since"));
     if (const Item labels = one.may("labels"); labels.there()) count.labels = read_counts(labels);
     counts.push_back(std::move(count));
   });
@@ -404,8 +406,7 @@ HeatFacts read_heat(const Item& item) {
     HeatLabel label{one.must("name").text(), one.must("seconds").number(), {}};
     one.must("cells").each([&](const Item& cell) {
       if (!cell.has(3)) return;
-      label.cells.push_back(
-          {double{cell.at(0).integer()}, double{cell.at(1).integer()}, cell.at(2).number()});
+      label.cells.push_back({cell.at(0).number(), cell.at(1).number(), cell.at(2).number()});
     });
     heat.labels.push_back(std::move(label));
   });

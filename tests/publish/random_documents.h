@@ -32,13 +32,15 @@ class RandomDocuments {
   }
 
   publish::Document any() {
-    switch (random_() % 5) {
+    switch (random_() % 6) {
       case 0:
         return event();
       case 1:
         return track();
       case 2:
         return clip();
+      case 3:
+        return heat();
       default:
         return frame();
     }
@@ -51,9 +53,12 @@ class RandomDocuments {
     if (chance(2)) frame.passes.push_back({text(), kStates[random_() % 3]});
     for (unsigned k = random() % 4; k-- > 0;) frame.objects.push_back(object());
     if (chance(2)) {
-      publish::ZoneCount all{text(), {{"left", 3}, {"inside", 1}, {"entered", random_()}}, {}};
-      all.labels.push_back({text(), {{"forward", 1}, {"backward", 0}}, {}});
+      publish::ZoneCount all{
+          text(), {{"left", 3}, {"inside", 1}, {"entered", random_()}}, {}, {}, {}};
+      all.labels.push_back({text(), {{"forward", 1}, {"backward", 0}}, {}, {}, {}});
+      if (chance(2)) all.occupied = chance(2), all.since = random_();
       frame.counts = publish::ZoneCounts{{all}, {}};
+      if (chance(2)) frame.distances = {{random_(), 2, number(), number()}, {3, 4, 5, 6}};
     }
     document.facts = frame;
     return document;
@@ -105,12 +110,23 @@ class RandomDocuments {
     if (chance(3)) object.numbers = {{text(), number()}, {"b", 1}, {"a", 2}, {"b", 3}};
     if (chance(2)) object.ground = {number(), number(), 0.1, number(), number(), 359.5};
     if (chance(3)) object.agreement = {random() % 20, 0.98765f, chance(2)};
+    if (chance(3)) object.identity = {text(), random_() % 2, 0.98765f, chance(2)};
     if (chance(4)) set_mask(&object.mask);
     if (chance(4)) told.picture = publish::Picture{true, 3, 4, 5, {}, {}, 80, "", "JPEG"};
     return told;
   }
   publish::EventFacts event_facts() {
-    publish::EventFacts event{text(), text(), text(), text(), text(), random_() % 3, {}, {}, {}};
+    publish::EventFacts event;
+    for (std::string* field :
+         {&event.kind, &event.area, &event.line, &event.label, &event.direction, &event.name}) {
+      *field = text();
+    }
+    event.track_id = random_() % 3;
+    event.stranger = random_() % 3;
+    if (chance(3)) event.likeness = number();
+    if (chance(3)) event.before = chance(2);
+    if (chance(3)) event.since = random_();
+    if (chance(3)) event.distance = publish::Distance{event.track_id, random_(), number(), 0.25};
     if (chance(2)) event.duration = random_();
     if (chance(2)) event.inside = random_();
     if (chance(2)) event.speed = number();
@@ -150,6 +166,16 @@ class RandomDocuments {
     clip.complete = chance(2);
     for (unsigned k = random() % 3; k-- > 0;) clip.events.push_back({event_facts(), random_()});
     document.facts = clip;
+    return document;
+  }
+
+  publish::Document heat() {
+    publish::Document document = head();
+    publish::HeatFacts heat{random_(), random_(), text(), number(), number(), {}};
+    for (unsigned k = random() % 3; k-- > 0;) {
+      heat.labels.push_back({text(), number(), {{1, -2, number()}, {70000, 0, 0.5}}});
+    }
+    document.facts = heat;
     return document;
   }
 

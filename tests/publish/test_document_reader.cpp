@@ -63,7 +63,7 @@ DVNN_TEST(what_is_wrong_is_named) {
       {"\"version\":1", "\"version\":2",
        "the document: 'version' is not 1, the version that is read"},
       {"\"frame\",\"id\"", "\"status\",\"id\"",
-       "the document: 'type' is not frame, event, track, clip"},
+       "the document: 'type' is not frame, event, track, clip, heat"},
       {"[1,2,3,4]", "[1,2,3]", "the document: 'objects[0].box' is not a list of 4"},
       {"[1,2,3,4]", "[1,2,null,4]", "the document: 'objects[0].box[2]' is not a number"},
       {"\"id\":1", "\"id\":-1", "the document: 'objects[0].id' is not an integer from 0 on"},

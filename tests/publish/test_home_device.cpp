@@ -33,10 +33,10 @@ const std::map<std::string, std::set<std::string>> kDocumented = {
 };
 
 ZoneCount area(const std::string& name, uint64_t inside, uint64_t entered) {
-  return {name, {{"inside", inside}, {"entered", entered}, {"left", entered - inside}}, {}};
+  return {name, {{"inside", inside}, {"entered", entered}, {"left", entered - inside}}, {}, {}, {}};
 }
 ZoneCount line(const std::string& name, uint64_t forward, uint64_t backward) {
-  return {name, {{"forward", forward}, {"backward", backward}}, {}};
+  return {name, {{"forward", forward}, {"backward", backward}}, {}, {}, {}};
 }
 
 HomeDevice device(bool has_image = false) {

@@ -26,6 +26,29 @@ const Exported* exported_of(const ConvertOptions& options) {
   return options.exported ? &*options.exported : nullptr;
 }
 
+// Returns the step that computes a value which others may have reshaped; null: none does.
+const network::Step* step_behind(const network::Model& model, int value) {
+  const network::Step* found = nullptr;
+  for (auto step = model.steps.rbegin(); step != model.steps.rend(); ++step) {
+    if (step->outputs[0] != value) continue;
+    found = &*step;
+    if (!step->layer || !step->layer->as<layers::ReshapeAttributes>()) break;
+    value = step->inputs[0];
+  }
+  return found;
+}
+
+// Whether a softmax would bend numbers that are probabilities already.
+bool are_probabilities(const network::Step& step) {
+  if (!step.layer) {
+    return step.command.runs.back().activation == device::Activation::kSigmoid;
+  }
+  const auto* elementwise = step.layer->as<layers::ElementwiseAttributes>();
+  if (!elementwise) return layers::type_of(*step.layer) == "Softmax";
+  const auto& last = elementwise->steps.back();
+  return !last.combines && last.curve == kernels::Curve::kSigmoid;
+}
+
 // Chooses a decoder that fits the outputs, or else the last layer, if the user has named none.
 Status choose_decoder(const ConvertOptions& options, network::Model* model, Report* report) {
   DVNN_ASSIGN(auto guess, guess_decoder(network::named_outputs(*model), input_size(*model),
@@ -40,16 +63,15 @@ Status choose_decoder(const ConvertOptions& options, network::Model* model, Repo
   }
   if (model->outputs.size() != 1) return {};
   const int output = model->outputs[0].tensor;
-  std::string type;  // type of the CPU layer that makes the output
-  for (const network::Step& step : model->steps) {
-    if (step.outputs[0] == output && step.layer) type = layers::type_of(*step.layer);
-  }
+  const network::Step* last = step_behind(*model, output);
+  const std::string type = last && last->layer ? layers::type_of(*last->layer) : "";
   const Shape& shape = nth(model->tensors, output).desc.shape;
   if (type == "DetectionOutput") {
     model->decoder.name = "detection-output";
   } else if (shape.rank >= 2 && shape.elements() == shape[1]) {
     model->decoder.name = "classification";
-    model->decoder.params = {{"softmax", type != "Softmax"}};
+    // The softmax of one number is always 1.
+    model->decoder.params = {{"softmax", shape[1] > 1 && !(last && are_probabilities(*last))}};
   }
   return {};
 }

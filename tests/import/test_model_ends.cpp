@@ -215,4 +215,33 @@ DVNN_TEST(the_first_layer_that_is_not_finite_is_told) {
   }
 }
 
+// What the outputs of a network without a decoder are read by.
+DVNN_TEST(probabilities_get_no_softmax) {
+  const auto softmax = [](int64_t classes, const char* last, bool reshaped) {
+    OnnxModel m({1, 3, 4, 4});
+    m.weights("w", {classes, 3, 4, 4}).node("Conv", {"x", "w"}, {"c"});
+    m.list("kernel_shape", {4, 4}).node("Flatten", {"c"}, {"f"});
+    const std::string made = *last ? "p" : "f";
+    if (*last) m.node(last, {"f"}, {"p"});
+    if (reshaped) m.ints("to", {1, -1}).node("Reshape", {made, "to"}, {"y"});
+    const auto model = convert_model(m.output(reshaped ? "y" : made));
+    ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
+    dvnn_assert_text(model.value().decoder.name, "classification");
+    return model.value().decoder.params.at("softmax").get<bool>();
+  };
+  for (const bool reshaped : {false, true}) {
+    ck_assert(softmax(10, "", reshaped));
+    ck_assert(!softmax(10, "Softmax", reshaped));
+    ck_assert(!softmax(10, "Sigmoid", reshaped));
+    ck_assert(!softmax(1, "Sigmoid", reshaped));
+    ck_assert(!softmax(1, "", reshaped));
+  }
+  OnnxModel m({1, 3, 4, 4});
+  m.weights("w", {1, 3, 4, 4}).node("Conv", {"x", "w"}, {"y"}).list("kernel_shape", {4, 4});
+  convert::ConvertOptions options;
+  options.decoder = "classification";
+  options.decoder_params = {{"score", "softmax"}};
+  expect_refused(convert_model(m.output("y"), options), {"'score'", "one number"});
+}
+
 }  // namespace dvnn::test::model_ends_tests

@@ -118,6 +118,9 @@ DecoderResult create_classification_decoder(const Json& params, Span<const Named
                "%zu outputs",
                static_cast<long long>(kMaxClasses), outputs.size()));
   }
+  if (rule.score == Activation::kSoftmax && std::count(counts.begin(), counts.end(), 1) > 0) {
+    return malformed("'score' is softmax, which is 1 for an output of one number: sigmoid or none");
+  }
   return std::unique_ptr<Decoder>(new ClassificationDecoder(rule, counts));
 }
 

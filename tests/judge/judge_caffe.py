@@ -425,7 +425,7 @@ def one(number):
 
 
 def main():
-    given = judging.parser(1000).parse_args()
+    given = judging.parser(1000, everywhere=True).parse_args()
     numbers = judging.numbers_of(given)
     began, kinds = time.time(), collections.Counter()
     with ProcessPoolExecutor(given.jobs, initializer=start, initargs=(given,)) as pool:

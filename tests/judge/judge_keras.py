@@ -70,7 +70,7 @@ def classes_read(sources):
 
 
 def main():
-    parser = judging.parser(1000)
+    parser = judging.parser(1000, everywhere=True)
     parser.add_argument('--sources')
     given = parser.parse_args()
     status = 0

@@ -3,6 +3,7 @@
 // Private to passes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +14,10 @@ namespace dvnn::plan {
 
 /// Returns whether a node is a reshape or a permutation.
 bool only_moves(const Node& node);
+
+/// The longest chain of them that is looked at, so that a pass takes time in proportion to a graph.
+/// Exporters write up to seven.
+constexpr size_t kMostMoves = 16;
 
 /// The elements of a value, in the order of a later one.
 class MoveView {

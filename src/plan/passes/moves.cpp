@@ -112,7 +112,7 @@ class MoveMerger {
   // Merges the longest chain that ends at the node and is one move.
   void merge(size_t index) {
     std::vector<int> chain = {static_cast<int>(index)};  // from the last node to the first
-    for (;;) {
+    while (chain.size() < kMostMoves) {
       const int before = rewriter_.sole_producer(rewriter_.node(chain.back()).inputs[0]);
       if (before < 0 || !only_moves(rewriter_.node(before))) break;
       chain.push_back(before);

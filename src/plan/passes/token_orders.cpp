@@ -77,6 +77,7 @@ void TokenOrders::follow_pixels(size_t index) {
   const int out = rewriter_.node(index).output;
   std::vector<int> chain;
   for (int at = rewriter_.producer(out); at >= 0 && only_moves(rewriter_.node(at));) {
+    if (chain.size() == kMostMoves) return;
     chain.push_back(at);
     at = rewriter_.producer(rewriter_.node(at).inputs[0]);
   }
@@ -101,7 +102,7 @@ bool TokenOrders::finish_pixels(size_t index) {
   std::vector<int> chain;
   std::optional<OrderedTokens> tokens;
   for (int at = static_cast<int>(index); !tokens;) {
-    if (at < 0 || !only_moves(rewriter_.node(at))) return false;
+    if (at < 0 || !only_moves(rewriter_.node(at)) || chain.size() == kMostMoves) return false;
     chain.push_back(at);
     const int value = rewriter_.node(at).inputs[0];
     tokens = pictures_.ordered(value);

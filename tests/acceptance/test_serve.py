@@ -21,7 +21,8 @@ try:
     import gi
     gi.require_version("Gst", "1.0")
     gi.require_version("GstRtspServer", "1.0")
-    from gi.repository import Gst
+    gi.require_version("GstVideo", "1.0")
+    from gi.repository import Gst, GstVideo
 except (ImportError, AttributeError, ValueError) as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
@@ -98,8 +99,8 @@ class Client:
 
 
 def pixels_of(sample):
-    caps = sample.get_caps().get_structure(0)
-    size = caps.get_value("width"), caps.get_value("height")
+    info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+    size = info.width, info.height
     assert size == (WIDTH, HEIGHT), size
     buffer = sample.get_buffer()
     return buffer.extract_dup(0, buffer.get_size())

@@ -14,8 +14,9 @@ import gi
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstBase", "1.0")
+gi.require_version("GstVideo", "1.0")
 gi.require_version("GstDvnn", "1.0")
-from gi.repository import GObject, Gst, GstBase  # noqa: E402
+from gi.repository import GObject, Gst, GstBase, GstVideo  # noqa: E402
 from gi.repository import GstDvnn as dvnn  # noqa: E402
 
 
@@ -47,8 +48,8 @@ class Decoder(GstBase.BaseTransform):
         self.size = (0, 0)
 
     def do_set_caps(self, caps, _out_caps):
-        fields = caps.get_structure(0)
-        self.size = fields.get_int("width")[1], fields.get_int("height")[1]
+        info = GstVideo.VideoInfo.new_from_caps(caps)
+        self.size = info.width, info.height
         return True
 
     def do_transform_ip(self, frame):

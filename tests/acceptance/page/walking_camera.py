@@ -17,7 +17,7 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstBase", "1.0")
 gi.require_version("GstVideo", "1.0")
 gi.require_version("GstDvnn", "1.0")
-from gi.repository import Gst, GstBase, GstDvnn  # noqa: E402
+from gi.repository import Gst, GstBase, GstDvnn, GstVideo  # noqa: E402
 
 Gst.init(None)
 
@@ -50,8 +50,8 @@ class Walkers(GstBase.BaseTransform):
         self.size = (1, 1)
 
     def do_set_caps(self, caps, _out):
-        fields = caps.get_structure(0)
-        self.size = (fields.get_value("width"), fields.get_value("height"))
+        info = GstVideo.VideoInfo.new_from_caps(caps)
+        self.size = (info.width, info.height)
         return True
 
     def do_transform_ip(self, buffer):

@@ -15,11 +15,12 @@ import sys
 import tempfile
 
 # Bytes of all installed files. Code for x86 is the larger one.
-LARGEST = {'x86': 9_800_000, 'arm': 6_000_000}
+LARGEST = {'x86': 10_600_000, 'arm': 6_000_000}
 # Of the system, by what needs it. The brokers' libraries and ZBar are there where their features are.
 SYSTEM = {'libhwy.so.1', 'libc.so.6', 'libm.so.6', 'libgcc_s.so.1', 'libstdc++.so.6', 'ld-linux-armhf.so.3', 'ld-linux-aarch64.so.1', 'ld-linux-x86-64.so.2'}
 GLIB = {'libglib-2.0.so.0', 'libgobject-2.0.so.0', 'libgio-2.0.so.0', 'libgmodule-2.0.so.0'}
-GSTREAMER = {'libgstreamer-1.0.so.0', 'libgstbase-1.0.so.0', 'libgstvideo-1.0.so.0', 'libgstallocators-1.0.so.0', 'libgstanalytics-1.0.so.0'}
+GSTREAMER = {'libgstreamer-1.0.so.0', 'libgstbase-1.0.so.0', 'libgstvideo-1.0.so.0', 'libgstallocators-1.0.so.0', 'libgstanalytics-1.0.so.0',
+             'libgstaudio-1.0.so.0'}
 DRAWING = {'libcairo.so.2', 'libpango-1.0.so.0', 'libpangocairo-1.0.so.0'}
 CODES = {'libzbar.so.0'}
 BROKERS = {'libmosquitto.so.1', 'librdkafka.so.1', 'libcurl.so.4', 'libcurl-gnutls.so.4', 'libjpeg.so.62'}

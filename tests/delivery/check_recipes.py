@@ -23,7 +23,7 @@ LAYERS = {'core': 'oe-core', 'openembedded-layer': 'meta-oe', 'networking-layer'
 ORIGINS = {
     'oe-core': {'cairo': ['cairo'], 'curl': ['libcurl'], 'gdk-pixbuf': ['gdk-pixbuf-2.0'], 'glib-2.0': ['glib-2.0', 'gio-2.0'], 'gobject-introspection': ['gobject-introspection-1.0'],
                 'gstreamer1.0': ['gstreamer-1.0', 'gstreamer-base-1.0'], 'gstreamer1.0-plugins-bad': ['gstreamer-analytics-1.0'],
-                'gstreamer1.0-plugins-base': ['gstreamer-video-1.0', 'gstreamer-allocators-1.0'], 'jpeg': ['libjpeg'],
+                'gstreamer1.0-plugins-base': ['gstreamer-video-1.0', 'gstreamer-allocators-1.0', 'gstreamer-audio-1.0'], 'jpeg': ['libjpeg'],
                 'libcheck': ['check'], 'libseccomp': ['libseccomp'], 'pango': ['pangocairo'], 'qemu': [], 'zlib': ['zlib']},
     'meta-oe': {'flatbuffers': ['flatbuffers'], 'hdf5': ['hdf5-serial'], 'highway': ['libhwy'], 'libeigen': ['eigen3'], 'librdkafka': ['rdkafka'], 'libzip': ['libzip'],
                 'nlohmann-json': ['nlohmann_json'], 'opencv': ['opencv4'], 'protobuf': ['protobuf'], 'zbar': ['zbar']},

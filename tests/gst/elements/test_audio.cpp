@@ -336,12 +336,12 @@ DVNN_TEST(what_is_heard_is_published_with_its_time) {
     const auto document = parse_json(line, "a document");
     ck_assert(document.ok());
     const Json& json = document.value();
-    ck_assert_str_eq(json["type"].get<std::string>().c_str(), "frame");
+    dvnn_assert_text(json["type"].get<std::string>(), "frame");
     ck_assert(!json.contains("frame"));  // sound has no size
     ck_assert_uint_eq(json["time"]["pts"].get<guint64>(), time_of(i * kHeard));
     ck_assert_uint_eq(json["objects"].size(), 1);
-    ck_assert_str_eq(json["objects"][0]["label"].get<std::string>().c_str(),
-                     ("sound " + std::to_string(loudest[i])).c_str());
+    const std::string label = "sound " + std::to_string(loudest[i]);
+    dvnn_assert_text(json["objects"][0]["label"].get<std::string>(), label.c_str());
     ck_assert(!json["objects"][0].contains("box"));
   }
   unlink(path.c_str());

@@ -93,9 +93,11 @@ class Serving:
         if not self.caps or not self.caps.is_equal(sample.get_caps()):
             self.caps = sample.get_caps()
             source.set_property("caps", self.caps)
-        # The same memory, at the time of the clients' pipeline.
-        frame = sample.get_buffer().copy()
-        frame.pts = frame.dts = Gst.CLOCK_TIME_NONE
+        # The same memory without its times, which the clients' pipeline sets. (A copy whose times are removed is not
+        # writable in Python from GStreamer 1.26 on.)
+        frame = sample.get_buffer()
+        frame = frame.copy_region(Gst.BufferCopyFlags.FLAGS | Gst.BufferCopyFlags.META | Gst.BufferCopyFlags.MEMORY, 0,
+                                  frame.get_size())
         source.emit("push-buffer", frame)
         return Gst.FlowReturn.OK
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/span.h"
@@ -30,6 +31,9 @@ class MoveView {
   using Factors = std::vector<Factor>;
 
   explicit MoveView(const Shape& shape);
+  /// Follows nodes that each read the next one of `chain`, the last one first. Returns nothing
+  /// where move() fails.
+  static std::optional<MoveView> of(const Graph& graph, const std::vector<int>& chain);
 
   /// Follows a node that only_moves(), whose result has this shape. Returns false if a dimension
   /// has a part of another that does not divide it: then no permutation of factors is the same.

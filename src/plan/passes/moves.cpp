@@ -28,6 +28,15 @@ MoveView::MoveView(const Shape& shape) {
   }
 }
 
+std::optional<MoveView> MoveView::of(const Graph& graph, const std::vector<int>& chain) {
+  MoveView view(graph.shape_of(nth(graph.nodes, chain.back()).inputs[0]));
+  for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+    const Node& node = nth(graph.nodes, *at);
+    if (!view.move(node, graph.shape_of(node.output))) return std::nullopt;
+  }
+  return view;
+}
+
 bool MoveView::move(const Node& node, const Shape& shape) {
   const auto* permute = node.layer<PermuteAttributes>();
   if (!permute) return reshape(shape);
@@ -118,19 +127,10 @@ class MoveMerger {
       chain.push_back(before);
     }
     for (; chain.size() > 1; chain.pop_back()) {
-      const auto view = view_of(chain);
+      const auto view = MoveView::of(graph_, chain);
       if (!view || !write(chain, view->factors())) continue;
       return;
     }
-  }
-
-  std::optional<MoveView> view_of(const std::vector<int>& chain) {
-    MoveView view(graph_.shape_of(rewriter_.node(chain.back()).inputs[0]));
-    for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
-      const Node& node = rewriter_.node(*at);
-      if (!view.move(node, graph_.shape_of(node.output))) return std::nullopt;
-    }
-    return view;
   }
 
   // Writes a chain as one move of these factors. Returns false if it would not become shorter.

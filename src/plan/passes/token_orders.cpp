@@ -63,16 +63,6 @@ bool TokenOrders::follow(const Node& node) {
   return true;
 }
 
-// Returns the elements of the last value of a chain of moves, which begins with the last node.
-std::optional<MoveView> TokenOrders::view_of(const std::vector<int>& chain) const {
-  MoveView view(graph_.shape_of(rewriter_.node(chain.back()).inputs[0]));
-  for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
-    const Node& node = rewriter_.node(*at);
-    if (!view.move(node, graph_.shape_of(node.output))) return std::nullopt;
-  }
-  return view;
-}
-
 void TokenOrders::follow_pixels(size_t index) {
   const int out = rewriter_.node(index).output;
   std::vector<int> chain;
@@ -85,7 +75,7 @@ void TokenOrders::follow_pixels(size_t index) {
   const Shape from = graph_.shape_of(first), to = graph_.shape_of(out);
   if (from.rank != 4 || from.n() != 1 || from.c() != last_of(to)) return;
   const int pixels = from.h() * from.w();
-  const auto view = view_of(chain);
+  const auto view = MoveView::of(graph_, chain);
   MoveView::Factors factors = view ? view->factors() : MoveView::Factors();
   if (factors.empty() || factors.back().size != from.c() || factors.back().stride != pixels) return;
   factors.pop_back();
@@ -108,7 +98,7 @@ bool TokenOrders::finish_pixels(size_t index) {
     tokens = pictures_.ordered(value);
     at = rewriter_.producer(value);
   }
-  const auto view = view_of(chain);
+  const auto view = MoveView::of(graph_, chain);
   MoveView::Factors factors = view ? view->factors() : MoveView::Factors();
   if (factors.empty() || factors[0].size != to.c() || factors[0].stride != 1 ||
       graph_.shape_of(tokens->picture).c() != to.c()) {
@@ -119,13 +109,9 @@ bool TokenOrders::finish_pixels(size_t index) {
   if (tokens->places) {
     for (int& place : places) place = nth(*tokens->places, place);
   }
-  bool in_order = places.size() == graph_.shape_of(tokens->picture).extent(3);
-  for (size_t i = 0; i < places.size(); ++i) in_order &= places[i] == static_cast<int>(i);
-  if (!in_order) {
-    tokens->places = std::make_shared<const Places>(std::move(places));
-    tokens->picture = pictures_.gathered(index, *tokens);
-  }
-  const int pixels = pictures_.add_reshape(index, tokens->picture, to, "_of_tokens");
+  const int ordered =
+      pictures_.gathered(index, pictures_.tokens_at(tokens->picture, std::move(places)));
+  const int pixels = pictures_.add_reshape(index, ordered, to, "_of_tokens");
   rewriter_.change(index, [&](Node* other) {
     become(other, reshape_to(to), {pixels});
     other->op = Op::kReshape;

@@ -29,7 +29,6 @@ class TokenOrders {
  private:
   using Places = std::vector<int>;
 
-  std::optional<MoveView> view_of(const std::vector<int>& chain) const;
   std::optional<Places> moved(const Node& node, const OrderedTokens& from);
   static Places permuted(const Places& from, const Shape& in, const std::vector<int>& order);
   static std::optional<Places> cut(const Places& from, const Shape& in, const Shape& out,

@@ -59,7 +59,7 @@ std::optional<OrderedTokens> TokenPictures::ordered(int value) const {
   return it->second;
 }
 
-void TokenPictures::set_places(int value, int picture, std::vector<int> places) {
+OrderedTokens TokenPictures::tokens_at(int picture, std::vector<int> places) const {
   const size_t pixels = graph_.shape_of(picture).extent(3);
   std::vector<bool> seen(pixels, false);
   bool in_order = places.size() == pixels, all = in_order;
@@ -68,8 +68,12 @@ void TokenPictures::set_places(int value, int picture, std::vector<int> places) 
     all = all && places[i] != kNoToken && !seen[static_cast<size_t>(places[i])];
     if (all) seen[static_cast<size_t>(places[i])] = true;
   }
-  if (in_order) return set_picture(value, picture);
-  tokens_[value] = {picture, std::make_shared<const std::vector<int>>(std::move(places)), all};
+  if (in_order) return {picture, nullptr, true};
+  return {picture, std::make_shared<const std::vector<int>>(std::move(places)), all};
+}
+
+void TokenPictures::set_places(int value, int picture, std::vector<int> places) {
+  tokens_[value] = tokens_at(picture, std::move(places));
 }
 
 int TokenPictures::add(size_t index, Node node, const std::string& suffix, const Shape& shape) {

@@ -55,7 +55,9 @@ class TokenPictures {
   std::optional<OrderedTokens> ordered(int value) const;
   void set_picture(int value, int picture) { tokens_[value] = {picture, nullptr, true}; }
   void set_tokens(int value, OrderedTokens tokens) { tokens_[value] = std::move(tokens); }
-  /// Says that tokens of a picture lie at these pixels, or are zeros.
+  /// Returns the tokens that lie at these pixels of a picture, or are zeros.
+  OrderedTokens tokens_at(int picture, std::vector<int> places) const;
+  /// Says that a sequence is these tokens.
   void set_places(int value, int picture, std::vector<int> places);
 
   /// Adds a node before the one at `index`, and names it after that one. Returns the new node's

@@ -4,22 +4,27 @@
 
 #include "layers/attributes.h"
 #include "network/model.h"
+#include "tensor/half.h"
 
 namespace dvnn::test {
 
-/// Input 1x3x8x8 (rgb, pixels as they are); output "sum", which depends on the order of frames.
-inline network::Model leaky_network(float factor = 0.5f) {
+/// Input of one or three channels (gray or rgb, numbers as they are); output "sum", which depends
+/// on the order of frames.
+inline network::Model leaky_network(float factor = 0.5f, const Shape& shape = {1, 3, 8, 8}) {
   using layers::ElementwiseAttributes;
   network::Model model;
   model.name = "leaky";
-  const Shape shape = {1, 3, 8, 8};
   const TensorDesc frame = {ElementType::kFloat16, Layout::kNwhc, shape};
   const TensorDesc sum = {ElementType::kFloat32, Layout::kNchw, shape};
+  constexpr size_t kAligned = 64;
+  const auto aligned = [](size_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; };
+  const uint64_t before = aligned(shape.count() * sizeof(half_t)),
+                 after = before + aligned(shape.count() * sizeof(float));
   model.tensors = {{"frame", frame, network::Storage::kIo, 0},
-                   {"before", sum, network::Storage::kIo, 384},
-                   {"sum", sum, network::Storage::kIo, 1152}};
-  model.io_bytes = 1920;
-  model.input.picture.order = ChannelOrder::kRgb;
+                   {"before", sum, network::Storage::kIo, before},
+                   {"sum", sum, network::Storage::kIo, after}};
+  model.io_bytes = after + aligned(shape.count() * sizeof(float));
+  model.input.picture.order = shape.c() == 1 ? ChannelOrder::kGray : ChannelOrder::kRgb;
   network::Step step;
   step.name = "leak";
   step.inputs = {1, 0};

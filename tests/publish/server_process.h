@@ -13,9 +13,20 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
+
+/// Where Debian has the broker of the tests.
+inline constexpr const char* kMosquitto = "/usr/sbin/mosquitto";
+
+/// Returns whether it is installed; a test without it says so, and is skipped.
+inline bool there_is_a_broker() {
+  if (access(kMosquitto, X_OK) == 0) return true;
+  std::printf("skipped: there is no %s\n", kMosquitto);
+  return false;
+}
 
 /// A port that is nobody else's while this lives. The kernel gives a port with a socket neither to
 /// connections nor to others that ask for any; a server that allows its address to be used again,

@@ -26,14 +26,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr const char* kMosquitto = "/usr/sbin/mosquitto";
-
-bool there_is_a_broker() {
-  if (access(kMosquitto, X_OK) == 0) return true;
-  std::printf("skipped: there is no %s\n", kMosquitto);
-  return false;
-}
-
 int64_t number_of(const char* name, int64_t usual) {
   const char* text = std::getenv(name);
   return text ? std::atoll(text) : usual;

@@ -21,14 +21,6 @@ using publish::SharedTopic;
 
 namespace {
 
-constexpr const char* kMosquitto = "/usr/sbin/mosquitto";
-
-bool there_is_a_broker() {
-  if (access(kMosquitto, X_OK) == 0) return true;
-  std::printf("skipped: there is no %s\n", kMosquitto);
-  return false;
-}
-
 class Broker {
  public:
   Broker() {

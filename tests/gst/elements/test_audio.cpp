@@ -14,7 +14,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
-#include "layers/attributes.h"
+#include "leaky_network.h"
 #include "network/dvn_file.h"
 
 namespace dvnn::test::audio_tests {
@@ -31,29 +31,8 @@ constexpr int kHeard = 16;  // samples that the network takes
 class HearingNetwork {
  public:
   HearingNetwork() {
-    using layers::ElementwiseAttributes;
-    network::Model model;
+    network::Model model = leaky_network(0.5f, {1, 1, 1, kHeard});
     model.name = "hearing";
-    const Shape shape = {1, 1, 1, kHeard};
-    const TensorDesc window = {ElementType::kFloat16, Layout::kNwhc, shape};
-    const TensorDesc sum = {ElementType::kFloat32, Layout::kNchw, shape};
-    model.tensors = {{"window", window, network::Storage::kIo, 0},
-                     {"before", sum, network::Storage::kIo, 64},
-                     {"sum", sum, network::Storage::kIo, 128}};
-    model.io_bytes = 192;
-    model.input.picture.order = ChannelOrder::kGray;
-    network::Step step;
-    step.name = "leak";
-    step.inputs = {1, 0};
-    step.outputs = {2};
-    ElementwiseAttributes chain;
-    chain.inputs = 2;
-    chain.steps = {ElementwiseAttributes::Step::of(kernels::Curve::kLine, 0.5f, 0, 0),
-                   ElementwiseAttributes::Step::of(kernels::Operation::kAdd, 2, 1)};
-    step.layer = std::make_shared<layers::LayerAttributes>(chain);
-    model.steps = {step};
-    model.extra_inputs = {{"before", 1, 2}};
-    model.outputs = {{"sum", 2}};
     model.decoder.name = "classification";
     model.decoder.params = {{"top_k", 1}};
     for (int i = 0; i < kHeard; ++i) model.labels.push_back("sound " + std::to_string(i));

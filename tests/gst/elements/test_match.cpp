@@ -285,11 +285,7 @@ DVNN_TEST(documents_and_messages_have_names_and_no_vectors) {
 
 // Two cameras and a broker. Each waits for the message that others have changed its gallery.
 DVNN_TEST(cameras_share_names_strangers_and_what_is_forgotten) {
-  constexpr const char* kMosquitto = "/usr/sbin/mosquitto";
-  if (access(kMosquitto, X_OK) != 0) {
-    std::printf("skipped: there is no %s\n", kMosquitto);
-    return;
-  }
+  if (!there_is_a_broker()) return;
   const Folder folder;
   const OwnPort port;
   write(folder.name + "/conf", "listener " + std::to_string(port.number()) +

@@ -77,6 +77,11 @@ std::vector<publish::Distance> distances_of(const GstStructure* counts) {
   return distances;
 }
 
+publish::ZoneCounts counts_in(const GstStructure* counts) {
+  return {counts_of(counts, "areas", {"inside", "entered", "left"}),
+          counts_of(counts, "lines", {"forward", "backward"})};
+}
+
 // What dvzones has attached to the frame; null: nothing.
 const GstStructure* counts_at(GstBuffer* frame) {
   GstCustomMeta* meta = gst_buffer_get_custom_meta(frame, kZonesMeta);
@@ -107,8 +112,7 @@ guint64 uint64_field(const GstStructure* fields, const char* name, guint64 other
 std::optional<publish::ZoneCounts> zone_counts(GstBuffer* frame) {
   const GstStructure* counts = counts_at(frame);
   if (!counts) return std::nullopt;
-  return publish::ZoneCounts{counts_of(counts, "areas", {"inside", "entered", "left"}),
-                             counts_of(counts, "lines", {"forward", "backward"})};
+  return counts_in(counts);
 }
 
 publish::FrameFacts frame_facts(GstBuffer* frame, guint details, bool only_agreed) {
@@ -128,8 +132,10 @@ publish::FrameFacts frame_facts(GstBuffer* frame, guint details, bool only_agree
       if (only_agreed && !objects::keep_agreed(&object)) facts.objects.pop_back();
     }
   }
-  facts.counts = zone_counts(frame);
-  if (const GstStructure* counts = counts_at(frame)) facts.distances = distances_of(counts);
+  if (const GstStructure* counts = counts_at(frame)) {
+    facts.counts = counts_in(counts);
+    facts.distances = distances_of(counts);
+  }
   return facts;
 }
 

@@ -361,8 +361,9 @@ DVNN_TEST(on_the_ground_an_object_covers_where_it_stands) {
     zones.update(0, Span<const Sighting>(seen, 1));
     return std::make_pair(zones.areas()[0].all.inside, zones.areas()[1].all.inside);
   };
-  ck_assert(inside("{\"areas\":[" + areas + "]," + ground + "}") == std::make_pair(1ul, 0ul));
-  ck_assert(inside("{\"areas\":[" + areas + "]}") == std::make_pair(1ul, 1ul));
+  const std::pair<uint64_t, uint64_t> first(1, 0), both(1, 1);
+  ck_assert(inside("{\"areas\":[" + areas + "]," + ground + "}") == first);
+  ck_assert(inside("{\"areas\":[" + areas + "]}") == both);
 }
 
 }  // namespace dvnn::test::bays_tests

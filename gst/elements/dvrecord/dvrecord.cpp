@@ -239,6 +239,7 @@ static bool gst_dv_record_prepare(GstDvRecord* self, GstStateChange transition) 
 // does with its first buffer. The state lock is not taken: who holds it may wait for this thread.
 void gst_dv_record_preroll(GstDvRecord* self, RecordPad* pad) {
   if (!self->priv->prerolls) return;
+  const std::lock_guard<std::mutex> completing(self->priv->preroll_mutex);
   GstElement* element = GST_ELEMENT(self);
   GstState current, next, pending;
   {
@@ -279,6 +280,11 @@ static GstStateChangeReturn gst_dv_record_change_state(GstElement* element,
   if (prerolls) {
     self->priv->prerolls = true;
     gst_element_post_message(element, gst_message_new_async_start(GST_OBJECT(element)));
+  }
+  // A bin that plays before it is done with telling of its pause never tells of an end (GstBin,
+  // posted_playing), so that nothing plays before that has been told.
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING) {
+    const std::lock_guard<std::mutex> completed(self->priv->preroll_mutex);
   }
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) self->priv->prerolls = false;
   // A stream's end may wait for clips to be written.

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct GstDvRecordPrivate {
   Detections detections;  // of the streaming thread of `detections`
   std::atomic<bool> changed{true};
   std::atomic<bool> prerolls{false};  // a stream has brought no data since the change to PAUSED
+  std::mutex preroll_mutex;           // held while the completed change is told
 };
 
 struct _GstDvRecord {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvrecord: what its clips hold, and what it refuses.
 #include <algorithm>
+#include <future>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "base/json.h"
 #include "record_harness.h"
@@ -298,6 +300,63 @@ DVNN_TEST(mp4_refuses_what_it_cannot_hold) {
   ck_assert_msg(strstr(error->message, "mp4mux takes no image/jpeg"), "%s", error->message);
   g_error_free(error);
   gst_message_unref(message);
+}
+
+// --- the end -----------------------------------------------------------------------------------
+
+// An application plays as soon as it hears of the pause, while the thread that tells of it waits:
+// here for the playing, as a busy computer may have it. GstBin forgets that it plays if the change
+// to PLAYING is over first, and never tells of an end; basesink's lock keeps others from that.
+DVNN_TEST(an_end_is_told_when_playing_begins_while_the_pause_is_told) {
+  struct Player {
+    GstElement* pipeline;
+    std::thread thread;
+    std::promise<void> plays;
+  };
+  char folder[] = "/tmp/dvnn-dvrecord-XXXXXX";
+  const std::string line =
+      "appsrc name=a format=time caps=\"video/x-vp8,width=64,height=48,framerate=25/1\" ! dvrecord "
+      "location=" +
+      std::string(mkdtemp(folder));
+  Player player{gst_parse_launch(line.c_str(), nullptr), {}, {}};
+  ck_assert_ptr_nonnull(player.pipeline);
+  GstBus* bus = gst_element_get_bus(player.pipeline);
+  const auto hear = +[](GstBus*, GstMessage* message, gpointer data) {
+    auto* player = static_cast<Player*>(data);
+    if (GST_MESSAGE_SRC(message) != GST_OBJECT(player->pipeline) ||
+        GST_MESSAGE_TYPE(message) != GST_MESSAGE_STATE_CHANGED) {
+      return GST_BUS_PASS;
+    }
+    GstState state;
+    gst_message_parse_state_changed(message, nullptr, &state, nullptr);
+    if (state != GST_STATE_PAUSED) return GST_BUS_PASS;
+    std::future<void> plays = player->plays.get_future();
+    player->thread = std::thread([player] {
+      gst_element_set_state(player->pipeline, GST_STATE_PLAYING);
+      player->plays.set_value();
+    });
+    (void)plays.wait_for(std::chrono::milliseconds(300));
+    return GST_BUS_PASS;
+  };
+  gst_bus_set_sync_handler(bus, hear, &player, nullptr);
+  gst_element_set_state(player.pipeline, GST_STATE_PAUSED);
+  GstElement* source = gst_bin_get_by_name(GST_BIN(player.pipeline), "a");
+  GstBuffer* unit = gst_buffer_new_allocate(nullptr, kUsualBytes, nullptr);
+  GST_BUFFER_PTS(unit) = GST_BUFFER_DTS(unit) = 0;
+  GstFlowReturn taken = GST_FLOW_ERROR;
+  g_signal_emit_by_name(source, "push-buffer", unit, &taken);
+  gst_buffer_unref(unit);
+  g_signal_emit_by_name(source, "end-of-stream", &taken);
+  gst_object_unref(source);
+  GstMessage* end = gst_bus_timed_pop_filtered(bus, 20 * GST_SECOND, GST_MESSAGE_EOS);
+  ck_assert_msg(end != nullptr, "the pipeline does not end");
+  gst_message_unref(end);
+  player.thread.join();
+  gst_bus_set_sync_handler(bus, nullptr, nullptr, nullptr);
+  gst_element_set_state(player.pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(player.pipeline);
+  fs::remove_all(folder);
 }
 
 // --- refusals ----------------------------------------------------------------------------------

@@ -263,7 +263,9 @@ class Noise:
             with np.errstate(divide='ignore'):
                 size = np.maximum(ROUNDING, np.minimum(LEAST_ROUNDING / np.abs(array), 1.0)) * strength
             spread = rng.uniform(-3 ** 0.5, 3 ** 0.5, array.shape)
-            feeds[name + '_n'] = np.asarray(1 + spread * size, np.float32)
+            # Each of these may become zero or stay: signs and quotients tell the difference.
+            lost = (np.abs(array) < LEAST_ROUNDING) & (rng.uniform(size=array.shape) < 0.5)
+            feeds[name + '_n'] = np.asarray(np.where(lost, 0, 1 + spread * size), np.float32)
         for name, (shape, quantum) in self.quanta.items():
             feeds[name + '_n'] = np.asarray(rng.uniform(-0.9, 0.9, shape) * quantum, np.float32)
         return feeds

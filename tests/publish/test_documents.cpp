@@ -89,7 +89,7 @@ DVNN_TEST(no_number_and_no_text_breaks_a_line) {
 // as can be.
 DVNN_TEST(lines_are_as_json_itself_writes_them) {
   RandomDocuments documents(11);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < dvnn_rounds(2000); ++i) {
     const publish::Document document = documents.frame();
     const std::string line = publish::to_line(document, {documents.text(), "0", ""},
                                               documents.random(), "{\"site\":\"Kyoto\"}");

@@ -170,7 +170,7 @@ DVNN_TEST(any_names_have_ids_of_their_own_and_values_of_their_own) {
     }
     return name;
   };
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < dvnn_rounds(200); ++round) {
     std::set<std::string> names;
     while (names.size() < 8) names.insert(any_name());
     ZoneCounts counts;

@@ -283,6 +283,7 @@ DVNN_TEST(documents_and_messages_have_names_and_no_vectors) {
   }
 }
 
+#ifdef DVNN_HAVE_MQTT
 // Two cameras and a broker. Each waits for the message that others have changed its gallery.
 DVNN_TEST(cameras_share_names_strangers_and_what_is_forgotten) {
   if (!there_is_a_broker()) return;
@@ -314,6 +315,7 @@ DVNN_TEST(cameras_share_names_strangers_and_what_is_forgotten) {
   ck_assert_ptr_nonnull(strstr(read(folder.gallery()).c_str(), "\"forgotten\""));
   ck_assert_ptr_null(strstr(read(folder.gallery()).c_str(), "Ada"));
 }
+#endif
 
 DVNN_TEST(a_bad_gallery_is_an_error_at_the_start) {
   const Folder folder;

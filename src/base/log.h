@@ -38,10 +38,10 @@ void write(Topic topic, Level level, const char* file, int line, const char* tex
 
 }  // namespace dvnn::log
 
-#define DVNN_LOG(topic, level, ...)                                                                \
-  do {                                                                                             \
-    if (::dvnn::log::is_wanted(::dvnn::log::Topic::topic, ::dvnn::log::Level::level)) {            \
-      ::dvnn::log::write(::dvnn::log::Topic::topic, ::dvnn::log::Level::level, __FILE__, __LINE__, \
-                         __VA_ARGS__);                                                             \
-    }                                                                                              \
+#define DVNN_LOG(topic, level, ...)                                                           \
+  do {                                                                                        \
+    if (::dvnn::log::is_wanted(::dvnn::log::Topic::topic, ::dvnn::log::Level::level)) {       \
+      ::dvnn::log::write(::dvnn::log::Topic::topic, ::dvnn::log::Level::level, __FILE_NAME__, \
+                         __LINE__, __VA_ARGS__);                                              \
+    }                                                                                         \
   } while (false)

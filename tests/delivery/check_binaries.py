@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the hardening of binaries by readelf: position-independent, no executable stack, symbols
 bound before main() and read-only from then on, stack protector, fortified C functions, and landing
-pads for indirect branches.
+pads for indirect branches. And that they name no source by the folder in which they were built: the
+same sources give the same bytes in any folder.
 
-    check_binaries.py BINARY...
+    check_binaries.py SOURCE_FOLDER BINARY...
 """
+import os
+import re
 import subprocess
 import sys
 
@@ -22,7 +25,7 @@ def readelf(option, path):
                           stdout=subprocess.PIPE).stdout
 
 
-def problems(path):
+def problems(path, folder):
     header, segments = readelf("-h", path), readelf("-l", path)
     dynamic, symbols = readelf("-d", path), readelf("--dyn-syms", path)
     if "DYN" not in header:
@@ -44,15 +47,20 @@ def problems(path):
     for machine, pads in LANDING_PADS.items():
         if machine in header and sum(code.count(pad) for pad in pads) < FEWEST_PADS:
             yield "has no landing pads for indirect branches (CET or BTI)"
+    # Not the places of libraries, which are there until the installation.
+    source = re.search(re.escape(os.fsencode(folder)) + rb"/[ -~]*\.(cpp|h)\0", code)
+    if source:
+        yield f"names {source.group()[:-1].decode()}, which depends on the builder's folder"
 
 
 def main():
     failures = 0
-    for path in sys.argv[1:]:
-        for problem in problems(path):
+    folder, *binaries = sys.argv[1:]
+    for path in binaries:
+        for problem in problems(path, folder):
             print(f"{path} {problem}")
             failures += 1
-    print(f"{len(sys.argv) - 1} binaries, {failures} problems")
+    print(f"{len(binaries)} binaries, {failures} problems")
     return 1 if failures else 0
 
 

@@ -146,6 +146,9 @@ def check_release():
     git('tag', 'v1.2.2')
     last = run('scripts/release', '1.2.3', '--only', 'upgrade')
     require(last.returncode == 1 and 'There is a release v1.2.2: name the folder of its files' in last.stdout, 'the last release is forgotten: %r' % last.stdout)
+    # Without packages: a command that fails ends its step.
+    empty = run('scripts/release', '1.2.3', '--only', 'sums')
+    require(empty.returncode == 1 and 'It ended with 1. Log: out/release-1.2.3/logs/sums' in empty.stdout, 'nothing is summed up: %r' % empty.stdout)
     os.chdir('..')
 
 
@@ -171,7 +174,7 @@ def check_sbom():
     write('packages/a.changes', 'Format: 1.8\nDate: Thu, 31 Jan 2030 13:00:00 +0100\nSource: gst-dvnn\n')
     copyright_of('libone1', machine + stanza % ('*', 'LGPL-2.1+ or MPL-2') + stanza % ('test/*', 'Beerware'))
     copyright_of('libtwo', 'This is free.\n')
-    copyright_of('libeigen3-dev', machine + stanza % ('*', 'Unheard-of'))
+    copyright_of('libeigen3-dev', machine + stanza % ('*', 'Expat and Zlib or ISC') + stanza % ('a', 'Unheard-of'))
     sbom = [os.path.join(SOURCE, 'scripts', 'sbom'), 'packages', 'root']
     made = run(*sbom)
     require(made.returncode == 0, 'sbom ends with %d and %s' % (made.returncode, made.stdout))

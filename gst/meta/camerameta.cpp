@@ -59,6 +59,8 @@ static gboolean gst_dv_camera_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
 
 /**
  * gst_dv_camera_meta_get_info: (skip)
+ *
+ * Since: 0.1.0
  */
 const GstMetaInfo* gst_dv_camera_meta_get_info(void) {
   static const GstMetaInfo* const info =
@@ -80,6 +82,8 @@ const GstMetaInfo* gst_dv_camera_meta_get_info(void) {
  * Sets the camera's motion since the last frame; replaces the buffer's former meta.
  *
  * Returns: (transfer none): the meta
+ *
+ * Since: 0.1.0
  */
 GstDvCameraMeta* gst_buffer_add_dv_camera_meta(GstBuffer* buffer, gdouble xx, gdouble xy,
                                                gdouble x0, gdouble yx, gdouble yy, gdouble y0) {
@@ -99,6 +103,8 @@ GstDvCameraMeta* gst_buffer_add_dv_camera_meta(GstBuffer* buffer, gdouble xx, gd
  * @buffer: a buffer
  *
  * Returns: (transfer none) (nullable): the camera's motion, if known
+ *
+ * Since: 0.1.0
  */
 GstDvCameraMeta* gst_buffer_get_dv_camera_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
@@ -118,6 +124,8 @@ GstDvCameraMeta* gst_buffer_get_dv_camera_meta(GstBuffer* buffer) {
  * @y0: see #GstDvCameraMeta
  *
  * Sets the camera's motion since the epoch's first frame.
+ *
+ * Since: 0.1.0
  */
 void gst_dv_camera_meta_set_since(GstDvCameraMeta* meta, guint64 epoch, gdouble xx, gdouble xy,
                                   gdouble x0, gdouble yx, gdouble yy, gdouble y0) {
@@ -131,6 +139,8 @@ void gst_dv_camera_meta_set_since(GstDvCameraMeta* meta, guint64 epoch, gdouble 
  * gst_dv_camera_meta_new_epoch:
  *
  * Returns: a number that no other epoch of this process has
+ *
+ * Since: 0.1.0
  */
 guint64 gst_dv_camera_meta_new_epoch(void) {
   static std::atomic<guint64> last{0};

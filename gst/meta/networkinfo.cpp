@@ -24,6 +24,8 @@ G_DEFINE_BOXED_TYPE(GstDvNetworkInfo, gst_dv_network_info, gst_dv_network_info_r
  * Describes a network. Strings are copied; invalid UTF-8 is replaced.
  *
  * Returns: (transfer full): a description with one reference
+ *
+ * Since: 0.1.0
  */
 GstDvNetworkInfo* gst_dv_network_info_new(const gchar* name, const gchar* decoder,
                                           const gchar* decoder_params, const gchar* const* labels) {
@@ -47,6 +49,8 @@ GstDvNetworkInfo* gst_dv_network_info_new(const gchar* name, const gchar* decode
  * @info: a description
  *
  * Returns: (transfer full): @info, with one reference more
+ *
+ * Since: 0.1.0
  */
 GstDvNetworkInfo* gst_dv_network_info_ref(GstDvNetworkInfo* info) {
   g_atomic_int_inc(&info->references);
@@ -58,6 +62,8 @@ GstDvNetworkInfo* gst_dv_network_info_ref(GstDvNetworkInfo* info) {
  * @info: (transfer full): a description
  *
  * Gives up a reference; the last one frees the description.
+ *
+ * Since: 0.1.0
  */
 void gst_dv_network_info_unref(GstDvNetworkInfo* info) {
   if (!g_atomic_int_dec_and_test(&info->references)) return;
@@ -73,6 +79,8 @@ void gst_dv_network_info_unref(GstDvNetworkInfo* info) {
  * @info: a description
  *
  * Returns: the network's name
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_network_info_get_name(const GstDvNetworkInfo* info) {
   return info->name;
@@ -83,6 +91,8 @@ const gchar* gst_dv_network_info_get_name(const GstDvNetworkInfo* info) {
  * @info: a description
  *
  * Returns: the name of the decoder of the network's outputs, "" for none
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_network_info_get_decoder(const GstDvNetworkInfo* info) {
   return info->decoder;
@@ -93,6 +103,8 @@ const gchar* gst_dv_network_info_get_decoder(const GstDvNetworkInfo* info) {
  * @info: a description
  *
  * Returns: the decoder's parameters as JSON
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_network_info_get_decoder_params(const GstDvNetworkInfo* info) {
   return info->decoder_params;
@@ -103,6 +115,8 @@ const gchar* gst_dv_network_info_get_decoder_params(const GstDvNetworkInfo* info
  * @info: a description
  *
  * Returns: (transfer none) (array zero-terminated=1): labels by class id
+ *
+ * Since: 0.1.0
  */
 const gchar* const* gst_dv_network_info_get_labels(const GstDvNetworkInfo* info) {
   return info->labels;

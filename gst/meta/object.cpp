@@ -23,6 +23,8 @@ static gchar* gst_dv_valid_text(const gchar* text) {
  * @pass: a pass
  *
  * Returns: (transfer full): a copy
+ *
+ * Since: 0.1.0
  */
 GstDvPass* gst_dv_pass_copy(const GstDvPass* pass) {
   GstDvPass* copy = g_new0(GstDvPass, 1);
@@ -35,6 +37,8 @@ GstDvPass* gst_dv_pass_copy(const GstDvPass* pass) {
 /**
  * gst_dv_pass_free:
  * @pass: (transfer full): a copy of a pass
+ *
+ * Since: 0.1.0
  */
 void gst_dv_pass_free(GstDvPass* pass) {
   g_free(pass->network);
@@ -47,6 +51,8 @@ void gst_dv_pass_free(GstDvPass* pass) {
  * Returns an id for an object that is not yet in a meta; objects that are added to one get an id.
  *
  * Returns: an id that no other object in this process has
+ *
+ * Since: 0.1.0
  */
 guint64 gst_dv_object_new_id(void) {
   static std::atomic<guint64> last{0};
@@ -62,6 +68,8 @@ guint64 gst_dv_object_new_id(void) {
  *
  * Returns: (transfer full): an object without an id and without a place, for
  * gst_dv_objects_meta_put_object()
+ *
+ * Since: 0.1.0
  */
 GstDvObject* gst_dv_object_new(GstDvObjectKind kind, gint class_id, const gchar* label,
                                gfloat confidence) {
@@ -81,6 +89,8 @@ GstDvObject* gst_dv_object_new(GstDvObjectKind kind, gint class_id, const gchar*
  * An object of a meta lives as long as the buffer; a copy lives until it is freed.
  *
  * Returns: (transfer full): a copy, which has the same id
+ *
+ * Since: 0.1.0
  */
 GstDvObject* gst_dv_object_copy(const GstDvObject* object) {
   GstDvObject* copy = g_new0(GstDvObject, 1);
@@ -103,6 +113,8 @@ GstDvObject* gst_dv_object_copy(const GstDvObject* object) {
 /**
  * gst_dv_object_free:
  * @object: (transfer full): a copy of an object
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_free(GstDvObject* object) {
   dvnn::gst::release_details(object->details);
@@ -114,6 +126,8 @@ void gst_dv_object_free(GstDvObject* object) {
  * gst_dv_object_set_label:
  * @object: an object
  * @label: (nullable): name of its class; invalid UTF-8 is replaced
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_label(GstDvObject* object, const gchar* label) {
   g_return_if_fail(object != nullptr);
@@ -131,6 +145,8 @@ void gst_dv_object_set_label(GstDvObject* object, const gchar* label) {
  *
  * Places the object. Edges are put in order. If one of them is not finite, the object has no place:
  * all four become 0.
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_box(GstDvObject* object, gdouble x0, gdouble y0, gdouble x1, gdouble y1) {
   g_return_if_fail(object != nullptr);
@@ -150,6 +166,8 @@ void gst_dv_object_set_box(GstDvObject* object, gdouble x0, gdouble y0, gdouble 
  * @object: an object
  *
  * Returns: %TRUE if the object's place in the frame is known
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_object_has_box(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, FALSE);
@@ -161,6 +179,8 @@ gboolean gst_dv_object_has_box(const GstDvObject* object) {
  * @object: an object
  *
  * Removes box, points, outline and mask from an object, because its place is not known any more.
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_forget_places(GstDvObject* object) {
   g_return_if_fail(object != nullptr);

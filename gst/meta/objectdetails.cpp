@@ -162,6 +162,8 @@ void forget_detail_places(GstDvObject* object) {
  * @object: an object
  *
  * Returns: the number of key points; gst_dv_object_get_skeleton() names their set
+ *
+ * Since: 0.1.0
  */
 guint gst_dv_object_get_n_points(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, 0);
@@ -177,6 +179,8 @@ guint gst_dv_object_get_n_points(const GstDvObject* object) {
  * @confidence: (out) (optional): 0..1; 0 if the network did not see the point
  *
  * Returns: %FALSE if there is no such point
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_object_get_point(const GstDvObject* object, guint index, gdouble* x, gdouble* y,
                                  gfloat* confidence) {
@@ -197,6 +201,8 @@ gboolean gst_dv_object_get_point(const GstDvObject* object, guint index, gdouble
  * @confidence: 0..1
  *
  * Appends a key point. Without finite coordinates it gets the confidence 0.
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_add_point(GstDvObject* object, gdouble x, gdouble y, gfloat confidence) {
   g_return_if_fail(object != nullptr);
@@ -208,6 +214,8 @@ void gst_dv_object_add_point(GstDvObject* object, gdouble x, gdouble y, gfloat c
  * @object: an object
  *
  * Returns: (nullable) (transfer none): name of the points' set, such as `coco-17`
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_object_get_skeleton(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -218,6 +226,8 @@ const gchar* gst_dv_object_get_skeleton(const GstDvObject* object) {
  * gst_dv_object_set_skeleton:
  * @object: an object
  * @skeleton: (nullable): name of the points' set
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_skeleton(GstDvObject* object, const gchar* skeleton) {
   g_return_if_fail(object != nullptr);
@@ -233,6 +243,8 @@ void gst_dv_object_set_skeleton(GstDvObject* object, const gchar* skeleton) {
  *
  * Returns: the number of corners of the object's outline, an oriented box or a polygon; 0 if it has
  * only a box
+ *
+ * Since: 0.1.0
  */
 guint gst_dv_object_get_n_corners(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, 0);
@@ -248,6 +260,8 @@ guint gst_dv_object_get_n_corners(const GstDvObject* object) {
  * @y: (out) (optional): in pixels of the frame
  *
  * Returns: %FALSE if there is no such corner
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_object_get_corner(const GstDvObject* object, guint index, gdouble* x, gdouble* y) {
   g_return_val_if_fail(object != nullptr, FALSE);
@@ -265,6 +279,8 @@ gboolean gst_dv_object_get_corner(const GstDvObject* object, guint index, gdoubl
  * @y: in pixels of the frame
  *
  * Appends a corner to the outline. A corner without finite coordinates is left out.
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_add_corner(GstDvObject* object, gdouble x, gdouble y) {
   g_return_if_fail(object != nullptr);
@@ -284,6 +300,8 @@ void gst_dv_object_add_corner(GstDvObject* object, gdouble x, gdouble y) {
  * Reads the rectangle of the object's mask, which may reach beyond the frame.
  *
  * Returns: %FALSE if the object has no mask
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_object_get_mask(const GstDvObject* object, gdouble* x0, gdouble* y0, gdouble* x1,
                                 gdouble* y1, guint* width, guint* height) {
@@ -308,6 +326,8 @@ gboolean gst_dv_object_get_mask(const GstDvObject* object, gdouble* x0, gdouble*
  * surest, 128 the edge. Segmentations: the index of the cell's class.
  *
  * Returns: (nullable) (transfer none): the cells of the object's mask
+ *
+ * Since: 0.1.0
  */
 GBytes* gst_dv_object_get_mask_cells(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -328,6 +348,8 @@ GBytes* gst_dv_object_get_mask_cells(const GstDvObject* object) {
  *
  * Returns: %FALSE, and the object has no mask, if the rectangle is empty or not finite, or if the
  * number of bytes is not that of the cells
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_object_set_mask(GstDvObject* object, gdouble x0, gdouble y0, gdouble x1, gdouble y1,
                                 guint width, guint height, GBytes* cells) {

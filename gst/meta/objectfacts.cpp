@@ -13,6 +13,8 @@ using namespace dvnn::gst;
  * @object: an object
  *
  * Returns: (nullable) (transfer none): the text on the object
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_object_get_text(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -23,6 +25,8 @@ const gchar* gst_dv_object_get_text(const GstDvObject* object) {
  * gst_dv_object_set_text:
  * @object: an object
  * @text: (nullable): the text on the object; invalid UTF-8 is replaced
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_text(GstDvObject* object, const gchar* text) {
   g_return_if_fail(object != nullptr);
@@ -38,6 +42,8 @@ void gst_dv_object_set_text(GstDvObject* object, const gchar* text) {
  *
  * Returns: (nullable) (transfer none): the kind of the code that the text was read from, such as
  * "QR-Code" or "EAN-13"
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_object_get_text_format(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -48,6 +54,8 @@ const gchar* gst_dv_object_get_text_format(const GstDvObject* object) {
  * gst_dv_object_set_text_format:
  * @object: an object
  * @format: (nullable): the kind of the code that the text was read from
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_text_format(GstDvObject* object, const gchar* format) {
   g_return_if_fail(object != nullptr);
@@ -64,6 +72,8 @@ void gst_dv_object_set_text_format(GstDvObject* object, const gchar* format) {
  *
  * Returns: (nullable) (transfer none) (array length=length): values that are similar for similar
  * things; only embeddings of one network can be compared
+ *
+ * Since: 0.1.0
  */
 const gfloat* gst_dv_object_get_embedding(const GstDvObject* object, gsize* length) {
   g_return_val_if_fail(object != nullptr && length != nullptr, nullptr);
@@ -77,6 +87,8 @@ const gfloat* gst_dv_object_get_embedding(const GstDvObject* object, gsize* leng
  * @object: an object
  * @values: (nullable) (array length=length): the values, which are copied
  * @length: number of values
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_embedding(GstDvObject* object, const gfloat* values, gsize length) {
   g_return_if_fail(object != nullptr && length <= G_MAXINT);
@@ -95,6 +107,8 @@ void gst_dv_object_set_embedding(GstDvObject* object, const gfloat* values, gsiz
  * @object: an object
  *
  * Returns: the number of estimates about the object, such as its age
+ *
+ * Since: 0.1.0
  */
 guint gst_dv_object_get_n_numbers(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, 0);
@@ -108,6 +122,8 @@ guint gst_dv_object_get_n_numbers(const GstDvObject* object) {
  * @value: (out) (optional): the number
  *
  * Returns: (nullable) (transfer none): name of the number, or %NULL if there is no such number
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_object_get_number(const GstDvObject* object, guint index, gdouble* value) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -126,6 +142,8 @@ const gchar* gst_dv_object_get_number(const GstDvObject* object, guint index, gd
  * @value: (out) (optional): the number
  *
  * Returns: %FALSE if no number has this name
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_object_find_number(const GstDvObject* object, const gchar* name, gdouble* value) {
   g_return_val_if_fail(object != nullptr && name != nullptr, FALSE);
@@ -141,6 +159,8 @@ gboolean gst_dv_object_find_number(const GstDvObject* object, const gchar* name,
  * @object: an object
  * @name: name of the number
  * @value: the number
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_add_number(GstDvObject* object, const gchar* name, gdouble value) {
   g_return_if_fail(object != nullptr && name != nullptr);
@@ -164,6 +184,8 @@ void gst_dv_object_add_number(GstDvObject* object, const gchar* name, gdouble va
  * Axes are those of the ground that dvzones has been given.
  *
  * Returns: %FALSE if it is not known where on the ground the object is
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_object_get_ground(const GstDvObject* object, gdouble* x, gdouble* y,
                                   gdouble* deviation, gdouble* speed, gdouble* speed_deviation,
@@ -192,6 +214,8 @@ gboolean gst_dv_object_get_ground(const GstDvObject* object, gdouble* x, gdouble
  * @heading: where it goes, degrees clockwise from the y axis
  *
  * Sets how the object moves on the ground. Numbers that are not finite are refused.
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_ground(GstDvObject* object, gdouble x, gdouble y, gdouble deviation,
                               gdouble speed, gdouble speed_deviation, gdouble heading) {
@@ -213,6 +237,8 @@ void gst_dv_object_set_ground(GstDvObject* object, gdouble x, gdouble y, gdouble
  * numbers.
  *
  * Returns: how many looks the reading was made of; 0 if looks are not compared
+ *
+ * Since: 0.1.0
  */
 guint gst_dv_object_get_looks(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, 0);
@@ -226,6 +252,8 @@ guint gst_dv_object_get_looks(const GstDvObject* object) {
  *
  * Returns: the probability that what the looks read together is right, 0..1; see
  * gst_dv_object_get_looks()
+ *
+ * Since: 0.1.0
  */
 gfloat gst_dv_object_get_agreement(const GstDvObject* object, gboolean* agreed) {
   if (agreed) *agreed = FALSE;
@@ -242,6 +270,8 @@ gfloat gst_dv_object_get_agreement(const GstDvObject* object, gboolean* agreed) 
  * @looks: how many looks its reading was made of; 0 if looks are not compared
  * @agreement: the probability that it is right, 0..1
  * @agreed: whether enough looks agree
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_agreement(GstDvObject* object, guint looks, gfloat agreement,
                                  gboolean agreed) {
@@ -259,6 +289,8 @@ void gst_dv_object_set_agreement(GstDvObject* object, guint looks, gfloat agreem
  *
  * Returns: (nullable) (transfer none): who the object is by dvmatch's gallery, or %NULL if it is a
  * stranger, or nobody knows
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_object_get_name(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, nullptr);
@@ -270,6 +302,8 @@ const gchar* gst_dv_object_get_name(const GstDvObject* object) {
  * @object: an object
  *
  * Returns: the lasting number of a stranger, or 0 if the object has a name, or nobody knows
+ *
+ * Since: 0.1.0
  */
 guint64 gst_dv_object_get_stranger(const GstDvObject* object) {
   g_return_val_if_fail(object != nullptr, 0);
@@ -284,6 +318,8 @@ guint64 gst_dv_object_get_stranger(const GstDvObject* object) {
  * @agreed: (out) (optional): whether enough looks agree
  *
  * Returns: %FALSE if it is not known who the object is
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_object_get_likeness(const GstDvObject* object, gfloat* likeness, gboolean* agreed) {
   if (likeness) *likeness = 0;
@@ -305,6 +341,8 @@ gboolean gst_dv_object_get_likeness(const GstDvObject* object, gfloat* likeness,
  * @agreed: whether enough looks agree
  *
  * Says who the object is.
+ *
+ * Since: 0.1.0
  */
 void gst_dv_object_set_identity(GstDvObject* object, const gchar* name, guint64 stranger,
                                 gfloat likeness, gboolean agreed) {

@@ -160,6 +160,8 @@ static gboolean gst_dv_objects_meta_transform(GstBuffer* to, GstMeta* meta, GstB
 
 /**
  * gst_dv_objects_meta_get_info: (skip)
+ *
+ * Since: 0.1.0
  */
 const GstMetaInfo* gst_dv_objects_meta_get_info(void) {
   static const GstMetaInfo* const info = gst_meta_register(
@@ -173,6 +175,8 @@ const GstMetaInfo* gst_dv_objects_meta_get_info(void) {
  * @buffer: a writable buffer
  *
  * Returns: (transfer none): the buffer's meta, which is created empty if there is none
+ *
+ * Since: 0.1.0
  */
 GstDvObjectsMeta* gst_buffer_add_dv_objects_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
@@ -187,6 +191,8 @@ GstDvObjectsMeta* gst_buffer_add_dv_objects_meta(GstBuffer* buffer) {
  *
  * Returns: (transfer none) (nullable): the buffer's meta; no dvinfer has seen the frame if there is
  * none
+ *
+ * Since: 0.1.0
  */
 GstDvObjectsMeta* gst_buffer_get_dv_objects_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
@@ -238,6 +244,8 @@ GstDvObjectsMeta* gst_dv_objects_meta_of_probe(GstPadProbeInfo* info) {
  * A network that has run counts as shown one region; change the pass if that is wrong.
  *
  * Returns: the index of the new pass
+ *
+ * Since: 0.1.0
  */
 guint gst_dv_objects_meta_add_pass(GstDvObjectsMeta* meta, const gchar* network,
                                    GstDvPassState state) {
@@ -255,6 +263,8 @@ guint gst_dv_objects_meta_add_pass(GstDvObjectsMeta* meta, const gchar* network,
  * @meta: a meta
  *
  * Returns: the number of passes, one for each dvinfer that has seen the frame
+ *
+ * Since: 0.1.0
  */
 guint gst_dv_objects_meta_get_n_passes(const GstDvObjectsMeta* meta) {
   g_return_val_if_fail(meta != nullptr, 0);
@@ -267,6 +277,8 @@ guint gst_dv_objects_meta_get_n_passes(const GstDvObjectsMeta* meta) {
  * @index: a number below gst_dv_objects_meta_get_n_passes(); the last pass is the newest
  *
  * Returns: (transfer none) (nullable): the pass, which lives as long as the buffer
+ *
+ * Since: 0.1.0
  */
 GstDvPass* gst_dv_objects_meta_get_pass(const GstDvObjectsMeta* meta, guint index) {
   g_return_val_if_fail(meta != nullptr, nullptr);
@@ -279,6 +291,8 @@ GstDvPass* gst_dv_objects_meta_get_pass(const GstDvObjectsMeta* meta, guint inde
  * @network: name of a network
  *
  * Returns: the index of the network's newest pass, or -1
+ *
+ * Since: 0.1.0
  */
 gint gst_dv_objects_meta_find_pass(const GstDvObjectsMeta* meta, const gchar* network) {
   g_return_val_if_fail(meta != nullptr, -1);
@@ -302,6 +316,8 @@ gint gst_dv_objects_meta_find_pass(const GstDvObjectsMeta* meta, const gchar* ne
  * fields may be written directly.
  *
  * Returns: (transfer none): the object, which lives as long as the buffer
+ *
+ * Since: 0.1.0
  */
 GstDvObject* gst_dv_objects_meta_add_object(GstDvObjectsMeta* meta, GstDvObjectKind kind,
                                             gint class_id, const gchar* label, gfloat confidence) {
@@ -321,6 +337,8 @@ GstDvObject* gst_dv_objects_meta_add_object(GstDvObjectsMeta* meta, GstDvObjectK
  * none. For languages that get copies of objects.
  *
  * Returns: the object's id
+ *
+ * Since: 0.1.0
  */
 guint64 gst_dv_objects_meta_put_object(GstDvObjectsMeta* meta, const GstDvObject* object) {
   g_return_val_if_fail(meta != nullptr && object != nullptr, 0);
@@ -341,6 +359,8 @@ guint64 gst_dv_objects_meta_put_object(GstDvObjectsMeta* meta, const GstDvObject
  * @meta: a meta
  *
  * Returns: the number of objects
+ *
+ * Since: 0.1.0
  */
 guint gst_dv_objects_meta_get_n_objects(const GstDvObjectsMeta* meta) {
   g_return_val_if_fail(meta != nullptr, 0);
@@ -354,6 +374,8 @@ guint gst_dv_objects_meta_get_n_objects(const GstDvObjectsMeta* meta) {
  *
  * Returns: (transfer none) (nullable): the object, which lives as long as the buffer; copy it to
  * keep it longer
+ *
+ * Since: 0.1.0
  */
 GstDvObject* gst_dv_objects_meta_get_object(const GstDvObjectsMeta* meta, guint index) {
   g_return_val_if_fail(meta != nullptr, nullptr);
@@ -366,6 +388,8 @@ GstDvObject* gst_dv_objects_meta_get_object(const GstDvObjectsMeta* meta, guint 
  * @id: an object's id
  *
  * Returns: (transfer none) (nullable): the object of that id
+ *
+ * Since: 0.1.0
  */
 GstDvObject* gst_dv_objects_meta_find_object(const GstDvObjectsMeta* meta, guint64 id) {
   g_return_val_if_fail(meta != nullptr, nullptr);
@@ -383,6 +407,8 @@ GstDvObject* gst_dv_objects_meta_find_object(const GstDvObjectsMeta* meta, guint
  * Removes and frees an object; its parts stay, without a parent.
  *
  * Returns: %TRUE if there was such an object
+ *
+ * Since: 0.1.0
  */
 gboolean gst_dv_objects_meta_remove_object(GstDvObjectsMeta* meta, guint64 id) {
   GstDvObject* object = gst_dv_objects_meta_find_object(meta, id);

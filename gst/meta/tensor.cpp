@@ -16,6 +16,8 @@ G_DEFINE_BOXED_TYPE(GstDvTensor, gst_dv_tensor, gst_dv_tensor_copy, gst_dv_tenso
  * @data: (transfer none): the memory
  *
  * Returns: (transfer full) (nullable): a tensor that keeps a reference to @data
+ *
+ * Since: 0.1.0
  */
 GstDvTensor* gst_dv_tensor_new(const gchar* name, GstDvTensorDataType data_type,
                                GstDvTensorLayout layout, const gsize* dims, gsize num_dims,
@@ -40,6 +42,8 @@ GstDvTensor* gst_dv_tensor_new(const gchar* name, GstDvTensorDataType data_type,
  * until it is freed.
  *
  * Returns: (transfer full): a copy
+ *
+ * Since: 0.1.0
  */
 GstDvTensor* gst_dv_tensor_copy(const GstDvTensor* tensor) {
   GstDvTensor* copy = g_new(GstDvTensor, 1);
@@ -51,6 +55,8 @@ GstDvTensor* gst_dv_tensor_copy(const GstDvTensor* tensor) {
 /**
  * gst_dv_tensor_free:
  * @tensor: (transfer full): a copy of a tensor
+ *
+ * Since: 0.1.0
  */
 void gst_dv_tensor_free(GstDvTensor* tensor) {
   gst_clear_buffer(&tensor->data);
@@ -62,6 +68,8 @@ void gst_dv_tensor_free(GstDvTensor* tensor) {
  * @tensor: a tensor
  *
  * Returns: (transfer none) (nullable): its name, that of the network's output
+ *
+ * Since: 0.1.0
  */
 const gchar* gst_dv_tensor_get_name(const GstDvTensor* tensor) {
   g_return_val_if_fail(tensor != nullptr, nullptr);
@@ -75,6 +83,8 @@ const gchar* gst_dv_tensor_get_name(const GstDvTensor* tensor) {
  *
  * Returns: (transfer none) (array length=num_dims): the dimensions, outermost first; an image's are
  * n, c, h, w whatever the layout
+ *
+ * Since: 0.1.0
  */
 const gsize* gst_dv_tensor_get_dims(const GstDvTensor* tensor, gsize* num_dims) {
   g_return_val_if_fail(tensor != nullptr && num_dims != nullptr, nullptr);
@@ -107,6 +117,8 @@ void release(gpointer data) {
  * stays mapped as long as the bytes live, and a device gets it back only then.
  *
  * Returns: (transfer full) (nullable): the bytes, or %NULL if the memory cannot be mapped
+ *
+ * Since: 0.1.0
  */
 GBytes* gst_dv_tensor_get_bytes(const GstDvTensor* tensor) {
   g_return_val_if_fail(tensor != nullptr && GST_IS_BUFFER(tensor->data), nullptr);
@@ -125,6 +137,8 @@ GBytes* gst_dv_tensor_get_bytes(const GstDvTensor* tensor) {
  * @index: from 0 to @num_tensors - 1
  *
  * Returns: (transfer none) (nullable): that tensor, or %NULL if there are fewer
+ *
+ * Since: 0.1.0
  */
 GstDvTensor* gst_dv_tensor_meta_get_tensor(const GstDvTensorMeta* meta, guint index) {
   g_return_val_if_fail(meta != nullptr, nullptr);
@@ -137,6 +151,8 @@ GstDvTensor* gst_dv_tensor_meta_get_tensor(const GstDvTensorMeta* meta, guint in
  * @name: name of a tensor
  *
  * Returns: (transfer none) (nullable): the tensor of that name, or %NULL
+ *
+ * Since: 0.1.0
  */
 GstDvTensor* gst_dv_tensor_meta_find_tensor(const GstDvTensorMeta* meta, const gchar* name) {
   g_return_val_if_fail(meta != nullptr && name != nullptr, nullptr);

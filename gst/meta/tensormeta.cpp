@@ -77,6 +77,8 @@ static gboolean gst_dv_tensor_meta_transform(GstBuffer* to, GstMeta* meta, GstBu
 
 /**
  * gst_dv_tensor_meta_get_info: (skip)
+ *
+ * Since: 0.1.0
  */
 const GstMetaInfo* gst_dv_tensor_meta_get_info(void) {
   static const GstMetaInfo* const info = gst_meta_register(
@@ -93,6 +95,8 @@ const GstMetaInfo* gst_dv_tensor_meta_get_info(void) {
  * Adds a meta for the outputs of one more network, or of one more region of the frame.
  *
  * Returns: (transfer none): a new meta with @num_tensors empty tensors
+ *
+ * Since: 0.1.0
  */
 GstDvTensorMeta* gst_buffer_add_dv_tensor_meta(GstBuffer* buffer, gsize num_tensors) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
@@ -109,6 +113,8 @@ GstDvTensorMeta* gst_buffer_add_dv_tensor_meta(GstBuffer* buffer, gsize num_tens
  *
  * Returns: (transfer none) (nullable): the newest meta, which is that of the nearest dvinfer
  * upstream
+ *
+ * Since: 0.1.0
  */
 GstDvTensorMeta* gst_buffer_get_dv_tensor_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);

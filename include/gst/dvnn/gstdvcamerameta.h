@@ -34,6 +34,8 @@ G_BEGIN_DECLS
  * misses some. dvtrack therefore also gives the motion since the first frame of an epoch, which
  * lasts until another stream begins or nothing of that frame is visible any more. The motion
  * between any two frames of an epoch follows from these.
+ *
+ * Since: 0.1.0
  */
 typedef struct {
   GstMeta meta;

@@ -12,6 +12,8 @@ G_BEGIN_DECLS
  * GstDvNetworkInfo:
  *
  * Meaning of a network's outputs, from its file. Reference counted and immutable.
+ *
+ * Since: 0.1.0
  */
 typedef struct _GstDvNetworkInfo GstDvNetworkInfo;
 

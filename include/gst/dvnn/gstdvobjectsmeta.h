@@ -22,6 +22,8 @@ G_BEGIN_DECLS
  * @GST_DV_OBJECT_ATTRIBUTES: details of the whole input: points, text, numbers, an embedding
  *
  * Kind of an object. The input is the part of the frame that the network was shown.
+ *
+ * Since: 0.1.0
  */
 typedef enum {
   GST_DV_OBJECT_DETECTION,
@@ -38,6 +40,8 @@ typedef enum {
  *   from earlier frames
  *
  * What a network did with a frame.
+ *
+ * Since: 0.1.0
  */
 typedef enum { GST_DV_PASS_INFERRED, GST_DV_PASS_SKIPPED, GST_DV_PASS_PREDICTED } GstDvPassState;
 
@@ -49,6 +53,8 @@ typedef enum { GST_DV_PASS_INFERRED, GST_DV_PASS_SKIPPED, GST_DV_PASS_PREDICTED 
  *   or had none
  *
  * A network that has seen the frame. Only the library creates these.
+ *
+ * Since: 0.1.0
  */
 typedef struct {
   gchar* network;
@@ -82,6 +88,8 @@ typedef struct {
  *
  * An object that was found in a frame. Only the library creates objects, as more fields may follow.
  * Points, outlines, masks, texts, embeddings, numbers and looks have functions.
+ *
+ * Since: 0.1.0
  */
 typedef struct {
   guint64 id, parent, track_id;
@@ -109,6 +117,8 @@ typedef struct {
  * boxes, points, outlines and masks follow, and objects whose box is cropped away are dropped. If a
  * frame has changed in an unknown way, objects lose their place (see gst_dv_object_has_box()), and
  * with it points, outline and mask.
+ *
+ * Since: 0.1.0
  */
 typedef struct {
   GstMeta meta;

@@ -13,6 +13,13 @@ G_BEGIN_DECLS
 #define GST_TYPE_DV_TENSOR_DATA_TYPE (gst_dv_tensor_data_type_get_type())
 #define GST_TYPE_DV_TENSOR_LAYOUT (gst_dv_tensor_layout_get_type())
 #define GST_TYPE_DV_REGION_KIND (gst_dv_region_kind_get_type())
+/**
+ * GST_DV_TENSOR_MAX_DIMS:
+ *
+ * The most dimensions that a tensor has.
+ *
+ * Since: 0.1.0
+ */
 #define GST_DV_TENSOR_MAX_DIMS 6
 
 /**
@@ -23,6 +30,8 @@ G_BEGIN_DECLS
  * @GST_DV_TENSOR_DATA_TYPE_INT8: signed bytes
  *
  * Type of a tensor's elements.
+ *
+ * Since: 0.1.0
  */
 typedef enum {
   GST_DV_TENSOR_DATA_TYPE_FLOAT16,
@@ -40,6 +49,8 @@ typedef enum {
  * @GST_DV_TENSOR_LAYOUT_HWC8: chunks of 8 channels, each as NHWC; the last one not padded
  *
  * Order of a tensor's elements in memory.
+ *
+ * Since: 0.1.0
  */
 typedef enum {
   GST_DV_TENSOR_LAYOUT_NCHW,
@@ -59,6 +70,8 @@ typedef enum {
  * @dims: dimensions, outermost first; an image's are n, c, h, w whatever the layout
  *
  * A tensor. Fields have the names of GstTensor's in GStreamer 1.26, if it has them.
+ *
+ * Since: 0.1.0
  */
 typedef struct {
   GQuark id;
@@ -80,6 +93,8 @@ typedef struct {
  * @shear_y: of an oriented region: tensor_y += shear_y * frame_x
  *
  * Maps a frame's pixels to a tensor's. Flips have negative scales.
+ *
+ * Since: 0.1.0
  */
 typedef struct {
   gdouble scale_x, offset_x, scale_y, offset_y;
@@ -95,6 +110,8 @@ typedef struct {
  * @GST_DV_REGION_OBJECT: the place of an object that another network found
  *
  * Kind of the region of a frame that a network was shown.
+ *
+ * Since: 0.1.0
  */
 typedef enum {
   GST_DV_REGION_FRAME,
@@ -129,6 +146,8 @@ typedef enum {
  *
  * Whole copies of the frame keep the outputs, and so do frames that are converted or scaled;
  * @transform and the region's edges follow.
+ *
+ * Since: 0.1.0
  */
 typedef struct {
   GstMeta meta;

@@ -27,6 +27,8 @@
  * gst-launch-1.0 filesrc location=speech.wav ! decodebin ! audioconvert ! audioresample ! dvaudio
  * hop=512 lead=64 ! dvinfer network=vad.dvn ! dvdecode post-messages=true ! fakesink
  * ]| Tells of each 32 ms of a file how likely somebody speaks.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

@@ -47,6 +47,8 @@
  * scale="<0.00392>" ! "other/tensors,dimensions=(string)4:224:224:1,types=(string)float32" !
  * filesink location=input.bin
  * ]| Writes the input buffer of MathWorks' deep learning processor for a 224x224 picture.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

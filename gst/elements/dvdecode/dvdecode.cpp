@@ -63,6 +63,8 @@
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode
  * thresholds="QR code:0.7,barcode:0.4" min-size=0.05 ! dvoverlay ! videoconvert ! autovideosink
  * ]| Asks more of one class than of another, and leaves small things out.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

@@ -61,6 +61,8 @@
  * gst-launch-1.0 videotestsrc num-buffers=100 ! dvconvert ! dvinfer device=soft ! dvdecode !
  * dvoverlay ! videoconvert ! autovideosink
  * ]| Runs the default network on the software device.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

@@ -28,6 +28,8 @@
  * gst-launch-1.0 -m videotestsrc num-buffers=100 ! dvconvert ! dvinfer ! dvdecode threshold=0.1 !
  * dvtrack ! dvmatch ! fakesink
  * ]| Names nobody, as the default network finds no embeddings; with one that does, strangers.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

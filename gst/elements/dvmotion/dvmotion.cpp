@@ -36,6 +36,8 @@
  * gst-launch-1.0 -m videotestsrc pattern=ball num-buffers=100 ! dvmotion ! dvconvert ! dvinfer !
  * dvdecode threshold=0.1 ! dvtrack ! fakesink
  * ]| Prints when the ball begins to move.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

@@ -52,6 +52,8 @@
  * dvtrack ! dvzones zones="{\"lines\":[{\"name\":\"gate\",\"points\":[[0.5,1.0],[0.5,0.0]]}]}" !
  * dvoverlay color-by=track trails-ms=3000 ! videoconvert ! autovideosink
  * ]| Draws a line, how many have crossed it, and the last three seconds of each track.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

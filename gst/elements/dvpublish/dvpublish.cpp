@@ -36,6 +36,8 @@
  * spool-folder=/var/spool/dvnn ! fakesink
  * ]| Sends a message with a picture for each thing that has passed, also if the broker starts
  * later.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

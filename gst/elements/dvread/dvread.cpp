@@ -34,6 +34,8 @@
  * gst-launch-1.0 filesrc location=codes.webm ! decodebin ! videoconvert ! dvconvert ! dvinfer !
  * dvdecode ! dvtrack ! dvread ! dvoverlay ! videoconvert ! autovideosink
  * ]| Draws boxes around codes, and what is written in them.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

@@ -29,6 +29,8 @@
  * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! dvrecall name=r ! dvoverlay ! videoconvert
  * ! autovideosink  filesrc location=clip.vtt ! subparse ! r.text
  * ]| The same of an MP4 file, whose documents are in a file beside it.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

@@ -38,6 +38,8 @@
  * gst-launch-1.0 -m videotestsrc num-buffers=300 ! tee name=t ! queue ! jpegenc ! dvrecord name=r
  * location=/tmp trigger=object t. ! queue ! dvconvert ! dvinfer ! dvdecode ! r.detections
  * ]| Records a clip of each object.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

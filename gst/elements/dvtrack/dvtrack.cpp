@@ -42,6 +42,8 @@
  * gst-launch-1.0 -m videotestsrc num-buffers=100 ! dvconvert ! dvinfer interval-frames=5 ! dvdecode
  * threshold=0.1 ! dvtrack ! dvoverlay color-by=track ! videoconvert ! autovideosink
  * ]| Infers every fifth frame, shows boxes on all of them, and prints when tracks start and end.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

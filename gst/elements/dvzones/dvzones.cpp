@@ -56,6 +56,8 @@
  * dvtrack ! dvzones zones="{\"lines\":[{\"name\":\"gate\",\"points\":[[0.5,1.0],[0.5,0.0]]}]}" !
  * fakesink
  * ]| Prints who crosses the middle of the picture, and which way.
+ *
+ * Since: 0.1.0
  */
 #include "elements/elements.h"
 

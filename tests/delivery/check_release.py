@@ -19,6 +19,9 @@ try:
 except ImportError:
     print('skipped: python3-debian and python3-jsonschema are needed')
     sys.exit(77)
+if not shutil.which('git') or not shutil.which('dpkg-parsechangelog'):
+    print('skipped: git and dpkg-dev are needed')
+    sys.exit(77)
 SOURCE = os.path.abspath(sys.argv[1])
 RELEASED = '## 1.2.3 (2030-01-31)\n'
 # What the first steps read, by what says version 1.2.3 there.

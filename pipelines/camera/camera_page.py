@@ -11,6 +11,7 @@ import camera_access
 import camera_clips
 import camera_edit
 import camera_requests
+import camera_webrtc
 import live_server
 import live_streams
 import untrusted
@@ -36,7 +37,8 @@ class Stream:
         self.pictures = page.pictures
 
     def describe(self):
-        return json.dumps({"name": self.name, "camera": True, "zones": self.page.editor.describe_zones()["zones"]})
+        return json.dumps({"name": self.name, "camera": True, "webrtc": not self.page.viewers.fault,
+                           "zones": self.page.editor.describe_zones()["zones"]})
 
 
 class Pictures(live_streams.Newest):
@@ -64,9 +66,11 @@ class Page:
     def __init__(self, config, say):
         self.config = config
         self.say = say       # tells the log a line
+        self.asked = False   # the next frame is taken
         self.busy = False    # a frame is being made a picture
         self.options = config["page"]
         self.pictures = Pictures()
+        self.viewers = camera_webrtc.Viewers(self.options.get("picture-size", 640), lambda text: say("%s: %s" % (config["name"], text)))
         self.documents = live_streams.Documents()
         self.folder = tempfile.TemporaryDirectory(prefix="dvcamera-")
         self.pipe = os.path.join(self.folder.name, "documents")
@@ -119,20 +123,28 @@ class Page:
         self.encoder.get_by_name("pictures").connect("new-sample", self.on_picture)
 
     def ask(self):
-        """Called as often as there may be pictures: takes the next frame, if somebody looks and the last one is done."""
+        """Called as often as there may be pictures: takes the next frame, if somebody looks who can take it."""
         error = self.encoder.get_bus().pop_filtered(Gst.MessageType.ERROR)
         if error:
             self.say("the page has no pictures: %s" % error.parse_error()[0].message)
             return GLib.SOURCE_REMOVE
-        if self.pictures.are_wanted() and not self.busy:
-            self.busy = True
+        if not self.asked and (self.wants_picture() or self.viewers.connected()):
+            self.asked = True
             self.pad.add_probe(Gst.PadProbeType.BUFFER, self.on_frame)
         return GLib.SOURCE_CONTINUE
 
+    def wants_picture(self):
+        return self.pictures.are_wanted() and not self.busy
+
     def on_frame(self, pad, info):
         """Streaming thread."""
-        self.frames.set_property("caps", pad.get_current_caps())
-        self.frames.emit("push-buffer", info.get_buffer())
+        self.asked = False
+        if self.viewers.connected():
+            self.viewers.put(pad.get_current_caps(), info.get_buffer())
+        if self.wants_picture():
+            self.busy = True
+            self.frames.set_property("caps", pad.get_current_caps())
+            self.frames.emit("push-buffer", info.get_buffer())
         return Gst.PadProbeReturn.REMOVE
 
     def on_picture(self, sink):
@@ -158,6 +170,7 @@ class Page:
                          daemon=True).start()
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.encoder.set_state(Gst.State.PLAYING)
+        self.viewers.start()
         GLib.timeout_add(1000 // self.options.get("picture-rate", 10), self.ask)
         return "http://%s:%d/" % ("[%s]" % bind if ":" in bind else bind, self.server.server_address[1])
 
@@ -166,6 +179,7 @@ class Page:
             self.server.shutdown()
             self.server.server_close()
         self.encoder.set_state(Gst.State.NULL)
+        self.viewers.stop()
         self.folder.cleanup()
 
 

@@ -10,12 +10,14 @@ import urllib.parse
 
 import camera_clips
 import camera_edit
+import camera_offer
 import live_server
 import untrusted
 
 MOST_BODY = camera_edit.MOST_ZONES
 CHUNK = 1 << 16
 TOKEN = "X-Token"
+WHEP = "/whep/"  # and the stream's name; of a session, its name behind
 
 
 class Handler(live_server.Handler):
@@ -94,6 +96,8 @@ class Handler(live_server.Handler):
         # What is left of a refused request would be read as the next one.
         close, self.close_connection = self.close_connection, True
         try:
+            if self.path.startswith(WHEP):
+                return self.begin_watching()
             act = self.act()
             if act:
                 self.send_json(act(self.read_body()))
@@ -120,19 +124,27 @@ class Handler(live_server.Handler):
             return self.refuse(403, "The request does not come from this server's own page.")
         return acts[path]
 
-    def read_body(self):
+    def read_text(self, kind, most):
+        """Returns the body, of a type and at most so many bytes. Raises Refused."""
         length = self.headers.get("Content-Length", "")
-        if self.headers.get("Content-Type") != "application/json" or self.headers.get("Transfer-Encoding"):
-            raise camera_edit.Refused("The body must be application/json.", status=415)
+        if self.headers.get("Content-Type") != kind or self.headers.get("Transfer-Encoding"):
+            raise camera_edit.Refused("The body must be %s." % kind, status=415)
         if not (length.isdecimal() and length.isascii() and len(length) < 10):
             raise camera_edit.Refused("The request has no length.", status=411)
-        if int(length) > MOST_BODY:
-            raise camera_edit.Refused("That is more than %d bytes." % MOST_BODY, status=413)
+        if int(length) > most:
+            raise camera_edit.Refused("That is more than %d bytes." % most, status=413)
         self.server.expect(self.connection, live_server.REQUEST_SECONDS)
         data = self.rfile.read(int(length))
         self.server.expect(self.connection, live_server.ANSWER_SECONDS)
         try:
-            body = untrusted.parse_settings(data.decode())
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise camera_edit.Refused("It is no text: %s" % error, status=400) from error
+
+    def read_body(self):
+        text = self.read_text("application/json", MOST_BODY)
+        try:
+            body = untrusted.parse_settings(text)
         except ValueError as error:
             raise camera_edit.Refused("It is not JSON: %s" % error, status=400) from error
         if not isinstance(body, dict):
@@ -172,6 +184,51 @@ class Handler(live_server.Handler):
     def save_setting(self, body):
         return {"value": self.server.page.editor.save_setting(body.get("element"), body.get("name"), body.get("value"))}
 
+    # --- watching by WebRTC (WHEP) --------------------------------------------------------------
+
+    def begin_watching(self):
+        """POST of an offer. Who sees the page may watch; pages of others may not."""
+        self.check_watcher()
+        name, answer = self.server.page.viewers.add(self.read_text("application/sdp", camera_offer.MOST_OFFER),
+                                                    live_server.plain_address(self.connection.getsockname()[0]))
+        body = answer.encode()
+        self.send_response(201)
+        for key, value in (("Content-Type", "application/sdp"), ("Content-Length", str(len(body))), ("Connection", "close"),
+                           ("Location", "%s/%s" % (self.path, name))):
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def check_watcher(self):
+        if not self.is_for_us():
+            raise camera_edit.Refused("The Host of the request is no name of this server.", status=421)
+        origin = self.headers.get("Origin")  # only browsers send it
+        if origin is not None and origin.partition("://")[2] != self.headers["Host"]:
+            raise camera_edit.Refused("The request does not come from this server's own page.", status=403)
+        name = urllib.parse.unquote(self.path[len(WHEP):].partition("/")[0])
+        if name not in self.server.streams or (self.command == "POST" and self.path.count("/") != 2):
+            raise camera_edit.Refused("There is no stream of this name.", status=404)
+
+    def do_DELETE(self):
+        """A session ends; or another method is asked of it."""
+        self.server.expect(self.connection, live_server.ANSWER_SECONDS)
+        self.close_connection = True
+        if not self.path.startswith(WHEP):
+            return self.send_error(501)
+        try:
+            self.check_watcher()
+            if self.command == "PATCH":
+                raise camera_edit.Refused("A session is not changed: the answer has all addresses.", status=405)
+            if not self.server.page.viewers.remove(self.path.rpartition("/")[2]):
+                raise camera_edit.Refused("There is no such session.", status=404)
+            self.send("application/sdp", b"", Connection="close")
+        except camera_edit.Refused as refused:
+            self.refuse(refused.status, str(refused), allow="DELETE" if refused.status == 405 else None)
+        except OSError:  # the client has gone
+            pass
+
+    do_PATCH = do_DELETE
+
     # --- answers --------------------------------------------------------------------------------
 
     cookies = None
@@ -199,11 +256,13 @@ class Handler(live_server.Handler):
     def send_json(self, value):
         self.send("application/json", json.dumps(value, allow_nan=False).encode())
 
-    def refuse(self, status, text, place=()):
+    def refuse(self, status, text, place=(), allow=None):
         self.close_connection = True
         body = json.dumps({"error": text, "place": list(place)}).encode()
         self.send_response(status)
-        for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(body))), ("Connection", "close")):
-            self.send_header(name, value)
+        for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(body))), ("Connection", "close"),
+                            ("Allow", allow)):
+            if value:
+                self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

@@ -27,6 +27,12 @@ KINDS = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
          ".svg": "image/svg+xml"}
 
 
+def plain_address(text):
+    """Returns an address without its zone, and that of IPv4 of one in IPv6."""
+    ip = ipaddress.ip_address(text.partition("%")[0])
+    return str(getattr(ip, "ipv4_mapped", None) or ip)
+
+
 def page_files():
     """Returns the page's files by their paths in requests: type and file."""
     folder = os.path.join(HERE, "page")

@@ -4,12 +4,13 @@ import * as values from "./values.js";
 import * as draw from "./draw.js";
 import {Chart} from "./chart.js";
 import {add, setText} from "./elements.js";
+import {Picture} from "./picture.js";
 
 const TRAIL = 3000, HELD = 1000, QUIET = 3000;  // milliseconds
 const MOST_TRACKS = 500, MOST_EVENTS = 20, MOST_CELLS = 65536;
 
 export class Stream {
-  constructor(parent, {name, zones}, many) {
+  constructor(parent, {name, zones, webrtc}, many) {
     this.name = name;
     this.setZones(zones);
     this.frame = {width: 16, height: 9};
@@ -25,19 +26,15 @@ export class Stream {
     this.figure.dataset.stream = name;
     const caption = add(this.figure, "figcaption");
     add(caption, "b", "", name);
+    this.how = add(caption, "span", "how");
     this.state = add(caption, "span");
     this.view = add(this.figure, "div", "view");
-    this.image = add(this.view, "img");
-    this.image.alt = "";
+    this.picture = new Picture(this.view, name, webrtc, many);
     this.canvas = add(this.view, "canvas");
     this.tools = add(this.figure, "div", "tools");
     const chart = add(this.figure, "canvas", "chart");
     this.chart = new Chart(chart, add(this.figure, "ul", "legend"));
     this.events = add(this.figure, "ol", "events");
-    const play = () => { this.image.src = `${many ? "picture" : "live"}/${encodeURIComponent(name)}?${Date.now()}`; };
-    this.image.onerror = () => setTimeout(play, 1000);
-    if (many) this.image.onload = () => setTimeout(play, 100);
-    play();
   }
 
   setZones(zones) {
@@ -112,6 +109,7 @@ export class Stream {
     this.state.className = quiet ? "quiet" : "";
     const rate = this.times.length > 1 ? 1000 * (this.times.length - 1) / (now - this.times[0]) : 0;
     setText(this.state, quiet ? "no documents" : `${this.objects.length} objects, ${rate.toFixed(0)} frames/s`);
+    setText(this.how, this.picture.how);
     const shape = `${this.frame.width} / ${this.frame.height}`;
     if (this.shape !== shape) {
       this.view.style.aspectRatio = this.shape = shape;

@@ -127,14 +127,14 @@ def play_clip(browser, camera):
     whole = "[...document.querySelectorAll('.clips li button')].find((one) => !one.textContent.includes('being'))"
     browser.wait_for(whole)
     browser.click(whole)
-    browser.wait_for("document.querySelector('video').readyState >= 2 && document.querySelector('.player .events button')")
+    browser.wait_for("document.querySelector('.player video').readyState >= 2 && document.querySelector('.player .events button')")
     browser.click("document.querySelector('.player .events button')")  # jumps to the crossing
-    browser.wait_for("!document.querySelector('video').seeking")
-    browser.evaluate("document.querySelector('video').pause()")
+    browser.wait_for("!document.querySelector('.player video').seeking")
+    browser.evaluate("document.querySelector('.player video').pause()")
     browser.wait_for("(() => { const c = document.querySelector('.player canvas'); const d = c.getContext('2d').getImageData(0, 0,"
                      " c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 128; return n > 200; })()")
     # The box is drawn where the clip's documents say that it is at this time.
-    now, path = browser.evaluate("(() => { const v = document.querySelector('video'); return [v.currentTime, new URL(v.src).pathname]; })()")
+    now, path = browser.evaluate("(() => { const v = document.querySelector('.player video'); return [v.currentTime, new URL(v.src).pathname]; })()")
     lines = [json.loads(line) for line in camera.open(path.replace("/clip/", "/clip-documents/"))[1].splitlines()]
     frames = [line["document"] for line in lines if line["document"]["type"] == "frame" and line["at"] <= now * 1e9]
     x0, _, x1, y1 = frames[-1]["objects"][0]["box"]
@@ -290,8 +290,8 @@ def check_page_that_survives_any_document_in_a_clip_and_any_zones(folder):
     try:
         with chromium.opened(camera.url, "document.querySelector('.clips li button')") as browser:
             browser.click("document.querySelector('.clips li button')")
-            browser.wait_for("document.querySelector('video').readyState >= 2 && document.querySelector('.player .events button')")
-            browser.evaluate("(() => { const v = document.querySelector('video'); v.pause(); v.currentTime = %f; })()" % (212 / 25))
+            browser.wait_for("document.querySelector('.player video').readyState >= 2 && document.querySelector('.player .events button')")
+            browser.evaluate("(() => { const v = document.querySelector('.player video'); v.pause(); v.currentTime = %f; })()" % (212 / 25))
             browser.wait_for("(() => { const c = document.querySelector('.player canvas'), at = (x, y) => c.getContext('2d').getImageData("
                              "x * c.width / %d, y * c.height / %d, 1, 1).data[3]; return at(100, 180) > 128 && at(200, 180) === 0; })()"
                              % (WIDTH, HEIGHT))

@@ -21,6 +21,7 @@ import urllib.error
 import urllib.request
 
 import chromium
+import page_map
 from checks import run_checks
 from mutants import mutated
 
@@ -49,8 +50,8 @@ def thing(track, x, y, label="person", **more):
                  "confidence": 0.93, "network": "n", "box": [x, y, x + 40, y + 60]}, **more)
 
 
-def heat(unit, cells):
-    return {"from": 0, "to": 60000000000, "unit": unit, "cell": 20, "labels": [{"name": "person", "seconds": 1, "cells": cells}],
+def heat(unit, cells, cell=20):
+    return {"from": 0, "to": 60000000000, "unit": unit, "cell": cell, "labels": [{"name": "person", "seconds": 1, "cells": cells}],
             "left_out": 0}
 
 
@@ -433,6 +434,7 @@ def check_page_that_shows_pictures_boxes_tracks_and_counts(folder):
         live.write("door.jsonl", frame(0, [], type="heat", heat=heat("pixels", [[2, 7, 1.5]])))
         browser.wait_for("(%s)[3] > 50" % (PIXEL % ("door", WIDTH, HEIGHT, 50, 150, "canvas")))
         assert pixel(browser, "door", "canvas", 30, 150)[3] == 0
+        page_map.see_map(browser, lambda cells: live.write("yard.jsonl", frame(0, [], type="heat", heat=heat("metres", cells, 0.5))))
         # The streams are side by side, and no text has become part of the page.
         assert browser.evaluate("(([a, b]) => a.top === b.top && a.right <= b.left)"
                                 "([...document.querySelectorAll('figure')].map((f) => f.getBoundingClientRect()))")

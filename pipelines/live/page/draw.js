@@ -101,7 +101,10 @@ export function objects(on, found, frame) {
   }
 }
 
-// Cells by the logarithm of their seconds, as dvoverlay has them: from clear to red.
+// By the logarithm of the seconds, as dvoverlay has it: from clear to red.
+export const heatShare = (value, most) => Math.max(0, 1 + Math.log10(value / most) / 2);
+export const heatColour = (share, clear, more) => `hsl(${240 - 240 * share} 100% 50% / ${clear + more * share})`;
+
 export function heat({context, width, height}, seconds, cell, frame) {
   let most = 0;
   for (const value of seconds.values()) most = Math.max(most, value);
@@ -109,8 +112,7 @@ export function heat({context, width, height}, seconds, cell, frame) {
   for (const [place, value] of seconds) {
     if (!(value > 0)) continue;
     const [column, row] = place.split(" ");
-    const share = Math.max(0, 1 + Math.log10(value / most) / 2);
-    context.fillStyle = `hsl(${240 - 240 * share} 100% 50% / ${0.1 + 0.4 * share})`;
+    context.fillStyle = heatColour(heatShare(value, most), 0.1, 0.4);
     context.fillRect(column * cell * fx, row * cell * fy, cell * fx, cell * fy);
   }
 }

@@ -4,10 +4,12 @@ import * as values from "./values.js";
 import * as draw from "./draw.js";
 import {Chart} from "./chart.js";
 import {add, setText} from "./elements.js";
+import {GroundMap} from "./map.js";
 import {Picture} from "./picture.js";
 
 const TRAIL = 3000, HELD = 1000, QUIET = 3000;  // milliseconds
 const MOST_TRACKS = 500, MOST_EVENTS = 20, MOST_CELLS = 65536;
+const NONE = new Map();
 
 export class Stream {
   constructor(parent, {name, zones, webrtc}, many) {
@@ -26,7 +28,7 @@ export class Stream {
     this.figure.dataset.stream = name;
     const caption = add(this.figure, "figcaption");
     add(caption, "b", "", name);
-    this.how = add(caption, "span", "how");
+    this.how = add(caption, "small", "how");
     this.state = add(caption, "span");
     this.view = add(this.figure, "div", "view");
     this.picture = new Picture(this.view, name, webrtc, many);
@@ -34,6 +36,7 @@ export class Stream {
     this.tools = add(this.figure, "div", "tools");
     const chart = add(this.figure, "canvas", "chart");
     this.chart = new Chart(chart, add(this.figure, "ul", "legend"));
+    this.map = new GroundMap(this.figure);
     this.events = add(this.figure, "ol", "events");
   }
 
@@ -72,14 +75,15 @@ export class Stream {
 
   // Documents tell what has come together since the last one.
   takeHeat(told) {
-    const {cell, cells} = values.heat(told.heat);
-    if (cell !== this.cell) this.heat.clear();
-    this.cell = cell;
+    const {unit, cell, cells} = values.heat(told.heat);
+    if (cell !== this.cell || unit !== this.unit) this.heat.clear();
+    Object.assign(this, {unit, cell});
     for (const [column, row, seconds] of cells) {
       const place = `${column} ${row}`;
       if (!this.heat.has(place) && this.heat.size >= MOST_CELLS) continue;
       this.heat.set(place, (this.heat.get(place) || 0) + seconds);
     }
+    this.map.take(unit === "metres" ? this.heat : NONE, cell);
   }
 
   follow(track, box, now) {
@@ -117,7 +121,7 @@ export class Stream {
       this.figure.style.maxWidth = `calc(68vh * ${shape})`;
     }
     const on = draw.begin(this.canvas);
-    draw.heat(on, this.heat, this.cell, this.frame);
+    if (this.unit === "pixels") draw.heat(on, this.heat, this.cell, this.frame);
     if (this.editing) this.editing.draw(on);
     else draw.zones(on, this.zones, this.frame, this.counts);
     for (const [track, trail] of this.trails) {
@@ -126,6 +130,7 @@ export class Stream {
       else this.trails.delete(track);
     }
     if (now - this.found <= HELD) draw.objects(on, this.objects, this.frame);
+    this.map.draw(this.zones.site, now - this.found <= HELD ? this.objects : []);
     this.chart.draw(now);
   }
 }

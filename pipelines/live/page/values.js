@@ -20,11 +20,18 @@ const shapes = (any) => list(any, MOST_OBJECTS).map(({name, unit, points}) =>
 // The shapes of a zones' file: lists of {name, unit, points}.
 export const zones = (any) => ({
   areas: shapes(object(any).areas), lines: shapes(object(any).lines), masks: shapes(object(any).masks),
-  ground: shapes([object(any).ground]),
+  ground: shapes([object(any).ground]), site: site(object(any).ground),
 });
 
-export const found = ({box, track_id, class_id, confidence, kind, label, predicted}) =>
-    ({box: numbers(box, 4) ? box : null, track_id: number(track_id), class_id: number(class_id),
+// The places in metres that the ground is described by.
+const site = (any) => {
+  const {metres, rectangle} = object(any);
+  if (numbers(rectangle, 2)) return [[0, 0], [rectangle[0], 0], rectangle, [0, rectangle[1]]];
+  return list(metres, 256).filter((place) => numbers(place, 2));
+};
+
+export const found = ({box, track_id, class_id, confidence, kind, label, predicted, ground}) =>
+    ({ground: numbers([object(ground).x, object(ground).y], 2) ? [ground.x, ground.y] : null, box: numbers(box, 4) ? box : null, track_id: number(track_id), class_id: number(class_id),
       confidence: number(confidence), kind: text(kind), label: text(label), predicted: !!predicted});
 
 export const size = (any) => {
@@ -33,13 +40,12 @@ export const size = (any) => {
   return fits(width) && fits(height) ? {width, height} : null;
 };
 
-// The cells of a document of heat, [column, row, seconds] of all its labels, and their side in pixels. None if they are in metres:
-// where those are in the picture only dvzones knows.
+// The cells of a document of heat, [column, row, seconds] of all its labels, and their side in the unit.
 export const heat = (any) => {
   const {unit, cell, labels} = object(any);
-  if (unit !== "pixels" || !(number(cell) > 0)) return {cell: 0, cells: []};
+  if (!["pixels", "metres"].includes(unit) || !(number(cell) > 0)) return {unit: "", cell: 0, cells: []};
   const cells = list(labels, 32).flatMap((label) => list(label.cells, MOST_CELLS));
-  return {cell, cells: cells.filter((one) => numbers(one, 3))};
+  return {unit, cell, cells: cells.filter((one) => numbers(one, 3))};
 };
 
 // A line about an event of dvzones.

@@ -38,7 +38,7 @@ def see_map(browser, send):
     assert abs(left[3] - right[1] - 5 * metre) <= 2, (left, right)  # y goes up
     told = float(re.match(r"The bar is ([0-9.]+) m", title)[1])
     assert abs(bar - told * metre) <= 2, (bar, title, metre)
-    assert "cells of 0.5 m" in words and "far away" not in words, words
+    assert "cells of 0.5\u00a0m" in words and "far away" not in words, words
     # One who was very far away for a moment makes nothing small.
     send([[5000, 9000, 0.1]])
     browser.wait_for("document.querySelector('[data-stream=yard] .map').textContent.includes('and 1 far away')")

@@ -4,6 +4,12 @@
 // As dvoverlay has colours: hues a golden angle apart.
 export const colour = (number) => `hsl(${(number * 137.50776405) % 360} 90% 58%)`;
 
+// What can be read on a colour: black is lost on its blues.
+const ink = (ground) => {
+  const hue = ground.startsWith("hsl(") ? parseFloat(ground.slice(4)) : 0;
+  return hue > 225 && hue < 290 ? "#fff" : "#000";
+};
+
 // A canvas of the pixels that it has on the screen, empty.
 export function begin(canvas) {
   const scale = window.devicePixelRatio || 1;
@@ -23,7 +29,7 @@ export function label({context, scale}, words, x, y, ground) {
   y = Math.max(0, y - height);
   context.fillStyle = ground;
   context.fillRect(x, y, width, height);
-  context.fillStyle = "#000";
+  context.fillStyle = ink(ground);
   context.fillText(words, x + 3 * scale, y + 13 * scale);
 }
 

@@ -43,7 +43,7 @@ export class GroundMap {
     this.most = cells.reduce((value, one) => Math.max(value, one[2]), 0);
     this.cells = cells.filter(([column, row]) => column >= x[0] && column < x[1] && row >= y[0] && row < y[1]);
     const beyond = cells.length - this.cells.length;
-    setText(this.words, `Time on the ground, from above: cells of ${Number(cell.toPrecision(3))} m` +
+    setText(this.words, `Time on the ground, from above: cells of ${Number(cell.toPrecision(3))}\u00a0m` +
                             (beyond ? `, and ${beyond} far away` : ""));
   }
 
@@ -60,7 +60,10 @@ export class GroundMap {
     on.context.clip();
     for (const [column, row, value] of cells) {
       on.context.fillStyle = draw.heatColour(draw.heatShare(value, most), 0.25, 0.65);
-      on.context.fillRect(view.x(column * cell), view.y((row + 1) * cell), cell * view.metre, cell * view.metre);
+      // Whole pixels, so that there are no seams.
+      const [left, right] = [column, column + 1].map((at) => Math.round(view.x(at * cell)));
+      const [top, bottom] = [row + 1, row].map((at) => Math.round(view.y(at * cell)));
+      on.context.fillRect(left, top, Math.max(1, right - left), Math.max(1, bottom - top));
     }
     this.drawSite(on, view, site);
     for (const {ground, track_id} of objects) if (ground) this.drawObject(on, view, ground, track_id);
@@ -113,10 +116,10 @@ export class GroundMap {
     const words = `${Number(metres.toPrecision(1))} m`;
     context.fillText(words, margin, height - 5 * scale);
     this.canvas.title = `The bar is ${words}, up is y`;
-    const colours = Math.min(width / 3, 160 * scale), left = width - margin - colours;
+    const step = Math.round(Math.min(width / 3, 160 * scale) / 32), left = width - margin - 32 * step;
     for (let i = 0; i < 32; ++i) {
       context.fillStyle = draw.heatColour((i + 0.5) / 32, 0.25, 0.65);
-      context.fillRect(left + i * colours / 32, line - 3 * scale, colours / 32, 6 * scale);
+      context.fillRect(left + i * step, line - 3 * scale, step, 6 * scale);
     }
     context.fillStyle = "#dfe5ea";
     context.fillText(seconds(most / 100), left, height - 5 * scale);

@@ -84,7 +84,7 @@ def check_that_an_offer_reaches_webrtcbin_only_in_words_of_our_own(_folder):
         assert refused and refused.status == 400 and sentence in str(refused), (sentence, refused)
     chance = random.Random(SEED)
     taken = 0
-    for _ in range(20000):
+    for _ in range(5000):
         text = list(OFFER)
         for _ in range(chance.choice((1, 1, 2, 5))):
             at = chance.randrange(len(text))
@@ -97,7 +97,7 @@ def check_that_an_offer_reaches_webrtcbin_only_in_words_of_our_own(_folder):
         assert CANONICAL.fullmatch(offer.text()), ("".join(text), offer.text())
         assert re.fullmatch(r"(m=(audio|video|application|text) [09] [A-Z/]+ [\w-]+\r\n(c=IN IP4 0\.0\.0\.0\r\na=inactive\r\na=mid:[\w.-]+\r\n)?)+",
                             offer.complete("m=video 9 UDP 96\r\n"), re.ASCII), offer.complete("m=video 9 UDP 96\r\n")
-    assert 1000 < taken < 19000, taken
+    assert 250 < taken < 4750, taken
 
 
 # --- requests ----------------------------------------------------------------------------------

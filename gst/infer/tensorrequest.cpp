@@ -39,11 +39,15 @@ GType request_type() {
 
 }  // namespace
 
-void set_tensor_request(GstQuery* query, const TensorRequest& request) {
+void remove_tensor_request(GstQuery* query) {
   guint index = 0;
   while (gst_query_find_allocation_meta(query, request_api(), &index)) {
     gst_query_remove_nth_allocation_meta(query, index);
   }
+}
+
+void set_tensor_request(GstQuery* query, const TensorRequest& request) {
+  remove_tensor_request(query);
   const StructurePtr params(
       gst_structure_new("dv-tensor-request", "request", request_type(), &request, nullptr));
   gst_query_add_allocation_meta(query, request_api(), params.get());

@@ -33,6 +33,8 @@ struct TensorRequest {
 /// for those upstream of this dvinfer.
 void set_tensor_request(GstQuery* query, const TensorRequest& request);
 
+/// Removes the query's request, so that upstream makes no tensor.
+void remove_tensor_request(GstQuery* query);
 /// The query's request, if it has one.
 std::optional<TensorRequest> get_tensor_request(GstQuery* query);
 

@@ -81,6 +81,11 @@ InferProperties infer_properties() {
         DVNN_ASSIGN(settings->live_numbers, parse_live_numbers(text));
         return {};
       });
+  rows.text(
+      &S::input_from, When::kReady,
+      {"input-from", "Input from",
+       "The output of a network upstream that is the input, OUTPUT or NETWORK/OUTPUT, or whose "
+       "newest results are; empty: the frame is the input"});
   rows.text(&S::custom_layers, When::kReady,
             {"custom-layers", "Custom layers",
              "A library of the network's own CPU layers (see dvnn_layer.h)"});

@@ -53,6 +53,7 @@ struct InferSettings : InferRules {
   std::string custom_layers, device;
   std::string live_inputs;
   LiveNumbers live_numbers;  // what it says
+  std::string input_from;    // the output that the input is made of; empty: the frame is the input
 
   NetworkSettings network_settings() const {
     return {network, weights_file, input_size, custom_layers, device};

@@ -99,7 +99,8 @@ CapsPtr Negotiation::possible_caps(bool sink, const GstCaps* filter,
   CapsPtr result(gst_caps_intersect_full(beyond.get(), frames.get(), GST_CAPS_INTERSECT_FIRST));
   const bool as_tensors = sink && can_leave_as_tensors(loaded, beyond.get());
   if (as_tensors) result = append_caps(std::move(result), ref(frames.get()));
-  if (as_tensors || !sink) {
+  // Results lie on frames.
+  if ((as_tensors && !takes_results()) || !sink) {
     result = append_caps(std::move(result), network_caps(loaded, sink, filter));
   }
   return CapsPtr(gst_caps_intersect_full(result.get(), possible.get(), GST_CAPS_INTERSECT_FIRST));
@@ -147,7 +148,13 @@ void Negotiation::reset() {
 Result<CapsPtr> Negotiation::take(GstCaps* caps, const LoadedNetwork& loaded) {
   reset();
   have_sound_ = is_windows_caps(caps);
-  if (have_sound_ || is_tensors_caps(caps)) {
+  const bool of_results = takes_results();
+  if (of_results && is_tensors_caps(caps)) {
+    return unsupported(
+        "property input-from takes results off frames or windows of sound, and a stream of tensors "
+        "comes: the dvinfer before must pass its frames");
+  }
+  if ((have_sound_ && !of_results) || is_tensors_caps(caps)) {
     DVNN_ASSIGN(tensor_input_, create_tensor_input(loaded, caps));
   } else {
     have_video_ = video_info_from_caps(caps, &video_);

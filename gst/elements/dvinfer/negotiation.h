@@ -36,8 +36,11 @@ class Negotiation {
 
   /// Returns the format of incoming frames, or null if the input is a stream of tensors.
   const GstVideoInfo* video() const { return have_video_ ? &video_ : nullptr; }
-  /// Returns the reader of incoming tensors or windows of sound, or null if the input is frames.
+  /// Returns the reader of incoming tensors or windows of sound, or null if the input is frames, or
+  /// results on them.
   TensorInput* tensor_input() const { return tensor_input_.get(); }
+  /// Returns whether caps have been taken.
+  bool has_caps() const { return have_video_ || have_sound_ || tensor_input_; }
   /// Returns the outgoing stream of tensors, or null if the output is frames.
   const std::shared_ptr<const TensorOutput>& output() const { return output_; }
 
@@ -46,6 +49,7 @@ class Negotiation {
   CapsPtr peer_caps(bool sink, const LoadedNetwork* loaded) const;
   CapsPtr announce(const LoadedNetwork& loaded, const GstCaps* beyond, CapsPtr caps) const;
   std::vector<CapsPtr> attachable(const LoadedNetwork& loaded) const;
+  bool takes_results() const { return !context_.settings().input_from.empty(); }
 
   InferContext& context_;
   GstVideoInfo video_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/format.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "guard.h"
@@ -20,13 +21,17 @@ namespace dvnn::gst {
 void SinkSide::start() {
   gst_segment_init(&segment_, GST_FORMAT_UNDEFINED);
   negotiation_.reset();
-  is_continued_ = false;
+  const std::string from = context_.settings().input_from;
+  results_ = from.empty() ? std::nullopt : std::make_optional<ResultInput>(from);
+  interrupt();
   latency_.estimate(nullptr);
 }
 
 void SinkSide::stop() {
   converters_.reset();
   converters_of_.reset();
+  results_.reset();
+  results_for_.reset();
 }
 
 // --- the frame's way ---------------------------------------------------------------------------
@@ -38,9 +43,9 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   GST_LOG_OBJECT(context_.element(), "%" GST_PTR_FORMAT " comes", buffer.get());
   item->object.reset(GST_MINI_OBJECT_CAST(buffer.release()));
   item->times.arrived = g_get_monotonic_time();
-  if (!negotiation_.video() && !negotiation_.tensor_input()) return GST_FLOW_NOT_NEGOTIATED;
+  if (!negotiation_.has_caps()) return GST_FLOW_NOT_NEGOTIATED;
   if (const GstFlowReturn flow = queue->flow(); flow != GST_FLOW_OK) return flow;
-  if (GST_BUFFER_IS_DISCONT(GST_BUFFER_CAST(item->object.get()))) is_continued_ = false;
+  if (GST_BUFFER_IS_DISCONT(GST_BUFFER_CAST(item->object.get()))) interrupt();
   networks_.swap(&negotiation_);
   item->network = networks_.loaded();
   item->tensors = negotiation_.output();
@@ -48,8 +53,9 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   item->upstream_us = latency_.upstream_wait(time);
   FrameView view;
   item->status = guarded("the frame cannot be converted", [&]() -> Status {
-    DVNN_TRY(negotiation_.tensor_input() ? choose_of_tensors(item.get())
-                                         : choose(item.get(), &view));
+    DVNN_TRY(results_                      ? choose_of_results(item.get())
+             : negotiation_.tensor_input() ? choose_of_tensors(item.get())
+                                           : choose(item.get(), &view));
     return item->regions.empty() ? Status() : take_live_inputs(item.get());
   });
   GstBuffer* frame = GST_BUFFER_CAST(item->object.get());
@@ -74,6 +80,12 @@ GstFlowReturn SinkSide::take(BufferPtr buffer) {
   queue->wait_while_full();
   context_.intake()->latency.occupied(arrived, g_get_monotonic_time());
   return flow;
+}
+
+// What comes next does not follow what came before.
+void SinkSide::interrupt() {
+  is_continued_ = false;
+  if (results_) results_->begin_anew();
 }
 
 // Says whether the item's run continues the stream, for a network with a memory. Frames that are
@@ -109,7 +121,11 @@ bool SinkSide::stands_aside() const {
 GstFlowReturn SinkSide::pass(InferItem* item) {
   GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
   item->object.reset(GST_MINI_OBJECT_CAST(frame));
-  remove_frame_view(frame);
+  if (results_) {
+    results_->begin_anew();  // results that pass are missing from the windows
+  } else {
+    remove_frame_view(frame);
+  }
   strip_slots(frame);
   count_passed(Verdict::kPass);
   return source_.push(item);
@@ -216,6 +232,41 @@ Status SinkSide::choose_of_tensors(InferItem* item) {
   return {};
 }
 
+// Returns whether the network upstream has run and had nothing to look at.
+static bool saw_nothing(GstBuffer* frame) {
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
+  if (passes == 0) return false;
+  const GstDvPass* newest = gst_dv_objects_meta_get_pass(meta, passes - 1);
+  return newest->state == GST_DV_PASS_INFERRED && newest->regions == 0;
+}
+
+// Chooses what to run for a frame with results of networks upstream: the inputs that these
+// complete, in the order of their regions, or nothing. A view is left to the next dvinfer.
+Status SinkSide::choose_of_results(InferItem* item) {
+  GstBuffer* frame = gst_buffer_make_writable(GST_BUFFER_CAST(item->object.release()));
+  item->object.reset(GST_MINI_OBJECT_CAST(frame));
+  strip_slots(frame);
+  const network::Model& model = item->network->network->model();
+  if (results_for_ != item->network) results_->begin_anew();
+  results_for_ = item->network;
+  DVNN_ASSIGN(item->regions, results_->take(frame, model));
+  if (item->regions.size() > 1 && (item->tensors || network::has_states(model))) {
+    return unsupported(format(
+        "the network upstream looks at %zu regions of a frame, and %s is of one",
+        item->regions.size(), item->tensors ? "a buffer of other/tensors" : "a network's memory"));
+  }
+  item->nothing_to_see = item->regions.empty() && saw_nothing(frame);
+  if (item->nothing_to_see) return {};
+  const Verdict verdict =
+      item->regions.empty() ? Verdict::kPass : decide(frame, {}, *item->network->pool);
+  if (verdict == Verdict::kInfer) return {};
+  item->regions.clear();
+  count_passed(verdict);
+  if (verdict == Verdict::kLate) post_qos(frame);
+  return {};
+}
+
 // Decides whether to infer a frame that brings no tensor.
 Verdict SinkSide::decide(GstBuffer* frame, const FrameView& view, const SlotPool& pool) const {
   if (view.verdict && *view.verdict != Verdict::kInfer) return *view.verdict;
@@ -311,8 +362,22 @@ void SinkSide::fill_others(BufferPtr frame, const FrameView& view, const ItemPtr
 Status SinkSide::fill(GstBuffer* frame, const FrameView& view, InferItem* item, size_t index) {
   if (item->regions[index].slot) return {};
   return guarded("the frame cannot be converted", [&] {
+    if (results_) return fill_of_values(item, index);
     return convert(frame, view.regions ? (*view.regions)[index].view : view.view, item, index);
   });
+}
+
+// Writes results of a network upstream as a region's input.
+Status SinkSide::fill_of_values(InferItem* item, size_t index) {
+  DVNN_ASSIGN(SlotPtr slot, own_slot(*item, item->leave_by_us == 0));
+  if (!slot) return {};
+  Region& region = item->regions[index];
+  ResultInput::write(std::exchange(region.values, {}), item->network->network->model(),
+                     (*slot)->input().data());
+  (*slot)->expect_tensor();
+  region.ready_us = g_get_monotonic_time();
+  region.slot = std::move(slot);
+  return {};
 }
 
 Status SinkSide::convert(GstBuffer* frame, const image::View& view, InferItem* item, size_t index) {
@@ -378,11 +443,11 @@ gboolean SinkSide::take_event(EventPtr event) {
       if (!take_caps(&event)) return FALSE;
       break;
     case GST_EVENT_SEGMENT:
-      is_continued_ = false;
+      interrupt();
       gst_event_copy_segment(event.get(), &segment_);
       break;
     case GST_EVENT_STREAM_START:
-      is_continued_ = false;
+      interrupt();
       context_.intake()->admission.reset();
       break;
     default:
@@ -404,7 +469,7 @@ gboolean SinkSide::stop_flush(EventPtr event) {
   const gboolean result = gst_pad_push_event(context_.srcpad(), event.release());
   networks_.set_flushing(false);
   context_.intake()->admission.reset();
-  is_continued_ = false;
+  interrupt();
   gst_segment_init(&segment_, GST_FORMAT_UNDEFINED);
   context_.queue()->stop_flush(gst_pad_is_active(context_.srcpad()));
   return result;
@@ -415,7 +480,7 @@ bool SinkSide::take_caps(EventPtr* event) {
   GstCaps* caps = nullptr;
   gst_event_parse_caps(event->get(), &caps);
   converters_.reset();
-  is_continued_ = false;
+  interrupt();
   const LoadedPtr loaded = networks_.loaded();
   auto out = guarded("the caps cannot be taken", [&] { return negotiation_.take(caps, *loaded); });
   if (!out.ok()) {
@@ -478,6 +543,11 @@ gboolean SinkSide::answer_allocation(GstQuery* query) {
   }
   announce_held(query);
   networks_.swap(&negotiation_);
+  if (results_) {
+    // One that came from further downstream would have its slots travel through this queue.
+    remove_tensor_request(query);
+    return TRUE;
+  }
   const LoadedPtr loaded = networks_.loaded();
   const network::Network& network = *loaded->network;
   set_tensor_request(query, {network.input_desc(), network.model().input.picture,

@@ -4,12 +4,15 @@
 // come without a tensor. sourceside.h has the rest.
 #pragma once
 
+#include <optional>
+
 #include "elements/dvinfer/latencyreport.h"
 #include "elements/dvinfer/negotiation.h"
 #include "elements/dvinfer/networks.h"
 #include "elements/dvinfer/sourceside.h"
 #include "frames/frameconverter.h"
 #include "infer/admission.h"
+#include "infer/resultinput.h"
 #include "meta/viewmeta.h"
 
 namespace dvnn::gst {
@@ -35,10 +38,12 @@ class SinkSide {
  private:
   bool stands_aside() const;
   GstFlowReturn pass(InferItem* item);
+  void interrupt();
   void continue_stream(InferItem* item);
   Status take_live_inputs(InferItem* item);
   Status choose(InferItem* item, FrameView* view);
   Status choose_of_tensors(InferItem* item);
+  Status choose_of_results(InferItem* item);
   Verdict decide(GstBuffer* frame, const FrameView& view, const SlotPool& pool) const;
   void count_passed(Verdict verdict) const;
   void post_qos(GstBuffer* frame) const;
@@ -46,6 +51,7 @@ class SinkSide {
   Status fill_first(GstBuffer* frame, const FrameView& view, InferItem* item);
   void fill_others(BufferPtr frame, const FrameView& view, const ItemPtr& item);
   Status fill(GstBuffer* frame, const FrameView& view, InferItem* item, size_t index);
+  Status fill_of_values(InferItem* item, size_t index);
   Status convert(GstBuffer* frame, const image::View& view, InferItem* item, size_t index);
   Result<SlotPtr> own_slot(const InferItem& item, bool waits) const;
 
@@ -62,7 +68,9 @@ class SinkSide {
   Negotiation& negotiation_;
   SourceSide& source_;
   GstSegment segment_;
-  bool is_continued_ = false;  // the next frame that is inferred follows the last one
+  bool is_continued_ = false;           // the next frame that is inferred follows the last one
+  std::optional<ResultInput> results_;  // where the input comes from, if not from frames
+  LoadedPtr results_for_;               // the network that they are for
   // For frames that no dvconvert has converted.
   RegionConverters converters_;
   LoadedPtr converters_of_;

@@ -177,8 +177,9 @@ static void attach_region(InferItem* item, guint index, GstBuffer* frame) {
   }
   meta->network = gst_dv_network_info_ref(item->network->info.get());
   meta->transform = to_public(region.shown.transform);
-  meta->input_width = static_cast<guint>(input.w());
-  meta->input_height = static_cast<guint>(input.h());
+  const bool own = region.input.width == 0 || region.input.height == 0;
+  meta->input_width = static_cast<guint>(own ? input.w() : region.input.width);
+  meta->input_height = static_cast<guint>(own ? input.h() : region.input.height);
   meta->region = index;
   meta->region_kind = region.tag.kind;
   meta->region_name = region.tag.name;

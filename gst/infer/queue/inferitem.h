@@ -38,6 +38,8 @@ struct Followed {
 struct Region {
   RegionTag tag;
   image::Shown shown;
+  std::vector<float> values;  // the network's input if it is made of results, until the slot has it
+  image::Size input;          // that places in the outputs count in; empty: the network's own
   SlotPtr slot;
   int64_t ready_us = 0;  // when it was filled
   std::vector<MemoryPtr> outputs;

@@ -163,8 +163,31 @@ Status import_onnx_activation(const OnnxNode& node) {
   return import_prelu(node, in);
 }
 
+// Bounds that are computed, such as the loudest part of a spectrum less 80 dB.
+static Status clip_to_values(const OnnxNode& node, int result) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  GraphBuilder& b = node.builder();
+  for (int i = 1; i <= 2; ++i) {
+    if (!node.has(i)) continue;
+    const std::string own = node.name() + (i == 1 ? "_least" : "_most");
+    if (node.is_constant(i)) {
+      DVNN_ASSIGN(const float least, i == 1 ? number_at(node, 1, "min", -kMost) : -kMost);
+      DVNN_ASSIGN(const float most, i == 2 ? number_at(node, 2, "max", kMost) : kMost);
+      DVNN_ASSIGN(result, b.unary(own, Curve::kClip, result, least, most));
+    } else {
+      DVNN_ASSIGN(const int bound, node.value(i));
+      const Operation keeps = i == 1 ? Operation::kMax : Operation::kMin;
+      DVNN_ASSIGN(result, b.binary(own, keeps, result, bound));
+    }
+  }
+  return node.done(result);
+}
+
 Status import_onnx_clip(const OnnxNode& node) {
   DVNN_ASSIGN(const int in, node.value(0));
+  for (int i = 1; i <= 2; ++i) {
+    if (node.has(i) && !node.is_constant(i)) return clip_to_values(node, in);
+  }
   // Bounds are inputs since opset 11.
   DVNN_ASSIGN(const float least, number_at(node, 1, "min", std::numeric_limits<float>::lowest()));
   DVNN_ASSIGN(const float most, number_at(node, 2, "max", std::numeric_limits<float>::max()));

@@ -34,7 +34,8 @@
  * only when it has grown by half. #GstDvDecode:pattern says what texts look like; others are no
  * rivals.
  *
- * The outputs are then removed from the frame, so that dvinfer can use their memory again.
+ * The outputs are then removed from the frame, so that dvinfer can use their memory again. Outputs
+ * of a network without a decoder, which another one runs on (dvinfer's `input-from`), stay.
  *
  * If the plugin is built with GStreamer 1.26 or newer, another element may run the network. Then
  * #GstDvDecode:tensor-network names its .dvn file: the outputs are those tensors of a frame's
@@ -292,6 +293,31 @@ bool is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
   return false;
 }
 
+// Returns whether the newest network upstream has run on the frame, or whether none has left word.
+bool newest_has_run(GstBuffer* frame) {
+  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
+  const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
+  if (passes == 0) return true;
+  const GstDvPass* newest = gst_dv_objects_meta_get_pass(meta, passes - 1);
+  return newest->state == GST_DV_PASS_INFERRED && newest->regions > 0;
+}
+
+// Returns the newest outputs, or null. If the newest network has not run, outputs of those before
+// that name no decoder are what it waits for (dvinfer's input-from).
+const GstDvTensorMeta* find_newest(GstBuffer* frame) {
+  if (newest_has_run(frame)) return gst_buffer_get_dv_tensor_meta(frame);
+  const GstDvTensorMeta* found = nullptr;
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
+    const auto* outputs = reinterpret_cast<const GstDvTensorMeta*>(meta);
+    const bool named =
+        outputs->network && *gst_dv_network_info_get_decoder(outputs->network) != '\0';
+    if (named) found = outputs;
+  }
+  return found;
+}
+
 // Handles a frame without outputs: not inferred, or the outputs were lost.
 void DecodeElement::pass_without_outputs(GstBuffer* frame) {
   const DecodeSettings& settings = current();
@@ -320,7 +346,7 @@ GstFlowReturn DecodeElement::frame(GstBuffer* frame) {
 #ifdef DVNN_HAVE_TENSORS
   import_outputs(frame);
 #endif
-  const GstDvTensorMeta* outputs = gst_buffer_get_dv_tensor_meta(frame);
+  const GstDvTensorMeta* outputs = find_newest(frame);
   if (!outputs || !outputs->network) {
     pass_without_outputs(frame);
     return GST_FLOW_OK;

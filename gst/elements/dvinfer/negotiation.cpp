@@ -156,7 +156,7 @@ Result<CapsPtr> Negotiation::take(GstCaps* caps, const LoadedNetwork& loaded) {
   }
   if ((have_sound_ && !of_results) || is_tensors_caps(caps)) {
     DVNN_ASSIGN(tensor_input_, create_tensor_input(loaded, caps));
-  } else {
+  } else if (!have_sound_) {
     have_video_ = video_info_from_caps(caps, &video_);
     if (!have_video_)
       return malformed("the stream is neither raw video nor tensors nor windows of sound");

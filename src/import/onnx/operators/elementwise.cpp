@@ -117,7 +117,9 @@ Result<float> number_at(const OnnxNode& node, int input, const char* attribute, 
   if (!node.has(input)) return node.number(attribute, fallback);
   DVNN_ASSIGN(const auto constant, node.constant(input));
   if (constant->values.size() != 1) return malformed("a bound is no number");
-  return static_cast<float>(constant->values[0]);
+  // An exporter's infinite bound is none.
+  constexpr double kMost = double{std::numeric_limits<float>::max()};
+  return static_cast<float>(std::clamp(constant->values[0], -kMost, kMost));
 }
 
 }  // namespace

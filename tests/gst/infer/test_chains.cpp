@@ -411,7 +411,7 @@ DVNN_TEST(only_the_last_network_is_decoded) {
 DVNN_TEST(the_outputs_may_leave_as_tensors) {
   const File first(network_of("first", {1, 4}, {1, 4}, 1)),
       second(network_of("second", {1, 2, 4}, {1, 8}, 2));
-  GstHarness* h = chain(first.infer() + "! " + second.then() + "! other/tensors", kWindows);
+  GstHarness* h = chain(first.infer() + "! " + second.then() + "! capsfilter caps=other/tensors", kWindows);
   gst_harness_push(h, window_of({1, 2, 3, 4}, 0));
   gst_harness_push(h, window_of({5, 6, 7, 8}, 1));
   GstBuffer* out = gst_harness_pull(h);

@@ -342,6 +342,21 @@ DVNN_TEST(a_clip_behind_the_cpu_loads) {
   expect("Clip", m, input, want);
 }
 
+// A spectrum in decibels, as torch writes it: nothing is 80 dB below the loudest part. The upper
+// bound is infinite.
+DVNN_TEST(bounds_of_a_clip_may_be_computed) {
+  OnnxModel m({1, 1, 2, 4}, 13);
+  m.floats("range", {80}).floats("none", {std::numeric_limits<float>::infinity()});
+  m.floats("three", {3}).node("Abs", {"x"}, {"a"});
+  m.node("ReduceMax", {"a"}, {"most"}).set("keepdims", 0).node("Sub", {"most", "range"}, {"least"});
+  m.node("Clip", {"a", "least", "none"}, {"loud"});
+  // A computed bound above, too, and one that is known below.
+  m.node("Mul", {"least", "three"}, {"high"}).node("Clip", {"loud", "three", "high"}, {"y"});
+  m.output("y");
+  const std::vector<float> input = {1, -90, 20, 0.5f, -8, 12, -13, 7};
+  expect("least", m, input, {10, 30, 20, 10, 10, 12, 13, 10});
+}
+
 DVNN_TEST(halves_of_pixels_are_not_repetition) {
   // floor((i + 0.5) / 2 - 0.5): the first pixel three times, the last once.
   OnnxModel m({1, 1, 1, 4}, 13);

@@ -2,6 +2,7 @@
 #include "infer/resultinput.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -161,8 +162,12 @@ Result<std::vector<Region>> ResultInput::take(GstBuffer* frame, const network::M
       const guint64 track = is_object ? track_of(frame, one.tag) : 0;
       // Without a track, nothing says which of the earlier results were of the same object.
       if (is_object && track == 0) continue;
-      Window* window =
-          window_of({one.tag.kind, is_object ? track : guint64{results->region}}, layout);
+      const Place place = {one.tag.kind, is_object ? track : guint64{results->region}};
+      if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+        windows_.erase(place);
+        continue;
+      }
+      Window* window = window_of(place, layout);
       window->rows.add(values.data());
       if (!window->rows.is_full()) continue;
       values = window->rows.input();

@@ -28,17 +28,17 @@ class ResultInput {
   /// Forgets all results so far.
   void begin_anew() { windows_.clear(); }
   /// Adds the frame's results to the windows, and returns regions with the inputs that are
-  /// complete: none if nothing has come, or not enough. kInvalidArgument if the networks upstream
+  /// complete: none if nothing has come, or not enough; numbers that are not finite let
+  /// a window begin anew. kInvalidArgument if the networks upstream
   /// have run and have no such output, or one that does not fit the input of `model`.
   Result<std::vector<Region>> take(GstBuffer* frame, const network::Model& model);
 
   /// Writes values that a network before has left as the input of `model`, as its mean and scale
   /// say.
-  static void write(const std::vector<float>& values, const network::Model& model,
-                    uint8_t* input);
+  static void write(const std::vector<float>& values, const network::Model& model, uint8_t* input);
 
  private:
-  // Kind of the region, and the track of its object, its name, or its index.
+  // Kind of the region, and the track of its object, or its index.
   using Place = std::tuple<int, guint64>;
   struct Window {
     network::RowWindow rows;

@@ -23,6 +23,27 @@
  * #GstDvInfer:live-inputs. States go from one frame to the next; they begin anew where the stream
  * is not continued.
  *
+ * ## A network after a network
+ *
+ * With #GstDvInfer:input-from the network's input is not the frame, but an output of a dvinfer
+ * upstream, which that one has attached to the frame: features that a detector makes, or numbers
+ * that are not of a picture. `mean` and `scale` of the network apply to these numbers as to pixels.
+ * The newest network upstream with such an output that fits counts; `NETWORK/OUTPUT` names one.
+ *
+ * If the input has room for more than one result, it is a window over the newest ones: results are
+ * rows along the one axis in which the shapes differ, the outermost if there are several. The
+ * network does not run before the window is full; then each result moves it and is a reason to run,
+ * of which #GstDvInfer:interval-frames, #GstDvInfer:interval-ms and #GstDvInfer:max-rate choose.
+ * Results on objects (dvconvert's `regions=objects`) have a window for each track, and none without
+ * a track. Windows begin anew with a buffer that has the flag DISCONT, a flush, a segment, new
+ * caps, another stream or network, after #GstDvInfer:active was false, and with numbers that are
+ * not finite.
+ *
+ * A frame without a new result, or whose window is not full, passes as one that the rules leave
+ * out: its #GstDvObjectsMeta says `skipped`. What the network finds belongs to the part of the
+ * frame that the results are about. If all networks upstream have run and none has such an output,
+ * the frame has failed (#GstDvInfer:on-error).
+ *
  * Up to #GstDvInfer:max-in-flight frames are worked on at once; their order does not change.
  *
  * Where the plugin is built with GStreamer 1.26 or newer, outputs are also attached as

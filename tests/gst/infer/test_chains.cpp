@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -408,10 +409,26 @@ DVNN_TEST(only_the_last_network_is_decoded) {
   gst_harness_teardown(h);
 }
 
+DVNN_TEST(numbers_that_are_not_finite_begin_anew) {
+  const File first(network_of("first", {1, 4}, {1, 4}, 1)),
+      second(network_of("second", {1, 2, 4}, {1, 8}, 2));
+  GstHarness* h = chain(first.infer() + "! " + second.then(), kWindows);
+  constexpr float kBeyond = std::numeric_limits<float>::infinity();
+  const Numbers windows[] = {{1, 1, 1, 1}, {2, 2, kBeyond, 2}, {3, 3, 3, 3}, {4, 4, 4, 4}};
+  for (size_t i = 0; i < 4; ++i) {
+    GstBuffer* out = gst_harness_push_and_pull(h, window_of(windows[i], i));
+    const Numbers want = i == 3 ? Numbers{6, 6, 6, 6, 8, 8, 8, 8} : Numbers{};
+    ck_assert(result_of(out, "second") == want);
+    gst_buffer_unref(out);
+  }
+  gst_harness_teardown(h);
+}
+
 DVNN_TEST(the_outputs_may_leave_as_tensors) {
   const File first(network_of("first", {1, 4}, {1, 4}, 1)),
       second(network_of("second", {1, 2, 4}, {1, 8}, 2));
-  GstHarness* h = chain(first.infer() + "! " + second.then() + "! capsfilter caps=other/tensors", kWindows);
+  GstHarness* h =
+      chain(first.infer() + "! " + second.then() + "! capsfilter caps=other/tensors", kWindows);
   gst_harness_push(h, window_of({1, 2, 3, 4}, 0));
   gst_harness_push(h, window_of({5, 6, 7, 8}, 1));
   GstBuffer* out = gst_harness_pull(h);

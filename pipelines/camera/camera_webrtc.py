@@ -78,9 +78,9 @@ class Viewer:
         self.peer = self.pipeline.get_by_name("peer")
         self.source.get_static_pad("src").add_probe(Gst.PadProbeType.EVENT_UPSTREAM, self.on_event)
         self.prepare_agent(address)
-        self.peer.connect("notify::ice-gathering-state", self.on_gathering)
-        self.peer.connect("notify::connection-state", self.on_connection)
-        self.pipeline.connect("deep-element-added", self.on_element)
+        self.handlers = [(self.peer, self.peer.connect("notify::ice-gathering-state", self.on_gathering)),
+                         (self.peer, self.peer.connect("notify::connection-state", self.on_connection)),
+                         (self.pipeline, self.pipeline.connect("deep-element-added", self.on_element))]
 
     def prepare_agent(self, address):
         """Only UDP, at the address by which the viewer has reached the page; no router is asked for a port (UPnP)."""
@@ -148,9 +148,10 @@ class Viewer:
         return Gst.PadProbeReturn.OK
 
     def put(self, sample):
-        if self.connected and not self.ended:
-            self.source.set_property("caps", sample.get_caps())
-            self.source.emit("push-buffer", untimed(sample.get_buffer()))
+        source = self.source
+        if source and self.connected and not self.ended:
+            source.set_property("caps", sample.get_caps())
+            source.emit("push-buffer", untimed(sample.get_buffer()))
 
     # --- the keeper's thread --------------------------------------------------------------------
 
@@ -159,8 +160,12 @@ class Viewer:
         return self.ended or error is not None or now - self.heard > SILENCE
 
     def end(self):
+        """Nothing may refer to the pipeline afterwards: its threads and sockets end with it."""
         self.ended = True
         self.pipeline.set_state(Gst.State.NULL)
+        for element, handler in self.handlers:
+            element.disconnect(handler)
+        self.handlers = self.pipeline = self.peer = self.source = None
 
 
 class Viewers:

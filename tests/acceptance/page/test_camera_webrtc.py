@@ -5,6 +5,7 @@
     test_camera_webrtc.py DVCAMERA [FOLDER_FOR_SCREENSHOTS]
 
 Parts skip, saying so, without Chromium, and without webrtcbin and libnice (gstreamer1.0-plugins-bad, gstreamer1.0-nice)."""
+import gc
 import os
 import random
 import re
@@ -159,6 +160,20 @@ def check_that_a_webrtc_viewer_who_never_comes_or_falls_silent_counts_as_gone(_f
     viewer.heard += 100
     assert not viewer.is_gone(now + 100) and viewers.remove(name) and not viewers.remove(name) and not viewers.viewers
     viewers.stop()
+
+
+def check_that_webrtc_viewers_leave_no_threads_and_no_sockets(_folder):
+    def used():
+        gc.collect()
+        return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+    viewers = camera_webrtc.Viewers(640, print)
+    counts = []
+    for _ in range(10):
+        assert viewers.remove(viewers.add(OFFER, "127.0.0.1")[0])
+        counts.append(used())
+    viewers.stop()
+    assert all(last - first < 5 for first, last in zip(counts[1], counts[-1])), counts
 
 
 # --- in Chromium -------------------------------------------------------------------------------

@@ -11,19 +11,22 @@ import random
 import re
 import sys
 import time
+import types
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import chromium  # noqa: E402
 from checks import run_checks  # noqa: E402
 from page_camera import DVCAMERA, SEED, Camera, walking_camera  # noqa: E402
 
+Gst = walking_camera.Gst
+
 sys.path += [os.path.dirname(DVCAMERA), os.path.join(os.path.dirname(DVCAMERA), os.pardir),
              os.path.join(os.path.dirname(DVCAMERA), os.pardir, "live")]
 import camera_edit  # noqa: E402
 import camera_offer  # noqa: E402
+import camera_page  # noqa: E402
 import camera_webrtc  # noqa: E402
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 COLOUR = (0x40, 0x50, 0x60)  # of walking_camera's frames
 HOW = "document.querySelector('figcaption .how').textContent"
 VIDEO = "document.querySelector('video.live')"
@@ -160,6 +163,23 @@ def check_that_a_webrtc_viewer_who_never_comes_or_falls_silent_counts_as_gone(_f
     viewer.heard += 100
     assert not viewer.is_gone(now + 100) and viewers.remove(name) and not viewers.remove(name) and not viewers.viewers
     viewers.stop()
+
+
+def check_that_frames_are_taken_only_while_somebody_looks(_folder):
+    watching, probes, put = [], [], []
+    page = camera_page.Page.__new__(camera_page.Page)
+    page.asked = page.busy = False
+    page.encoder = Gst.parse_launch("fakesrc ! fakesink")
+    page.pictures = camera_page.Pictures()
+    page.viewers = types.SimpleNamespace(connected=lambda: watching, put=lambda *frame: put.append(frame))
+    page.pad = types.SimpleNamespace(add_probe=lambda _kind, act: probes.append(act), get_current_caps=lambda: "caps")
+    assert page.ask() and not probes
+    watching.append("a viewer")
+    assert page.ask() and page.ask() and len(probes) == 1  # one frame at a time
+    probes[0](page.pad, types.SimpleNamespace(get_buffer=lambda: "frame"))
+    assert put == [("caps", "frame")] and not page.busy  # no JPEG is made of it
+    watching.clear()
+    assert page.ask() and len(probes) == 1
 
 
 def check_that_webrtc_viewers_leave_no_threads_and_no_sockets(_folder):

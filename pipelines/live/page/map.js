@@ -4,9 +4,9 @@ import * as draw from "./draw.js";
 import {add, setText} from "./elements.js";
 
 const MARGIN = 12, FOOT = 34;  // pixels; the foot has the scale
-const LEFT_OUT = 0.005;        // of the seconds, at each side: far cells are rare, and would make all others small
+const LEFT_OUT = 0.005, FAR = 3;        // of the seconds, at each side: far cells are rare, and would make all others small
 
-// The smallest and the largest place between which almost all seconds are.
+// The smallest and the largest place, or those between which almost all seconds are if the others are far from them.
 function range(cells, index) {
   const sorted = [...cells].sort((a, b) => a[index] - b[index]);
   const all = sorted.reduce((sum, one) => sum + one[2], 0);
@@ -14,7 +14,9 @@ function range(cells, index) {
   const low = sorted.find((one) => (before += one[2]) >= LEFT_OUT * all);
   before = 0;
   const high = sorted.reverse().find((one) => (before += one[2]) >= LEFT_OUT * all);
-  return [(low || sorted[0])[index], (high || sorted[0])[index] + 1];
+  const inner = [(low || sorted[0])[index], (high || sorted[0])[index] + 1];
+  const outer = [sorted[sorted.length - 1][index], sorted[0][index] + 1];  // it is reversed
+  return outer[1] - outer[0] <= FAR * (inner[1] - inner[0]) ? outer : inner;
 }
 
 // A length of 1, 2 or 5 times a power of ten, at most so long.
@@ -116,7 +118,7 @@ export class GroundMap {
     const words = `${Number(metres.toPrecision(1))} m`;
     context.fillText(words, margin, height - 5 * scale);
     this.canvas.title = `The bar is ${words}, up is y`;
-    const step = Math.round(Math.min(width / 3, 160 * scale) / 32), left = width - margin - 32 * step;
+    const step = Math.max(1, Math.round(Math.min(0.42 * width, 160 * scale) / 32)), left = width - margin - 32 * step;
     for (let i = 0; i < 32; ++i) {
       context.fillStyle = draw.heatColour((i + 0.5) / 32, 0.25, 0.65);
       context.fillRect(left + i * step, line - 3 * scale, step, 6 * scale);

@@ -280,11 +280,13 @@ static GstFlowReturn gst_dv_audio_take(GstDvAudio* self, gboolean is_discont, Gs
   return GST_FLOW_OK;
 }
 
-// The base keeps the buffer once it has negotiated.
-static GstFlowReturn gst_dv_audio_submit(GstBaseTransform* trans, gboolean is_discont,
+// The base keeps the buffer once it has negotiated. It says `held_discont` of every buffer until
+// one has left, although only the first is an interruption: a window takes many.
+static GstFlowReturn gst_dv_audio_submit(GstBaseTransform* trans, gboolean held_discont,
                                          GstBuffer* input) {
   auto* parent = GST_BASE_TRANSFORM_CLASS(gst_dv_audio_parent_class);
-  const GstFlowReturn flow = parent->submit_input_buffer(trans, is_discont, input);
+  const gboolean is_discont = GST_BUFFER_IS_DISCONT(input);
+  const GstFlowReturn flow = parent->submit_input_buffer(trans, held_discont, input);
   if (flow != GST_FLOW_OK || !trans->queued_buf) return flow;
   const BufferPtr buffer(std::exchange(trans->queued_buf, nullptr));
   return guard(trans, "the samples cannot be taken", GST_FLOW_ERROR,

@@ -3,6 +3,7 @@
 #include "network/row_window.h"
 
 #include <random>
+#include <vector>
 
 #include "check_suite.h"
 

@@ -6,7 +6,10 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"

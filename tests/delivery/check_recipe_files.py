@@ -7,12 +7,12 @@ Arguments: SOURCE BUILD, as those of check_board.py, whose build this is.
 """
 import argparse
 import fnmatch
-import json
 import os
 import sys
 import tempfile
 
 import check_board
+from check_board import introspect
 from check_recipes import ORIGINS, SERIES, meson_options, needs_of, rows, the_recipe
 
 # Debian's names of the recipe's packages.
@@ -24,11 +24,6 @@ DEBIAN = {'gst-dvnn': 'gstreamer1.0-dvnn', 'gst-dvnn-publish': 'gstreamer1.0-dvn
 MAY_BE_EMPTY = {'gst-dvnn-src', 'gst-dvnn-dbg', 'gst-dvnn-staticdev', 'gst-dvnn-locale', 'gst-dvnn-python', 'gst-dvnn-udev'}
 # Not of pkg-config, or asked for by what needs no package of its own.
 NOT_ASKED = {'threads', 'dl'}
-
-
-def introspect(build, what):
-    with open(os.path.join(build, 'meson-info', 'intro-%s.json' % what), encoding='utf-8') as file:
-        return json.load(file)
 
 
 def options_differ(build, recipe, features):
@@ -100,6 +95,7 @@ def main():
     parser.add_argument('source')
     parser.add_argument('build')
     parser.add_argument('--prefix', default='/usr/local')
+    parser.add_argument('--objects')
     args = parser.parse_args()
     args.cross = None
     if os.environ.get('DVNN_TEST_ROUNDS'):

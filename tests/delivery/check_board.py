@@ -5,7 +5,7 @@ has grown. Then it runs a pipeline from there, which draws with dvoverlay, and c
 
 Arguments: SOURCE BUILD, the root of the sources and a folder to build in, which is kept; with --cross FILE the machine
 file of another processor, for which nothing is run. With --objects OTHER a build of the same sources whose objects are taken
-where they are the same, which leaves a third of the time. Its code is larger, as it is compiled to be tested: so it has a limit of its own.
+where they are the same, which leaves a quarter of the time. Its code is larger, as it is compiled to be tested: so it has a limit of its own.
 """
 import argparse
 import collections
@@ -19,11 +19,12 @@ import sys
 import tempfile
 
 # Bytes of what runs (elements, libraries, software device, default network) and of dvnet, by processor, and of a build for
-# x86-64 with objects of another one. What runs has a goal on arm64, 6 MB; the others are what it took and 3 %.
+# x86-64 with objects of another one. What runs has a goal on arm64, 6 MB. dvnet there and objects: what they took and 3 %;
+# x86-64: what -Og took; arm, which has fewer bytes than arm64: arm64's.
 LARGEST = {
     'aarch64': {'runs': 6_000_000, 'tool': 1_900_000},
     'arm': {'runs': 6_000_000, 'tool': 1_900_000},
-    'x86_64': {'runs': 6_600_000, 'tool': 2_300_000},
+    'x86_64': {'runs': 7_800_000, 'tool': 2_550_000},
     'objects': {'runs': 9_000_000, 'tool': 2_730_000},
 }
 # Private memory of a usual pipeline, beyond what GStreamer takes without our elements and beyond the network, which is the
@@ -111,7 +112,8 @@ def build(args, package):
     # of this one; Meson 1.0 takes arguments of linkers by
     # `configure` alone.
     run(*within, 'meson', 'setup', '--reconfigure', place, args.source)
-    run(*within, 'meson', 'configure', place, '--clearcache', *options)
+    run(*within, 'meson', 'configure', place, *options)
+    run(*within, 'meson', 'configure', place, '--clearcache')
     run(*within, 'meson', 'setup', '--reconfigure', place, args.source)
     targets = [os.path.relpath(path, place) for target in introspect(args.build, 'targets') if target['installed'] for path in target['filename']]
     run(*within, 'ninja', '-C', place, *targets)
@@ -152,6 +154,8 @@ def environment(package):
     env = dict(os.environ, LD_LIBRARY_PATH=lib, GST_PLUGIN_PATH=os.path.join(lib, 'gstreamer-1.0'), DVNN_DEVICE='soft',
                GST_REGISTRY=os.path.join(package, 'registry.bin'), GST_PLUGIN_SYSTEM_PATH=os.environ.get('GST_PLUGIN_SYSTEM_PATH', ''),
                DVNN_SOFT_DEVICE=os.path.join(lib, 'gst-dvnn', 'libdmpdv-soft.so'))
+    # Fills memory that is let go, which counts then.
+    env.pop('MALLOC_PERTURB_', None)
     env.pop('GST_PLUGIN_SYSTEM_PATH') if not env['GST_PLUGIN_SYSTEM_PATH'] else None
     return env
 

@@ -40,8 +40,8 @@
 // Exports the symbols of libdmp_network.so, even from programs that hide their own symbols.
 #define DMP_NETWORK_API __attribute__((visibility("default")))
 
-// Arm compilers have this 16-bit floating point type; elsewhere, GCC's type has another name, or there is none (RISC-V
-// before GCC 13, x86 without SSE2): then these are its bits.
+// Arm compilers have this 16-bit floating point type; elsewhere, GCC's type has another name, or
+// there is none (RISC-V before GCC 13, x86 without SSE2): then these are its bits.
 #if !defined(__ARM_FP16_FORMAT_IEEE) && !defined(__aarch64__) && !defined(__clang__)
 #ifdef __FLT16_MAX__
 typedef _Float16 __fp16;

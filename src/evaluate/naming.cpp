@@ -44,9 +44,47 @@ uint64_t mistakes_of(const NamingFigures& of) {
   return of.accepts.count + of.wrong.count;
 }
 
+// A bound of what as many other pictures would show, by half of what these tell: the variances of
+// both add up. What is proposed was chosen on these, too.
 double bound_of(const NamingFigures& of) {
-  return std::max(of.accepts.most(), of.wrong.most());
+  const auto to_come = [](CountedShare share) {
+    share.effect *= 2;
+    return share.most();
+  };
+  return std::max(to_come(of.accepts), to_come(of.wrong));
 }
+
+// Counts a share by people.
+class PeopleCount {
+ public:
+  void add(int person, bool counted) {
+    Share& of_person = people_[person];
+    ++of_person.of;
+    if (counted) ++of_person.count;
+  }
+  // The variance of the share as a ratio of sums over people, by that of independent pictures.
+  CountedShare share() const {
+    CountedShare all;
+    for (const auto& [person, one] : people_) all.count += one.count, all.of += one.of;
+    if (people_.size() < 2 || all.count == 0 || all.count == all.of) return all;
+    const double share = all.share();
+    double squares = 0;
+    for (const auto& [person, one] : people_) {
+      const double off = static_cast<double>(one.count) - share * static_cast<double>(one.of);
+      squares += off * off;
+    }
+    const auto people = static_cast<double>(people_.size());
+    const double independent = static_cast<double>(all.of) * share * (1 - share);
+    all.effect = std::max(1.0, people / (people - 1) * squares / independent);
+    return all;
+  }
+
+ private:
+  struct Share {
+    uint64_t count = 0, of = 0;
+  };
+  std::map<int, Share> people_;
+};
 
 // Compares by what is asked for first: that mistakes are rare, then that few are rejected.
 struct Candidate {
@@ -86,12 +124,15 @@ Candidate best_of_margin(const std::vector<NamingTrial>& trials, double margin,
 }  // namespace
 
 double CountedShare::least() const {
-  return of > 0 ? lower_bound_of_share(static_cast<double>(count), static_cast<double>(of)) : 0;
+  if (of == 0) return 0;
+  return lower_bound_of_share(static_cast<double>(count) / effect,
+                              static_cast<double>(of) / effect);
 }
 
 double CountedShare::most() const {
   if (of == 0) return 1;
-  return 1 - lower_bound_of_share(static_cast<double>(of - count), static_cast<double>(of));
+  return 1 - lower_bound_of_share(static_cast<double>(of - count) / effect,
+                                  static_cast<double>(of) / effect);
 }
 
 std::vector<NamingTrial> try_names(const std::vector<std::vector<float>>& embeddings,
@@ -109,6 +150,7 @@ std::vector<NamingTrial> try_names(const std::vector<std::vector<float>>& embedd
       if (!is_new) place->second = std::max(place->second, likeness);
     }
     NamingTrial& trial = trials[i];
+    trial.person = people[i];
     for (const auto& [person, likeness] : best) {
       if (person == people[i]) {
         trial.own = likeness;
@@ -123,29 +165,21 @@ std::vector<NamingTrial> try_names(const std::vector<std::vector<float>>& embedd
 }
 
 NamingFigures naming_at(const std::vector<NamingTrial>& trials, double threshold, double margin) {
-  NamingFigures figures;
-  figures.threshold = threshold;
-  figures.margin = margin;
+  PeopleCount rejects, wrongs, accepts;
   for (const NamingTrial& trial : trials) {
     if (trial.own > -2) {
       const bool right = is_accepted(trial.own, trial.other, threshold, margin);
       const bool wrong =
           trial.other > trial.own &&
           is_accepted(trial.other, std::max(trial.own, trial.next), threshold, margin);
-      ++figures.rejects.of;
-      ++figures.wrong.of;
-      if (wrong) {
-        ++figures.wrong.count;
-      } else if (!right) {
-        ++figures.rejects.count;
-      }
+      rejects.add(trial.person, !right && !wrong);
+      wrongs.add(trial.person, wrong);
     }
     if (trial.other > -2) {
-      ++figures.accepts.of;
-      if (is_accepted(trial.other, trial.next, threshold, margin)) ++figures.accepts.count;
+      accepts.add(trial.person, is_accepted(trial.other, trial.next, threshold, margin));
     }
   }
-  return figures;
+  return {threshold, margin, rejects.share(), wrongs.share(), accepts.share()};
 }
 
 NamingProposal propose_naming(const std::vector<NamingTrial>& trials, double most_accepts) {
@@ -156,7 +190,8 @@ NamingProposal propose_naming(const std::vector<NamingTrial>& trials, double mos
     if (!has_any || one.is_better(best, most_accepts)) best = one;
     has_any = true;
   }
-  return {best.figures, bound_of(best.figures) <= most_accepts};
+  const double bound = bound_of(best.figures);
+  return {best.figures, bound, bound <= most_accepts};
 }
 
 }  // namespace dvnn::evaluate

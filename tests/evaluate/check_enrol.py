@@ -95,7 +95,7 @@ def main():
         people = [person(rng) for _ in range(PEOPLE)]
         draw(first, people, rng)
         draw(second, people, rng)
-        told = enrol(network, first, "-o", gallery, "--accepts", "0.1", "--json")
+        told = enrol(network, first, "-o", gallery, "--accepts", "0.2", "--json")
         assert (told["people"], told["pictures"], told["length"], told["alone"]) == (PEOPLE, PEOPLE * LOOKS, 128, 0), told
         # The file has the vectors that dvnet run prints, and nobody else may read it.
         assert stat.S_IMODE(os.stat(gallery).st_mode) == 0o600
@@ -116,7 +116,7 @@ def main():
             assert abs(row["accepts"]["count"] - accepted) <= 1 and row["accepts"]["of"] == count, (row, accepted)
             low, high = row["accepts"]["interval"]
             assert low <= accepted / count + 0.05 and high >= accepted / count - 0.05, row
-        assert chosen["reached"] and chosen["accepts"]["interval"][1] <= 0.1, chosen
+        assert chosen["reached"] and chosen["accepts"]["interval"][1] <= 0.2, chosen
         # On the second half it holds as far as it says.
         rejected, accepted, count = mistakes(known, embeddings(network, second), head["threshold"], head["margin"], False)
         print("threshold %.2f, margin %.2f; second half: %d of %d rejected, %d accepted" % (

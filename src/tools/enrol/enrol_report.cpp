@@ -84,7 +84,7 @@ void print_enrol(const EnrolFacts& facts) {
   if (!facts.proposal.reached) {
     std::printf(
         "So few pictures cannot show that mistakes are rarer than %.3g %%, only than %.1f %%.\n",
-        100 * facts.most_accepts, 100 * std::max(chosen.accepts.most(), chosen.wrong.most()));
+        100 * facts.most_accepts, 100 * facts.proposal.most_to_come);
   }
   if (!facts.gallery.empty()) std::printf("Written: %s\n", printable(facts.gallery).c_str());
 }

@@ -124,7 +124,7 @@ class Handler(live_server.Handler):
             return self.refuse(403, "The request does not come from this server's own page.")
         return acts[path]
 
-    def read_text(self, kind, most):
+    def read_body_text(self, kind, most):
         """Returns the body, of a type and at most so many bytes. Raises Refused."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get("Content-Type") != kind or self.headers.get("Transfer-Encoding"):
@@ -142,7 +142,7 @@ class Handler(live_server.Handler):
             raise camera_edit.Refused("It is no text: %s" % error, status=400) from error
 
     def read_body(self):
-        text = self.read_text("application/json", MOST_BODY)
+        text = self.read_body_text("application/json", MOST_BODY)
         try:
             body = untrusted.parse_settings(text)
         except ValueError as error:
@@ -189,7 +189,7 @@ class Handler(live_server.Handler):
     def begin_watching(self):
         """POST of an offer. Who sees the page may watch; pages of others may not."""
         self.check_watcher()
-        name, answer = self.server.page.viewers.add(self.read_text("application/sdp", camera_offer.MOST_OFFER),
+        name, answer = self.server.page.viewers.add(self.read_body_text("application/sdp", camera_offer.MOST_OFFER),
                                                     live_server.plain_address(self.connection.getsockname()[0]))
         body = answer.encode()
         self.send_response(201)

@@ -306,14 +306,19 @@ class Recording {
     std::sort(names.begin(), names.end());
     return names;
   }
+  // The bytes of clips at one moment: if one is removed while others grow, it is read again.
   guint64 bytes_of_clips() const {
-    guint64 bytes = 0;
-    for (const std::string& path : files()) {
-      std::error_code gone;
-      const auto size = fs::file_size(path, gone);
-      if (!gone && fs::path(path).filename().string().rfind("cam-", 0) == 0) bytes += size;
+    for (;;) {
+      guint64 bytes = 0;
+      const std::vector<std::string> before = files();
+      for (const std::string& path : before) {
+        std::error_code gone;
+        const auto size = fs::file_size(path, gone);
+        if (!gone && fs::path(path).filename().string().rfind("cam-", 0) == 0) bytes += size;
+      }
+      const auto stands = [](const std::string& path) { return fs::exists(path); };
+      if (std::all_of(before.begin(), before.end(), stands)) return bytes;
     }
-    return bytes;
   }
 
  private:

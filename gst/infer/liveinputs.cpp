@@ -37,10 +37,7 @@ Status set_from(const GstDvTensor& tensor, size_t i, const Shape& shape,
     return invalid_argument("the frame's tensor is " + desc.shape.to_string() + ", the input " +
                             shape.to_string());
   }
-  std::vector<uint8_t> bytes(desc.bytes());
-  if (gst_buffer_extract(tensor.data, 0, bytes.data(), bytes.size()) != bytes.size()) {
-    return malformed("the memory of the frame's tensor cannot be read");
-  }
+  DVNN_ASSIGN(const std::vector<uint8_t> bytes, read_bytes(tensor, desc));
   inputs->set(i, ConstTensorView{desc, bytes.data()});
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "meta/passes.h"
 
 namespace dvnn::gst {
 namespace {
@@ -30,8 +31,7 @@ std::string network_of(const GstDvTensorMeta& results) {
 bool have_all_run(GstBuffer* frame) {
   const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
   for (guint i = 0; meta && i < gst_dv_objects_meta_get_n_passes(meta); ++i) {
-    const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, i);
-    if (pass->state != GST_DV_PASS_INFERRED || pass->regions == 0) return false;
+    if (!has_run(*gst_dv_objects_meta_get_pass(meta, i))) return false;
   }
   return true;
 }
@@ -61,10 +61,7 @@ Error nothing_comes(GstBuffer* frame, const std::string& name) {
 
 Result<std::vector<float>> read_values(const GstDvTensor& tensor) {
   DVNN_ASSIGN(const TensorDesc desc, tensor_desc(tensor));
-  std::vector<uint8_t> bytes(desc.bytes());
-  if (gst_buffer_extract(tensor.data, 0, bytes.data(), bytes.size()) != bytes.size()) {
-    return malformed("the memory of the frame's tensor cannot be read");
-  }
+  DVNN_ASSIGN(const std::vector<uint8_t> bytes, read_bytes(tensor, desc));
   std::vector<float> values(desc.shape.count());
   read_nchw({desc, bytes.data()}, values.data());
   return values;

@@ -28,9 +28,9 @@ class ResultInput {
   /// Forgets all results so far.
   void begin_anew() { windows_.clear(); }
   /// Adds the frame's results to the windows, and returns regions with the inputs that are
-  /// complete: none if nothing has come, or not enough; numbers that are not finite let
-  /// a window begin anew. kInvalidArgument if the networks upstream
-  /// have run and have no such output, or one that does not fit the input of `model`.
+  /// complete: none if nothing has come, or not enough; numbers that are not finite let a window
+  /// begin anew. kInvalidArgument if the networks upstream have run and have no such output, or one
+  /// that does not fit the input of `model`.
   Result<std::vector<Region>> take(GstBuffer* frame, const network::Model& model);
 
   /// Writes values that a network before has left as the input of `model`, as its mean and scale

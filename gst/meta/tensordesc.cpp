@@ -77,6 +77,14 @@ Result<TensorDesc> tensor_desc(const GstDvTensor& tensor) {
   return desc;
 }
 
+Result<std::vector<uint8_t>> read_bytes(const GstDvTensor& tensor, const TensorDesc& desc) {
+  std::vector<uint8_t> bytes(desc.bytes());
+  if (gst_buffer_extract(tensor.data, 0, bytes.data(), bytes.size()) != bytes.size()) {
+    return malformed("the memory of the frame's tensor cannot be read");
+  }
+  return bytes;
+}
+
 image::Transform from_public(const GstDvTransform& t) {
   return {t.scale_x, t.offset_x, t.scale_y, t.offset_y, t.swap_xy != FALSE, t.shear_x, t.shear_y};
 }

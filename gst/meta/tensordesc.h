@@ -34,6 +34,9 @@ void describe_tensor(const TensorDesc& desc, const char* name, GstDvTensor* tens
 /// Returns the description of a meta's tensor; kMalformed if its fields contradict each other or
 /// its data are too short.
 Result<TensorDesc> tensor_desc(const GstDvTensor& tensor);
+/// Returns a copy of the elements of a tensor that has this description. kMalformed if its memory
+/// cannot be read.
+Result<std::vector<uint8_t>> read_bytes(const GstDvTensor& tensor, const TensorDesc& desc);
 
 image::Transform from_public(const GstDvTransform& transform);
 GstDvTransform to_public(const image::Transform& transform);

@@ -58,7 +58,7 @@ double bound_of(const NamingFigures& of) {
 class PeopleCount {
  public:
   void add(int person, bool counted) {
-    Share& of_person = people_[person];
+    CountedShare& of_person = people_[person];
     ++of_person.of;
     if (counted) ++of_person.count;
   }
@@ -80,10 +80,7 @@ class PeopleCount {
   }
 
  private:
-  struct Share {
-    uint64_t count = 0, of = 0;
-  };
-  std::map<int, Share> people_;
+  std::map<int, CountedShare> people_;
 };
 
 // Compares by what is asked for first: that mistakes are rare, then that few are rejected.

@@ -178,18 +178,19 @@ def private_memory(elements, env, package):
 def count_private(smaps, package):
     """What was written, and what was read of the package's own files. Of the system's libraries who else has them decides whose they
     are."""
+    ours = os.path.realpath(package) + '/'
     own = device = 0
     name = ''
     for line in smaps:
         mapping = re.match(r'[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+ *(.*)', line)
-        ours = name.startswith(os.path.realpath(package) + '/')
-        field = re.match(r'(?:Private_Dirty|%s): +(\d+) kB' % ('Private_Clean|Shared_Clean' if ours else 'Private_Dirty'), line)
+        field = re.match(r'(Private_Dirty|Private_Clean|Shared_Clean): +(\d+) kB', line)
         if mapping:
             name = mapping.group(1)
-        elif field and name.startswith('/memfd:dmp-dv'):
-            device += int(field.group(1)) << 10
-        elif field:
-            own += int(field.group(1)) << 10
+        elif field and (field.group(1) == 'Private_Dirty' or name.startswith(ours)):
+            if name.startswith('/memfd:dmp-dv'):
+                device += int(field.group(2)) << 10
+            else:
+                own += int(field.group(2)) << 10
     return own, device
 
 

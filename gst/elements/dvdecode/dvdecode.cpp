@@ -86,6 +86,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "log.h"
 #include "meta/outputdecoder.h"
+#include "meta/passes.h"
 #include "meta/tensordesc.h"
 #include "regions/tiles.h"
 #ifdef DVNN_HAVE_TENSORS
@@ -285,7 +286,7 @@ void DecodeElement::warn_of_no_outputs() {
 // regions, or another dvdecode has decoded them.
 bool is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
   const GstDvPass* pass = gst_dv_objects_meta_get_pass(meta, newest_pass);
-  if (pass->state != GST_DV_PASS_INFERRED || pass->regions == 0) return true;
+  if (!has_run(*pass)) return true;
   for (guint i = 0; i < gst_dv_objects_meta_get_n_objects(meta); ++i) {
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
     if (object->network == static_cast<gint>(newest_pass)) return true;
@@ -293,19 +294,11 @@ bool is_accounted_for(const GstDvObjectsMeta* meta, guint newest_pass) {
   return false;
 }
 
-// Returns whether the newest network upstream has run on the frame, or whether none has left word.
-bool newest_has_run(GstBuffer* frame) {
-  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
-  const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
-  if (passes == 0) return true;
-  const GstDvPass* newest = gst_dv_objects_meta_get_pass(meta, passes - 1);
-  return newest->state == GST_DV_PASS_INFERRED && newest->regions > 0;
-}
-
 // Returns the newest outputs, or null. If the newest network has not run, outputs of those before
 // that name no decoder are what it waits for (dvinfer's input-from).
 const GstDvTensorMeta* find_newest(GstBuffer* frame) {
-  if (newest_has_run(frame)) return gst_buffer_get_dv_tensor_meta(frame);
+  const GstDvPass* newest = newest_pass(frame);
+  if (!newest || has_run(*newest)) return gst_buffer_get_dv_tensor_meta(frame);
   const GstDvTensorMeta* found = nullptr;
   gpointer state = nullptr;
   while (GstMeta* meta =

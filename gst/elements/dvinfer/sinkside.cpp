@@ -8,6 +8,7 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "infer/slotmeta.h"
 #include "meta/movedmeta.h"
+#include "meta/passes.h"
 #include "times.h"
 
 #undef GST_CAT_DEFAULT
@@ -231,11 +232,8 @@ Status SinkSide::choose_of_tensors(InferItem* item) {
 
 // Returns whether the network upstream has run and had nothing to look at.
 static bool saw_nothing(GstBuffer* frame) {
-  const GstDvObjectsMeta* meta = gst_buffer_get_dv_objects_meta(frame);
-  const guint passes = meta ? gst_dv_objects_meta_get_n_passes(meta) : 0;
-  if (passes == 0) return false;
-  const GstDvPass* newest = gst_dv_objects_meta_get_pass(meta, passes - 1);
-  return newest->state == GST_DV_PASS_INFERRED && newest->regions == 0;
+  const GstDvPass* newest = newest_pass(frame);
+  return newest && newest->state == GST_DV_PASS_INFERRED && newest->regions == 0;
 }
 
 // Chooses what to run for a frame with results of networks upstream: the inputs that these

@@ -31,8 +31,9 @@ const site = (any) => {
 };
 
 export const found = ({box, track_id, class_id, confidence, kind, label, predicted, ground}) =>
-    ({ground: numbers([object(ground).x, object(ground).y], 2) ? [ground.x, ground.y] : null, box: numbers(box, 4) ? box : null, track_id: number(track_id), class_id: number(class_id),
-      confidence: number(confidence), kind: text(kind), label: text(label), predicted: !!predicted});
+    ({ground: numbers([object(ground).x, object(ground).y], 2) ? [ground.x, ground.y] : null, box: numbers(box, 4) ? box : null,
+      track_id: number(track_id), class_id: number(class_id), confidence: number(confidence), kind: text(kind),
+      label: text(label), predicted: !!predicted});
 
 export const size = (any) => {
   const {width, height} = object(any);

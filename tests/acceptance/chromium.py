@@ -107,7 +107,7 @@ class Chromium:
             if self.evaluate("!!(%s)" % expression):
                 return
             time.sleep(0.05)
-        raise AssertionError("never true: %s" % expression)
+        raise AssertionError("never true: %s; the page's complaints: %s" % (expression, self.complaints))
 
     def picture(self):
         """Returns the page as PNG."""
@@ -148,8 +148,14 @@ class Chromium:
             self.call("Input.dispatchMouseEvent", type=kind, x=at_x, y=at_y, button="left", buttons=1, clickCount=1)
 
     def click(self, finder):
-        """Clicks by mouse: of fingers' events alone, Chromium makes a click now and then only."""
-        self.press(*self.middle_of(finder))
+        """Clicks by mouse: of fingers' events alone, Chromium makes a click now and then only. What has moved away
+        from under the mouse, since the page got another part meanwhile, is clicked again."""
+        for _ in range(10):
+            self.evaluate("window.missed = true; (%s).addEventListener('click', () => { window.missed = false; }, {once: true})" % finder)
+            self.press(*self.middle_of(finder))
+            if not self.evaluate("window.missed"):
+                return
+        raise AssertionError("never under the mouse: %s" % finder)
 
     def write(self, finder, words):
         """Replaces what a field has, and leaves it."""

@@ -146,18 +146,6 @@ class GroundHarness {
   GstBus* const bus_ = gst_bus_new();
 };
 
-double number_of(const GstStructure* fields, const char* name) {
-  gdouble value = 0;
-  ck_assert_msg(gst_structure_get_double(fields, name, &value), "%s", name);
-  return value;
-}
-
-guint64 whole_of(const GstStructure* fields, const char* name) {
-  guint64 value = 0;
-  ck_assert_msg(gst_structure_get_uint64(fields, name, &value), "%s", name);
-  return value;
-}
-
 double share_of(std::vector<double> values, double share) {
   const auto at =
       values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
@@ -274,14 +262,14 @@ DVNN_TEST(heat_is_told_in_periods_and_at_the_end) {
     for (int i = 45; i <= 50; ++i) h.see(i * 0.1, {standing(150, 350)}, 7, i == 45);
     GstStructure* heat = h.message("dvnn-zone-heat");
     ck_assert_ptr_nonnull(heat);
-    ck_assert(whole_of(heat, "from") == 0 && whole_of(heat, "to") == GST_SECOND);
-    ck_assert(whole_of(heat, "timestamp") == GST_SECOND && number_of(heat, "cell") == 1);
+    ck_assert(natural_of(heat, "from") == 0 && natural_of(heat, "to") == GST_SECOND);
+    ck_assert(natural_of(heat, "timestamp") == GST_SECOND && real_of(heat, "cell") == 1);
     ck_assert_str_eq(gst_structure_get_string(heat, "unit"), "metres");
     const GValue* labels = gst_structure_get_value(heat, "labels");
     ck_assert_uint_eq(gst_value_list_get_size(labels), 2);
     const GstStructure* dog = gst_value_get_structure(gst_value_list_get_value(labels, 0));
     ck_assert_str_eq(gst_structure_get_string(dog, "name"), "dog");
-    ck_assert_double_eq_tol(number_of(dog, "seconds"), 1, 1e-9);
+    ck_assert_double_eq_tol(real_of(dog, "seconds"), 1, 1e-9);
     // 2 m in a second, from x = 2.5 on, as far as the filter of its motion has understood that.
     const GValue* cells = gst_structure_get_value(dog, "cells");
     ck_assert_uint_eq(gst_value_array_get_size(cells) % 3, 0);
@@ -297,13 +285,14 @@ DVNN_TEST(heat_is_told_in_periods_and_at_the_end) {
     gst_structure_free(heat);
     // Before the jump, half a second; then a period of its own, and its rest at the end.
     heat = h.message("dvnn-zone-heat");
-    ck_assert(whole_of(heat, "from") == GST_SECOND && whole_of(heat, "to") == 1500 * GST_MSECOND);
+    ck_assert(natural_of(heat, "from") == GST_SECOND &&
+              natural_of(heat, "to") == 1500 * GST_MSECOND);
     gst_structure_free(heat);
     ck_assert_ptr_null(h.message("dvnn-zone-heat"));
     gst_harness_push_event(h.get(), gst_event_new_eos());
     heat = h.message("dvnn-zone-heat");
-    ck_assert(whole_of(heat, "from") == 4500 * GST_MSECOND &&
-              whole_of(heat, "to") == 5 * GST_SECOND);
+    ck_assert(natural_of(heat, "from") == 4500 * GST_MSECOND &&
+              natural_of(heat, "to") == 5 * GST_SECOND);
     gst_structure_free(heat);
   }
   gchar* text = nullptr;
@@ -333,26 +322,28 @@ DVNN_TEST(bays_and_distances_are_told_in_messages_counts_and_documents) {
     for (int i = 0; i <= 12; ++i) h.see(i * 0.1, {standing(150, 350), standing(200, 350)}, 7);
     GstStructure* event = h.message("dvnn-zone-event", "too-close");
     ck_assert_ptr_nonnull(event);
-    ck_assert(whole_of(event, "track-id") == 7 && whole_of(event, "other-id") == 8);
-    ck_assert(whole_of(event, "since") == 0 && whole_of(event, "timestamp") == 200 * GST_MSECOND);
-    ck_assert_double_eq_tol(number_of(event, "distance"), 0.5, 0.01);
-    ck_assert(number_of(event, "distance-deviation") > 0);
+    ck_assert(natural_of(event, "track-id") == 7 && natural_of(event, "other-id") == 8);
+    ck_assert(natural_of(event, "since") == 0 &&
+              natural_of(event, "timestamp") == 200 * GST_MSECOND);
+    ck_assert_double_eq_tol(real_of(event, "distance"), 0.5, 0.01);
+    ck_assert(real_of(event, "distance-deviation") > 0);
     gst_structure_free(event);
     event = h.message("dvnn-zone-event", "occupied");
     ck_assert_ptr_nonnull(event);
-    ck_assert(whole_of(event, "since") == 0 && whole_of(event, "timestamp") == GST_SECOND);
-    ck_assert(whole_of(event, "track-id") == 7 && whole_of(event, "duration") == GST_SECOND);
+    ck_assert(natural_of(event, "since") == 0 && natural_of(event, "timestamp") == GST_SECOND);
+    ck_assert(natural_of(event, "track-id") == 7 && natural_of(event, "duration") == GST_SECOND);
     gst_structure_free(event);
     for (int i = 13; i <= 20; ++i) h.see(i * 0.1, {});
     event = h.message("dvnn-zone-event", "too-close-end");
     ck_assert_ptr_nonnull(event);
-    ck_assert(whole_of(event, "timestamp") == 1200 * GST_MSECOND);
+    ck_assert(natural_of(event, "timestamp") == 1200 * GST_MSECOND);
     gst_structure_free(event);
     event = h.message("dvnn-zone-event", "free");
     ck_assert_ptr_nonnull(event);
-    ck_assert(whole_of(event, "since") == 1200 * GST_MSECOND && whole_of(event, "track-id") == 0);
-    ck_assert(whole_of(event, "timestamp") == 1700 * GST_MSECOND);
-    ck_assert(whole_of(event, "duration") == 1200 * GST_MSECOND);
+    ck_assert(natural_of(event, "since") == 1200 * GST_MSECOND &&
+              natural_of(event, "track-id") == 0);
+    ck_assert(natural_of(event, "timestamp") == 1700 * GST_MSECOND);
+    ck_assert(natural_of(event, "duration") == 1200 * GST_MSECOND);
     gst_structure_free(event);
     gst_harness_push_event(h.get(), gst_event_new_eos());
   }

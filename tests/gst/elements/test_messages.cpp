@@ -25,12 +25,6 @@ GstStructure* stats_of(Pipeline* pipeline) {
   return stats;
 }
 
-guint64 number_in(const GstStructure* stats, const char* field) {
-  guint64 value = 0;
-  ck_assert_msg(gst_structure_get_uint64(stats, field, &value), "no guint64 field '%s'", field);
-  return value;
-}
-
 void expect_times(const GstStructure* stats, const char* field) {
   GstStructure* times = nullptr;
   ck_assert_msg(gst_structure_get(stats, field, GST_TYPE_STRUCTURE, &times, nullptr),
@@ -47,7 +41,7 @@ void expect_times(const GstStructure* stats, const char* field) {
 void expect_all_fields(const GstStructure* stats) {
   ck_assert(gst_structure_has_name(stats, "dvnn-stats"));
   for (const char* field : {"inferred", "passed", "late", "dropped", "waits", "joined"}) {
-    number_in(stats, field);
+    natural_of(stats, field);
   }
   for (const char* field : {"conversion", "waiting", "device", "cpu"}) expect_times(stats, field);
   guint free = 0, slots = 0;
@@ -82,10 +76,10 @@ DVNN_TEST(statistics_count_every_frame) {
   GstStructure* stats = stats_of(&pipeline);
   demand(&pipeline, pipeline.stop());
   expect_all_fields(stats);
-  ck_assert_uint_eq(number_in(stats, "inferred"), kFrames / 3);
-  ck_assert_uint_eq(number_in(stats, "passed"), kFrames - kFrames / 3);
-  ck_assert_uint_eq(number_in(stats, "late"), 0);
-  ck_assert_uint_eq(number_in(stats, "dropped"), 0);
+  ck_assert_uint_eq(natural_of(stats, "inferred"), kFrames / 3);
+  ck_assert_uint_eq(natural_of(stats, "passed"), kFrames - kFrames / 3);
+  ck_assert_uint_eq(natural_of(stats, "late"), 0);
+  ck_assert_uint_eq(natural_of(stats, "dropped"), 0);
   gst_structure_free(stats);
 }
 
@@ -125,7 +119,7 @@ DVNN_TEST(statistics_count_a_wait_once) {
   demand(&pipeline, pipeline.play_to_end());
   GstStructure* stats = stats_of(&pipeline);
   demand(&pipeline, pipeline.stop());
-  const guint64 waits = number_in(stats, "waits");
+  const guint64 waits = natural_of(stats, "waits");
   gst_structure_free(stats);
   ck_assert_uint_gt(waits, 0);
   ck_assert_uint_le(waits, kRegions);
@@ -188,10 +182,10 @@ DVNN_TEST(messages_tell_the_objects_and_times_of_each_frame) {
   std::set<guint64> ids;
   for (size_t i = 0; i < messages.size(); ++i) {
     const GstStructure* s = messages[i];
-    ck_assert_uint_eq(number_in(s, "timestamp"), arrivals[i].pts);
-    ck_assert_uint_eq(number_in(s, "stream-time"), arrivals[i].pts);
-    ck_assert_uint_eq(number_in(s, "running-time"), arrivals[i].pts);
-    ck_assert_uint_gt(number_in(s, "duration"), 0);
+    ck_assert_uint_eq(natural_of(s, "timestamp"), arrivals[i].pts);
+    ck_assert_uint_eq(natural_of(s, "stream-time"), arrivals[i].pts);
+    ck_assert_uint_eq(natural_of(s, "running-time"), arrivals[i].pts);
+    ck_assert_uint_gt(natural_of(s, "duration"), 0);
     ck_assert_str_eq(gst_structure_get_string(s, "network"), "grid");
     gboolean inferred = FALSE;
     ck_assert(gst_structure_get_boolean(s, "inferred", &inferred) && inferred);
@@ -206,9 +200,9 @@ DVNN_TEST(messages_tell_the_objects_and_times_of_each_frame) {
                                   G_TYPE_DOUBLE, &f.y1, nullptr));
       f.label = gst_structure_get_string(o, "label");
       found.push_back(f);
-      ck_assert(ids.insert(number_in(o, "id")).second);
-      ck_assert_uint_eq(number_in(o, "parent"), 0);
-      ck_assert_uint_eq(number_in(o, "track-id"), 0);
+      ck_assert(ids.insert(natural_of(o, "id")).second);
+      ck_assert_uint_eq(natural_of(o, "parent"), 0);
+      ck_assert_uint_eq(natural_of(o, "track-id"), 0);
     }
     const std::string wrong = difference(found, arrivals[i].found, 1e-6, 1e-6);
     ck_assert_msg(wrong.empty(), "%s", wrong.c_str());
@@ -278,7 +272,7 @@ DVNN_TEST(late_frames_are_told_of_as_qos) {
   GstStructure* stats = stats_of(&pipeline);
   const std::vector<Arrival> arrivals = pipeline.arrivals();
   demand(&pipeline, pipeline.stop());
-  const guint64 late = number_in(stats, "late");
+  const guint64 late = natural_of(stats, "late");
   gst_structure_free(stats);
   ck_assert_uint_gt(late, 0);
   size_t messages = 0, skipped = 0;
@@ -315,7 +309,7 @@ DVNN_TEST(ids_are_unique_where_two_dvdecodes_write) {
     const GValue* list = gst_structure_get_value(s, "objects");
     for (guint k = 0; k < gst_value_list_get_size(list); ++k) {
       ++objects;
-      ids.insert(number_in(gst_value_get_structure(gst_value_list_get_value(list, k)), "id"));
+      ids.insert(natural_of(gst_value_get_structure(gst_value_list_get_value(list, k)), "id"));
     }
   }
   ck_assert_uint_gt(objects, kFrames);

@@ -51,14 +51,10 @@ struct Picture {
 
 Picture to_rgb(GstBuffer* buffer, const GstVideoInfo& info) {
   const int w = GST_VIDEO_INFO_WIDTH(&info), h = GST_VIDEO_INFO_HEIGHT(&info);
-  GstVideoInfo rgb = video_info("RGB", w, h), from = info;
-  GstBuffer* out = gst_buffer_new_allocate(nullptr, rgb.size, nullptr);
-  GstVideoFrame a, b;
-  gst_video_frame_map(&a, &from, buffer, GST_MAP_READ);
-  gst_video_frame_map(&b, &rgb, out, GST_MAP_READWRITE);
-  GstVideoConverter* converter = gst_video_converter_new(&from, &rgb, nullptr);
-  gst_video_converter_frame(converter, &a, &b);
-  gst_video_converter_free(converter);
+  GstVideoInfo rgb = video_info("RGB", w, h);
+  GstBuffer* out = converted(buffer, info, rgb);
+  GstVideoFrame b;
+  gst_video_frame_map(&b, &rgb, out, GST_MAP_READ);
   Picture picture;
   picture.width = w;
   for (int y = 0; y < h; ++y) {
@@ -66,7 +62,6 @@ Picture to_rgb(GstBuffer* buffer, const GstVideoInfo& info) {
                         y * GST_VIDEO_FRAME_PLANE_STRIDE(&b, 0);
     picture.rgb.insert(picture.rgb.end(), row, row + 3 * w);
   }
-  gst_video_frame_unmap(&a);
   gst_video_frame_unmap(&b);
   gst_buffer_unref(out);
   return picture;

@@ -33,19 +33,10 @@ void add_filled(GstBuffer* frame, const Rectangle& r, guint32 color, gint z = 0)
 }
 
 GstBuffer* black_frame(const GstVideoInfo& info) {
-  GstBuffer* frame = gst_buffer_new_allocate(nullptr, info.size, nullptr);
   GstVideoInfo rgb = video_info("RGB", GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
   GstBuffer* black = gst_buffer_new_allocate(nullptr, rgb.size, nullptr);
   gst_buffer_memset(black, 0, 0, rgb.size);
-  GstVideoInfo to = info;
-  GstVideoFrame a, b;
-  gst_video_frame_map(&a, &rgb, black, GST_MAP_READ);
-  gst_video_frame_map(&b, &to, frame, GST_MAP_READWRITE);
-  GstVideoConverter* converter = gst_video_converter_new(&rgb, &to, nullptr);
-  gst_video_converter_frame(converter, &a, &b);
-  gst_video_converter_free(converter);
-  gst_video_frame_unmap(&a);
-  gst_video_frame_unmap(&b);
+  GstBuffer* frame = converted(black, rgb, info);
   gst_buffer_unref(black);
   return frame;
 }
@@ -73,17 +64,12 @@ class Drawn {
     out_ = gst_harness_push_and_pull(harness_, frame);
     GstVideoInfo rgb =
         video_info("RGB", GST_VIDEO_INFO_WIDTH(&info_), GST_VIDEO_INFO_HEIGHT(&info_));
-    GstBuffer* made = gst_buffer_new_allocate(nullptr, rgb.size, nullptr);
-    GstVideoFrame a, b;
-    gst_video_frame_map(&a, &info_, out_, GST_MAP_READ);
-    gst_video_frame_map(&b, &rgb, made, GST_MAP_READWRITE);
-    GstVideoConverter* converter = gst_video_converter_new(&info_, &rgb, nullptr);
-    gst_video_converter_frame(converter, &a, &b);
-    gst_video_converter_free(converter);
+    GstBuffer* made = converted(out_, info_, rgb);
+    GstVideoFrame b;
+    gst_video_frame_map(&b, &rgb, made, GST_MAP_READ);
     width_ = GST_VIDEO_FRAME_PLANE_STRIDE(&b, 0);
     const auto* data = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&b, 0));
     rgb_.assign(data, data + static_cast<ptrdiff_t>(width_) * GST_VIDEO_INFO_HEIGHT(&rgb));
-    gst_video_frame_unmap(&a);
     gst_video_frame_unmap(&b);
     gst_buffer_unref(made);
   }

@@ -95,18 +95,6 @@ class TrackHarness {
 
 using Ids = std::vector<guint64>;
 
-guint64 number_of(const GstStructure* fields, const char* name) {
-  guint64 value = 0;
-  ck_assert_msg(gst_structure_get_uint64(fields, name, &value), "no guint64 '%s'", name);
-  return value;
-}
-
-double double_of(const GstStructure* fields, const char* name) {
-  double value = 0;
-  ck_assert_msg(gst_structure_get_double(fields, name, &value), "no double '%s'", name);
-  return value;
-}
-
 }  // namespace
 
 DVNN_TEST(objects_are_named_by_their_tracks) {
@@ -131,7 +119,7 @@ DVNN_TEST(regions_tell_the_track) {
     auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
     const guint64 id = roi->x < 100 ? 1 : 2;
     ck_assert_uint_eq(
-        number_of(gst_video_region_of_interest_meta_get_param(roi, "detection"), "track-id"), id);
+        natural_of(gst_video_region_of_interest_meta_get_param(roi, "detection"), "track-id"), id);
     gint known = 0;
     gst_structure_get_int(gst_video_region_of_interest_meta_get_param(roi, "object_id"), "id",
                           &known);
@@ -197,20 +185,20 @@ DVNN_TEST(messages_tell_when_tracks_start_and_end) {
   GstMessage* message = h.message("dvnn-track-started");
   ck_assert_ptr_nonnull(message);
   const GstStructure* fields = gst_message_get_structure(message);
-  ck_assert_uint_eq(number_of(fields, "track-id"), 1);
-  ck_assert_uint_eq(number_of(fields, "timestamp"), kFrame);
-  ck_assert_uint_eq(number_of(fields, "running-time"), kFrame);
-  ck_assert_uint_eq(number_of(fields, "first"), 0);
+  ck_assert_uint_eq(natural_of(fields, "track-id"), 1);
+  ck_assert_uint_eq(natural_of(fields, "timestamp"), kFrame);
+  ck_assert_uint_eq(natural_of(fields, "running-time"), kFrame);
+  ck_assert_uint_eq(natural_of(fields, "first"), 0);
   ck_assert_str_eq(gst_structure_get_string(fields, "label"), "person");
   ck_assert_str_eq(gst_structure_get_string(fields, "network"), "people");
-  ck_assert_double_eq_tol(double_of(fields, "x0"), 22, 1e-9);
+  ck_assert_double_eq_tol(real_of(fields, "x0"), 22, 1e-9);
   gst_message_unref(message);
   gst_harness_push_event(h.get(), gst_event_new_eos());
   message = h.message("dvnn-track-ended");
   ck_assert_ptr_nonnull(message);
   fields = gst_message_get_structure(message);
-  ck_assert_uint_eq(number_of(fields, "track-id"), 1);
-  ck_assert_uint_eq(number_of(fields, "last"), 24 * kFrame);
+  ck_assert_uint_eq(natural_of(fields, "track-id"), 1);
+  ck_assert_uint_eq(natural_of(fields, "last"), 24 * kFrame);
   guint detections = 0;
   gst_structure_get_uint(fields, "detections", &detections);
   ck_assert_uint_eq(detections, 25);
@@ -222,8 +210,8 @@ DVNN_TEST(messages_tell_when_tracks_start_and_end) {
   ck_assert_double_eq_tol(g_value_get_double(gst_value_array_get_value(path, 3)), 90, 1e-9);
   ck_assert_uint_eq(g_value_get_uint64(gst_value_array_get_value(times, 1)), kFrame);
   const GstStructure* view = gst_value_get_structure(gst_structure_get_value(fields, "best-view"));
-  ck_assert_uint_eq(number_of(view, "timestamp"), 10 * kFrame);
-  ck_assert_double_eq_tol(double_of(view, "x0"), 40, 1e-9);
+  ck_assert_uint_eq(natural_of(view, "timestamp"), 10 * kFrame);
+  ck_assert_double_eq_tol(real_of(view, "x0"), 40, 1e-9);
   gst_message_unref(message);
 }
 

@@ -13,6 +13,10 @@ using namespace dvnn::softdv;
 
 namespace {
 
+// Spelt as the vendor's driver does: programs may compare the beginnings of its errors.
+constexpr char kCommitted[] = "Command list is already in commited state";
+constexpr char kNotCommitted[] = "Command list is not in commited state";
+
 // The header's checks; sets `type` to the block of the device that runs the command.
 int check_header(const dmp_dv_cmdraw* raw, int* type) {
   if (raw->size < sizeof *raw) {
@@ -90,7 +94,7 @@ int add_raw(dmp_dv_cmdlist list, struct dmp_dv_cmdraw* cmd) {
     return EINVAL;
   }
   if (list->committed) {
-    set_error("Command list is already in commited state");
+    set_error(kCommitted);
     return -1;
   }
   if (!cmd) {
@@ -138,7 +142,7 @@ int commit(dmp_dv_cmdlist list) {
     return EINVAL;
   }
   if (list->committed) {
-    set_error("Command list is already in commited state");
+    set_error(kCommitted);
     return EALREADY;
   }
   if (list->device_type == 0) {
@@ -194,7 +198,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_commit(dmp_dv_cmdlist list) {
 
 DVNN_EXPORT int64_t dmp_dv_cmdlist_exec(dmp_dv_cmdlist list) {
   if (!list || !list->committed) {
-    set_error(list ? "Command list is not in commited state" : "Invalid argument: cmdlist is NULL");
+    set_error(list ? kNotCommitted : "Invalid argument: cmdlist is NULL");
     return list ? -EINVAL : -1;
   }
   return without_exceptions("running the command list", int64_t{-ENOMEM},
@@ -207,7 +211,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
     return EINVAL;
   }
   if (!list->committed) {
-    set_error("Command list is not in commited state");
+    set_error(kNotCommitted);
     return -1;
   }
   const int64_t spent = without_exceptions("waiting for the device", kFailed,
@@ -221,7 +225,7 @@ DVNN_EXPORT int dmp_dv_cmdlist_wait(dmp_dv_cmdlist list, int64_t exec_id) {
 
 DVNN_EXPORT int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int commands) {
   if (!list || !list->committed) {
-    set_error(list ? "Command list is not in commited state" : "Invalid argument: cmdlist is NULL");
+    set_error(list ? kNotCommitted : "Invalid argument: cmdlist is NULL");
     return list ? -1 : EINVAL;
   }
   const dvnn::Span<int64_t> times(command_ns, command_ns ? static_cast<size_t>(commands) : 0);
@@ -235,7 +239,7 @@ DVNN_EXPORT void dvnn_soft_share(int count, void (*call)(void* work, int i), voi
 
 DVNN_EXPORT int64_t dmp_dv_cmdlist_get_last_exec_time(dmp_dv_cmdlist list) {
   if (!list || !list->committed) {
-    set_error(list ? "Command list is not in commited state" : "Invalid argument: cmdlist is NULL");
+    set_error(list ? kNotCommitted : "Invalid argument: cmdlist is NULL");
     return -1;
   }
   return list->last_exec_us;

@@ -40,7 +40,6 @@ class Direct final : public Convolution {
   /// Convolves rows `rows` (or columns `columns` of the only row) of group `group`. `from`: the
   /// whole input in chunks. Calls finish(result) for several chunks in turn; the floats may be
   /// changed until the next call.
-  /// changed until the next call.
   template <typename Finish>
   void run(const half_t* from, Band rows, Band columns, Group group, Finish finish) const {
     const Tile tile = load(from, rows, columns);

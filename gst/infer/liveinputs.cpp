@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "meta/metas.h"
 #include "meta/tensordesc.h"
 
 namespace dvnn::gst {
@@ -20,11 +21,8 @@ bool is_live_input(const network::Model& model, const std::string& name) {
 
 // Returns the newest tensor of that name that the frame carries, or null.
 const GstDvTensor* find_tensor(GstBuffer* frame, const std::string& name) {
-  gpointer state = nullptr;
   const GstDvTensor* found = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    const auto* tensors = reinterpret_cast<const GstDvTensorMeta*>(meta);
+  for (const GstDvTensorMeta* tensors : tensor_metas(frame)) {
     if (GstDvTensor* tensor = gst_dv_tensor_meta_find_tensor(tensors, name.c_str())) found = tensor;
   }
   return found;

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "meta/metas.h"
 #include "meta/passes.h"
 
 namespace dvnn::gst {
@@ -38,13 +39,10 @@ bool have_all_run(GstBuffer* frame) {
 
 std::string outputs_text(GstBuffer* frame) {
   std::string text;
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    const auto& results = *reinterpret_cast<const GstDvTensorMeta*>(meta);
-    for (gsize i = 0; i < results.num_tensors && results.region == 0; ++i) {
-      text += format("%s'%s/%s'", text.empty() ? "" : ", ", network_of(results).c_str(),
-                     name_of(results.tensors[i]));
+  for (const GstDvTensorMeta* results : tensor_metas(frame)) {
+    for (gsize i = 0; i < results->num_tensors && results->region == 0; ++i) {
+      text += format("%s'%s/%s'", text.empty() ? "" : ", ", network_of(*results).c_str(),
+                     name_of(results->tensors[i]));
     }
   }
   return text;
@@ -107,10 +105,7 @@ const GstDvTensor* ResultInput::output_of(const GstDvTensorMeta& results) const 
 Result<const GstDvTensorMeta*> ResultInput::find(GstBuffer* frame, const Shape& input) const {
   const GstDvTensorMeta* found = nullptr;
   std::optional<Error> unfit;
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    const auto* results = reinterpret_cast<const GstDvTensorMeta*>(meta);
+  for (const GstDvTensorMeta* results : tensor_metas(frame)) {
     const GstDvTensor* output = output_of(*results);
     if (!output) continue;
     DVNN_ASSIGN(const TensorDesc desc, tensor_desc(*output));

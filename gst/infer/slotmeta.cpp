@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "meta/metas.h"
 #include "meta/metatags.h"
 
 namespace dvnn::gst {
@@ -67,9 +68,8 @@ void attach_slot(GstBuffer* frame, FilledSlot filled) {
 }
 
 std::optional<FilledSlot> take_slot(GstBuffer* frame, const network::Network* network) {
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, slot_meta_api())) {
-    Ticket* ticket = reinterpret_cast<SlotMeta*>(meta)->ticket.get();
+  for (SlotMeta* meta : Metas<SlotMeta>(frame, slot_meta_api())) {
+    Ticket* ticket = meta->ticket.get();
     if (!ticket) continue;
     const std::lock_guard<std::mutex> lock(ticket->mutex);
     const SlotPtr& slot = ticket->filled.slot;

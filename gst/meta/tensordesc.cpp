@@ -5,6 +5,7 @@
 
 #include "base/enum_number.h"
 #include "base/json.h"
+#include "meta/metas.h"
 
 namespace dvnn::gst {
 
@@ -31,10 +32,7 @@ std::vector<GstDvTensorMeta*> outputs_of(const GstDvNetworkInfo* network, GstBuf
 void find_outputs(const GstDvNetworkInfo* network, GstBuffer* frame,
                   std::vector<GstDvTensorMeta*>* list) {
   list->clear();
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    auto* outputs = reinterpret_cast<GstDvTensorMeta*>(meta);
+  for (GstDvTensorMeta* outputs : tensor_metas(frame)) {
     if (outputs->network == network) list->push_back(outputs);
   }
   const auto before = [](const GstDvTensorMeta* a, const GstDvTensorMeta* b) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "meta/metas.h"
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
 
@@ -118,11 +119,7 @@ GstDvTensorMeta* gst_buffer_add_dv_tensor_meta(GstBuffer* buffer, gsize num_tens
  */
 GstDvTensorMeta* gst_buffer_get_dv_tensor_meta(GstBuffer* buffer) {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
-  gpointer state = nullptr;
-  GstMeta* found = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(buffer, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    found = meta;
-  }
-  return reinterpret_cast<GstDvTensorMeta*>(found);
+  GstDvTensorMeta* newest = nullptr;
+  for (GstDvTensorMeta* meta : dvnn::gst::tensor_metas(buffer)) newest = meta;
+  return newest;
 }

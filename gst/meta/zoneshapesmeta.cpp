@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 
+#include "meta/metas.h"
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
 
@@ -100,20 +101,22 @@ void register_zone_shapes() {
                     zone_shapes_transform);
 }
 
+static Metas<const ZoneShapesMeta> zone_shapes_metas(GstBuffer* frame) {
+  return {frame, zone_shapes_info()->api};
+}
+
 void add_zone_shapes(GstBuffer* frame, const ZoneShapes& shapes) {
   // Shapes that the frame already has are not attached again.
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_info()->api)) {
-    if (own(meta)->shapes == shapes) return;
+  for (const ZoneShapesMeta* meta : zone_shapes_metas(frame)) {
+    if (meta->shapes == shapes) return;
   }
   own(gst_buffer_add_meta(frame, zone_shapes_info(), nullptr))->shapes = shapes;
 }
 
 std::vector<ZoneShapes> get_zone_shapes(GstBuffer* frame) {
   std::vector<ZoneShapes> all;
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(frame, &state, zone_shapes_info()->api)) {
-    if (own(meta)->shapes) all.push_back(own(meta)->shapes);
+  for (const ZoneShapesMeta* meta : zone_shapes_metas(frame)) {
+    if (meta->shapes) all.push_back(meta->shapes);
   }
   return all;
 }

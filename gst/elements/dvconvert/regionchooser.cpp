@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "meta/metas.h"
 #ifdef DVNN_HAVE_ANALYTICS
 #include "meta/exchange/analyticsimport.h"
 #endif
@@ -69,10 +70,7 @@ RegionChooser::List RegionChooser::choose(GstBuffer* frame, GstClockTime time,
 
 void RegionChooser::add_metas(GstBuffer* frame, const image::Corners& visible,
                               const image::View& how, RegionViews* views) const {
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    const auto* roi = reinterpret_cast<const GstVideoRegionOfInterestMeta*>(meta);
+  for (const GstVideoRegionOfInterestMeta* roi : region_metas(frame)) {
     const gchar* type = g_quark_to_string(roi->roi_type);
     if (!types_.has("*") && !types_.has(type ? type : "")) continue;
     const double x = roi->x, y = roi->y;

@@ -85,6 +85,7 @@
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "log.h"
+#include "meta/metas.h"
 #include "meta/outputdecoder.h"
 #include "meta/passes.h"
 #include "meta/tensordesc.h"
@@ -300,10 +301,7 @@ const GstDvTensorMeta* find_newest(GstBuffer* frame) {
   const GstDvPass* newest = newest_pass(frame);
   if (!newest || has_run(*newest)) return gst_buffer_get_dv_tensor_meta(frame);
   const GstDvTensorMeta* found = nullptr;
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    const auto* outputs = reinterpret_cast<const GstDvTensorMeta*>(meta);
+  for (const GstDvTensorMeta* outputs : tensor_metas(frame)) {
     const bool named =
         outputs->network && *gst_dv_network_info_get_decoder(outputs->network) != '\0';
     if (named) found = outputs;

@@ -12,6 +12,7 @@
 #endif
 #include "elements/dvoverlay/overlayshapes.h"
 #include "meta/exchange/roiexport.h"
+#include "meta/metas.h"
 #include "meta/objectvalue.h"
 #include "meta/zoneshapesmeta.h"
 
@@ -126,10 +127,7 @@ void read_regions(GstBuffer* frame, const GstDvObjectsMeta* meta, const SceneSet
     const GstDvObject* object = gst_dv_objects_meta_get_object(meta, i);
     objects.emplace(roi_id(object->id), object);
   }
-  gpointer state = nullptr;
-  while (GstMeta* found = gst_buffer_iterate_meta_filtered(
-             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(found);
+  for (GstVideoRegionOfInterestMeta* roi : region_metas(frame)) {
     const auto object = objects.find(roi->id);
     if (object != objects.end() && is_roi_of(*roi, *object->second)) continue;
     scene->add(read_region(roi, settings));

@@ -7,6 +7,7 @@
 
 #include "base/nth.h"
 #include "meta/exchange/roiexport.h"
+#include "meta/metas.h"
 #ifdef DVNN_HAVE_ANALYTICS
 #include "meta/exchange/analyticsexport.h"
 #endif
@@ -159,10 +160,7 @@ void StreamTracks::export_to(GstBuffer* frame) {
     std::sort(changed_.begin(), changed_.end(), [](const GstDvObject* a, const GstDvObject* b) {
       return roi_id(a->id) < roi_id(b->id);
     });
-    gpointer state = nullptr;
-    while (GstMeta* found = gst_buffer_iterate_meta_filtered(
-               frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-      auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(found);
+    for (GstVideoRegionOfInterestMeta* roi : region_metas(frame)) {
       const auto at = std::lower_bound(
           changed_.begin(), changed_.end(), roi->id,
           [](const GstDvObject* object, gint id) { return roi_id(object->id) < id; });

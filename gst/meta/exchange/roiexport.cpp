@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "meta/exchange/labelquark.h"
+#include "meta/metas.h"
 
 namespace dvnn::gst {
 namespace {
@@ -61,10 +62,7 @@ void export_track(const GstDvObject& object, GstVideoRegionOfInterestMeta* roi) 
 void export_text(const GstDvObject& object, GstBuffer* frame) {
   const gchar* text = gst_dv_object_get_text(&object);
   if (!text) return;
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+  for (GstVideoRegionOfInterestMeta* roi : region_metas(frame)) {
     if (!is_roi_of(*roi, object)) continue;
     GstStructure* fields =
         gst_video_region_of_interest_meta_get_param(roi, fields_name(object.kind));
@@ -73,11 +71,9 @@ void export_text(const GstDvObject& object, GstBuffer* frame) {
 }
 
 void remove_roi(const GstDvObject& object, GstBuffer* frame) {
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    if (!is_roi_of(*reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta), object)) continue;
-    gst_buffer_remove_meta(frame, meta);
+  for (GstVideoRegionOfInterestMeta* roi : region_metas(frame)) {
+    if (!is_roi_of(*roi, object)) continue;
+    gst_buffer_remove_meta(frame, &roi->meta);
     return;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "gst/dvnn/gstdvtensormeta.h"
+#include "meta/metas.h"
 #include "meta/tensordesc.h"
 
 namespace dvnn::gst {
@@ -118,10 +119,8 @@ TensorImport::TensorImport(const network::Model& model) : info_(describe_network
 // the network was shown.
 bool TensorImport::has_ours(GstBuffer* frame) const {
   const std::string name = gst_dv_network_info_get_name(info_.get());
-  gpointer state = nullptr;
-  while (GstMeta* meta =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_DV_TENSOR_META_API_TYPE)) {
-    const GstDvNetworkInfo* network = reinterpret_cast<GstDvTensorMeta*>(meta)->network;
+  for (const GstDvTensorMeta* outputs : tensor_metas(frame)) {
+    const GstDvNetworkInfo* network = outputs->network;
     if (network && name == gst_dv_network_info_get_name(network)) return true;
   }
   return false;
@@ -130,17 +129,14 @@ bool TensorImport::has_ours(GstBuffer* frame) const {
 Status TensorImport::run(GstBuffer* frame, const image::Size& frame_size) const {
   if (has_ours(frame)) return {};
   std::string seen;
-  gpointer state = nullptr;
-  while (GstMeta* found =
-             gst_buffer_iterate_meta_filtered(frame, &state, GST_TENSOR_META_API_TYPE)) {
-    auto* meta = reinterpret_cast<GstTensorMeta*>(found);
+  for (GstTensorMeta* meta : Metas<GstTensorMeta>(frame, GST_TENSOR_META_API_TYPE)) {
     const Tensors tensors = meta->tensors ? match(*meta, outputs_) : Tensors();
     if (tensors.empty()) {
       seen += (seen.empty() ? "" : "; ") + describe(*meta);
       continue;
     }
     DVNN_TRY(attach(tensors, frame_size, frame));
-    gst_buffer_remove_meta(frame, found);
+    gst_buffer_remove_meta(frame, &meta->meta);
     return {};
   }
   const std::string network =

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A buffer's metas of one kind in a range-based for, in the order in which they were added.
+#pragma once
+
+#include <gst/video/gstvideometa.h>
+
+#include "gst/dvnn/gstdvtensormeta.h"
+
+namespace dvnn::gst {
+
+/// `Meta`: the struct of the API's metas. The loop may remove the meta at which it is if it ends
+/// there.
+template <typename Meta>
+class Metas {
+ public:
+  Metas(GstBuffer* buffer, GType api) : buffer_(buffer), api_(api) {}
+
+  class Iterator {
+   public:
+    Iterator() = default;
+    explicit Iterator(const Metas& metas) : buffer_(metas.buffer_), api_(metas.api_) { ++*this; }
+    Meta* operator*() const { return reinterpret_cast<Meta*>(meta_); }
+    Iterator& operator++() {
+      meta_ = gst_buffer_iterate_meta_filtered(buffer_, &state_, api_);
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return meta_ != other.meta_; }
+
+   private:
+    GstBuffer* buffer_ = nullptr;
+    GType api_ = 0;
+    gpointer state_ = nullptr;
+    GstMeta* meta_ = nullptr;
+  };
+  Iterator begin() const { return Iterator(*this); }
+  Iterator end() const { return {}; }
+
+ private:
+  GstBuffer* buffer_;
+  GType api_;
+};
+
+/// A frame's outputs of networks.
+inline Metas<GstDvTensorMeta> tensor_metas(GstBuffer* frame) {
+  return {frame, GST_DV_TENSOR_META_API_TYPE};
+}
+
+/// A frame's regions, as GStreamer's own elements share them.
+inline Metas<GstVideoRegionOfInterestMeta> region_metas(GstBuffer* frame) {
+  return {frame, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE};
+}
+
+}  // namespace dvnn::gst

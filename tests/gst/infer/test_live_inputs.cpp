@@ -281,7 +281,7 @@ DVNN_TEST(tensors_that_lie_are_errors_that_name_the_input) {
       [](GstDvTensor* t) { t->num_dims = G_MAXSIZE; },
       [](GstDvTensor* t) { t->dims[1] = 0; },
       [](GstDvTensor* t) { t->dims[1] = G_MAXSIZE / 2; },
-      [](GstDvTensor* t) { t->dims[0] = t->dims[1] = gsize{1} << 32; },
+      [](GstDvTensor* t) { t->dims[0] = t->dims[1] = gsize{1} << (sizeof(gsize) * 4); },
       [](GstDvTensor* t) { gst_buffer_resize(t->data, 0, 767); },
       [](GstDvTensor* t) { gst_clear_buffer(&t->data); }};
   const File network;

@@ -47,13 +47,18 @@
 /// Returns the name of the running test, or of the last one that ran.
 std::atomic<const char*>& dvnn_running_test();
 
-/// Returns the number of rounds of a random test: one in DVNN_TEST_BRIEFLY in slow builds, one in
+/// Returns of how many parts of a sweep this build plays one: DVNN_TEST_BRIEFLY in slow builds,
 /// DVNN_TEST_ROUNDS if another run of CI does all.
-inline int dvnn_rounds(int all) {
+inline int dvnn_parts() {
   for (const char* name : {"DVNN_TEST_ROUNDS", "DVNN_TEST_BRIEFLY"}) {
-    if (const char* share = std::getenv(name)) return all / std::max(1, std::atoi(share));
+    if (const char* parts = std::getenv(name)) return std::max(1, std::atoi(parts));
   }
-  return all;
+  return 1;
+}
+
+/// Returns the number of rounds of a random test.
+inline int dvnn_rounds(int all) {
+  return all / dvnn_parts();
 }
 
 /// Returns the seed of such a sweep. DVNN_TEST_SEED gives each run of CI seeds of its own, so that
@@ -61,6 +66,13 @@ inline int dvnn_rounds(int all) {
 inline unsigned dvnn_seed(unsigned own) {
   const char* run = std::getenv("DVNN_TEST_SEED");
   return own + (run ? 1000u * static_cast<unsigned>(std::atoi(run)) : 0u);
+}
+
+/// Returns whether this build plays the case of that number of a list of cases. Each run of CI that
+/// plays a part has one of its own, as share.py's share_of().
+inline bool dvnn_plays(size_t number) {
+  const auto parts = static_cast<size_t>(dvnn_parts());
+  return number % parts == dvnn_seed(0) / 1000 % parts;
 }
 
 /// Runs the tests, and `after` behind each of them, even if it failed. DVNN_TEST_ONLY in the

@@ -108,6 +108,7 @@ using Meaning = std::function<Values(const Values& values, const Shape& shape)>;
 
 // `reduces`: the result has one channel.
 void check(const Named& layer, bool reduces, const Meaning& meaning) {
+  size_t number = 0;
   for (const Shape& shape : kShapes) {
     Shape out = shape;
     if (reduces) out[1] = 1;
@@ -115,7 +116,7 @@ void check(const Named& layer, bool reduces, const Meaning& meaning) {
       const Values values = numbers(shape, odd), wanted = meaning(values, shape);
       for (const Forms& form : forms(shape, out)) {
         const bool integers = !is_float(form.in.type) || !is_float(form.out.type);
-        if (odd && integers) continue;
+        if ((odd && integers) || !dvnn_plays(number++)) continue;
         assert_same(form, run(layer, form, values, false), wanted);
         if (odd) continue;
         assert_same(form, run(layer, form, values, true), wanted);

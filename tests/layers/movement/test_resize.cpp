@@ -75,12 +75,14 @@ DVNN_TEST(pictures_in_any_layout_are_resampled_like_arrays) {
   const int sizes[][2] = {{26, 600}, {13, 77}, {40, 300}, {5, 299}};
   std::vector<float> values(static_cast<size_t>(from.elements()));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2001) / 8;
+  size_t number = 0;
   for (const char* mode : {"linear", "nearest", "cubic"}) {
     for (const auto& size : sizes) {
       const Shape to = {2, 19, size[0], size[1]};
       const json params = {{"mode", mode}, {"sizes", {2, 19, size[0], size[1]}}};
       const std::vector<float> wanted = as_array(params, values, from, to);
       for (unsigned form = 0; form < 36; ++form) {
+        if (!dvnn_plays(number++)) continue;
         const Layout layouts[] = {Layout::kNchw, Layout::kWhc8, Layout::kHwc8};
         const ElementType types[] = {ElementType::kFloat16, ElementType::kFloat32};
         const TensorDesc in = {types[form % 2], layouts[form / 2 % 3], from};

@@ -270,7 +270,7 @@ DVNN_TEST(names_are_printable_and_short) {
 }
 
 DVNN_TEST(planning_takes_a_time_that_follows_the_graph) {
-  constexpr size_t kMany = 60000;
+  const auto many = static_cast<size_t>(std::max(15000, dvnn_rounds(60000)));
   constexpr double kSeconds = 100;  // under sanitizers and beside other tests; hours before
   const json relu = {{"op", "activation"}, {"run", kRelu}};
   const json softmax = {{"op", "cpu"}, {"type", "Softmax"}, {"params", {{"axis", 1}}}};
@@ -278,7 +278,7 @@ DVNN_TEST(planning_takes_a_time_that_follows_the_graph) {
   const std::vector<std::vector<json>> chains = {{relu}, {softmax}, {reshape}, {relu, softmax}};
   for (const auto& chain : chains) {
     const json description =
-        network_of_nodes(kMany, [&](size_t i) { return chain[i % chain.size()]; });
+        network_of_nodes(many, [&](size_t i) { return chain[i % chain.size()]; });
     const double spent = seconds_of([&] {
       const auto model = planned(description);
       ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
@@ -290,9 +290,9 @@ DVNN_TEST(planning_takes_a_time_that_follows_the_graph) {
   json pooling = {{"op", "pooling"}, {"run", {{"m", 3}, {"pool", window("max", 5)}}}};
   pooling["run"]["pool"]["pad"] = {2, 2, 2, 2};
   const double spent = seconds_of([&] {
-    const auto model = planned(network_of_nodes(kMany / 3, [&](size_t) { return pooling; }));
+    const auto model = planned(network_of_nodes(many / 3, [&](size_t) { return pooling; }));
     ck_assert_msg(model.ok(), "%s", model.ok() ? "" : model.error().message.c_str());
-    ck_assert_uint_eq(model.value().steps.size(), kMany / 3 * 2);
+    ck_assert_uint_eq(model.value().steps.size(), many / 3 * 2);
   });
   ck_assert_msg(spent < kSeconds, "%.1f s for split poolings", spent);
 }
@@ -408,10 +408,10 @@ DVNN_TEST(a_load_that_was_cancelled_leaves_the_network_to_others) {
 }
 
 DVNN_TEST(planning_ends_soon_wherever_it_is_cancelled) {
-  constexpr size_t kMany = 60000;
+  const auto many = static_cast<size_t>(std::max(15000, dvnn_rounds(60000)));
   const json relu = {{"op", "activation"}, {"run", kRelu}};
   const json softmax = {{"op", "cpu"}, {"type", "Softmax"}, {"params", {{"axis", 1}}}};
-  const NetworkFile file(network_of_nodes(kMany, [&](size_t i) { return i % 2 ? softmax : relu; }));
+  const NetworkFile file(network_of_nodes(many, [&](size_t i) { return i % 2 ? softmax : relu; }));
   NetworkSource source;
   source.path = file.path;
   source.width = source.height = 16;

@@ -135,19 +135,22 @@ def check_that_wrong_plans_and_torn_segments_are_named(folder):
     run("plan", folder, CLIP, "--segment", "2")
     good = json.loads(read(folder, "plan.json"))
     plan, segments = os.path.join(folder, "plan.json"), good["segments"]
-    for wrong, message in ((5, "'version' must be 1"), (dict(good, elements=[1]), "'elements' must be a text"),
-                           (dict(good, elements="\ud800"), "half of a pair of surrogates"),
-                           (dict(good, segments={}), "'segments' must be a list of 1 to 100000"),
-                           (dict(good, segments=segments * 60000), "'segments' must be a list of 1 to 100000"),
-                           (dict(good, segments=[5]), "segment 0 has no 'video'"),
-                           (dict(good, segments=[dict(segments[0], video="/..")]), "segment 0 has no 'video'"),
-                           (dict(good, segments=segments + [dict(segments[0], video="/other/" + os.path.basename(CLIP))]),
-                            "two videos have the name 'codes.webm'"),
-                           (dict(good, segments=segments + [dict(segments[0], begin="1")]), "'begin' of segment 2"),
-                           (dict(good, segments=[dict(segments[0], end=-1)]), "'end' of segment 0")):
+    wrongs = ((5, "'version' must be 1"), (dict(good, elements=[1]), "'elements' must be a text"),
+              (dict(good, elements="\ud800"), "half of a pair of surrogates"),
+              (dict(good, segments={}), "'segments' must be a list of 1 to 100000"),
+              (dict(good, segments=segments * 60000), "'segments' must be a list of 1 to 100000"),
+              (dict(good, segments=[5]), "segment 0 has no 'video'"),
+              (dict(good, segments=[dict(segments[0], video="/..")]), "segment 0 has no 'video'"),
+              (dict(good, segments=segments + [dict(segments[0], video="/other/" + os.path.basename(CLIP))]),
+               "two videos have the name 'codes.webm'"),
+              (dict(good, segments=segments + [dict(segments[0], begin="1")]), "'begin' of segment 2"),
+              (dict(good, segments=[dict(segments[0], end=-1)]), "'end' of segment 0"))
+    commands = ("segment", "merge", "status", "local", "submit")
+    # All of them read the first; one reader serves them, so each of the others meets one of them in turn.
+    for number, (wrong, message) in enumerate(wrongs):
         with open(plan, "w", encoding="utf-8") as file:
             json.dump(wrong, file)
-        for command in ("segment", "merge", "status", "local", "submit"):
+        for command in commands if number == 0 else (commands[number % len(commands)],):
             told = run(command, folder, *(["0"] if command == "segment" else []), fails=True)
             assert message in told and "Traceback" not in told, (message, told)
     with open(plan, "w", encoding="utf-8") as file:

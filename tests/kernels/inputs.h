@@ -28,6 +28,15 @@ constexpr float kSmallest = 0x1p-100f, kFlushedBelow = std::numeric_limits<float
 constexpr float kSmallest = std::numeric_limits<float>::denorm_min(), kFlushedBelow = 0;
 #endif
 
+/// Returns numbers of -most..most in steps that are fine enough to tell any two apart and coarse
+/// enough for sums of products to be exact: whether a set multiplies and adds in one rounding or in
+/// two makes no difference then.
+inline std::vector<float> seeded_steps(size_t count, unsigned seed, float most) {
+  std::vector<float> values = seeded_floats(count, seed, -most, most);
+  for (float& v : values) v = std::round(v * 256) / 256;
+  return values;
+}
+
 inline std::vector<float> odd_floats() {
   using Limits = std::numeric_limits<float>;
   return {Limits::quiet_NaN(),

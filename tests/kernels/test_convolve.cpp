@@ -7,19 +7,12 @@ namespace dvnn::test::convolve_tests {
 
 DVNN_SUITE(convolve);
 
-// In steps that are fine enough to tell any two apart and coarse enough for all sums to be exact:
-// whether a set multiplies and adds in one rounding or two makes no difference then.
-static std::vector<float> seeded_steps(size_t count, unsigned seed, float most) {
-  std::vector<float> values = test::seeded_floats(count, seed, -most, most);
-  for (float& v : values) v = std::round(v * 256) / 256;
-  return values;
-}
-
 DVNN_TEST(rows_are_those_of_the_plain_form) {
   constexpr size_t kSource = 500, kTaps = 401;  // more than are summed up at a time
-  const std::vector<float> source = seeded_steps(kSource, 1, 2);
-  const std::vector<float> weights = seeded_steps(kTaps * kernels::kConvolveChannels, 2, 0.5f);
-  const std::vector<float> bias = seeded_steps(kernels::kConvolveChannels, 3, 1);
+  const std::vector<float> source = test::seeded_steps(kSource, 1, 2);
+  const std::vector<float> weights =
+      test::seeded_steps(kTaps * kernels::kConvolveChannels, 2, 0.5f);
+  const std::vector<float> bias = test::seeded_steps(kernels::kConvolveChannels, 3, 1);
   std::vector<int64_t> offsets;
   for (size_t k = 0; k < kTaps; ++k) offsets.push_back(static_cast<int64_t>(k * 37 % 97));
   for (size_t channels = 1; channels <= kernels::kConvolveChannels; ++channels) {

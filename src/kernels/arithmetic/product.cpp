@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of four rows by two vectors of columns, or of one row by eight vectors, stay in registers
+// Sums of four rows by some vectors of columns, or of one row by eight vectors, stay in registers
 // from the first product to the last.
 #include "kernels/arithmetic/product.h"
 
@@ -17,84 +17,41 @@ struct Strides {
   size_t b, to;
 };
 
-// Multiplies kRows rows by two vectors of columns.
-template <size_t kRows, class D>
-HWY_INLINE void MultiplyTwo(D d, const float* a, const float* b, float* to, size_t k,
-                            const Strides& strides) {
-  const size_t lanes = hn::Lanes(d), n = strides.to;
-  auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00;
-  auto s20 = s00, s21 = s00, s30 = s00, s31 = s00;
+// As many vectors of columns by four rows as there are registers for.
+#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
+constexpr size_t kWide = 4;
+#else
+constexpr size_t kWide = 2;
+#endif
+
+// Multiplies some rows by some vectors of columns.
+template <size_t kRows, size_t kVectors, class D>
+HWY_INLINE void MultiplyTile(D d, const float* a, const float* b, float* to, size_t k,
+                             const Strides& strides) {
+  using V = hn::Vec<D>;
+  V sums[kRows][kVectors];
+  for (V(&row)[kVectors] : sums) {
+    for (V& sum : row) sum = hn::Zero(d);
+  }
   for (size_t i = 0; i < k; ++i, b += strides.b) {
-    const auto b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
-    const auto x = hn::Set(d, a[i]);
-    s00 = hn::Add(s00, hn::Mul(x, b0));
-    s01 = hn::Add(s01, hn::Mul(x, b1));
-    if constexpr (kRows == 4) {
-      const auto y = hn::Set(d, a[k + i]), z = hn::Set(d, a[2 * k + i]);
-      const auto w = hn::Set(d, a[3 * k + i]);
-      s10 = hn::Add(s10, hn::Mul(y, b0));
-      s11 = hn::Add(s11, hn::Mul(y, b1));
-      s20 = hn::Add(s20, hn::Mul(z, b0));
-      s21 = hn::Add(s21, hn::Mul(z, b1));
-      s30 = hn::Add(s30, hn::Mul(w, b0));
-      s31 = hn::Add(s31, hn::Mul(w, b1));
+    V columns[kVectors];
+    for (size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * hn::Lanes(d));
+    for (size_t r = 0; r < kRows; ++r) {
+      const auto x = hn::Set(d, a[r * k + i]);
+      for (size_t v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::MulAdd(x, columns[v], sums[r][v]);
+      }
     }
   }
-  hn::StoreU(s00, d, to);
-  hn::StoreU(s01, d, to + lanes);
-  if constexpr (kRows == 4) {
-    hn::StoreU(s10, d, to + n);
-    hn::StoreU(s11, d, to + n + lanes);
-    hn::StoreU(s20, d, to + 2 * n);
-    hn::StoreU(s21, d, to + 2 * n + lanes);
-    hn::StoreU(s30, d, to + 3 * n);
-    hn::StoreU(s31, d, to + 3 * n + lanes);
-  }
-}
-
-// Multiplies one row by eight vectors of columns: with two, each sum would wait for itself.
-template <class D>
-HWY_INLINE void MultiplyEight(D d, const float* a, const float* b, float* to, size_t k,
-                              size_t stride_b) {
-  const size_t lanes = hn::Lanes(d);
-  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
-  const auto add = [d, lanes](auto* sum, auto x, const float* from, size_t i) HWY_ATTR {
-    *sum = hn::Add(*sum, hn::Mul(x, hn::LoadU(d, from + i * lanes)));
-  };
-  for (size_t i = 0; i < k; ++i, b += stride_b) {
-    const auto x = hn::Set(d, a[i]);
-    add(&s0, x, b, 0);
-    add(&s1, x, b, 1);
-    add(&s2, x, b, 2);
-    add(&s3, x, b, 3);
-    add(&s4, x, b, 4);
-    add(&s5, x, b, 5);
-    add(&s6, x, b, 6);
-    add(&s7, x, b, 7);
-  }
-  hn::StoreU(s0, d, to);
-  hn::StoreU(s1, d, to + lanes);
-  hn::StoreU(s2, d, to + 2 * lanes);
-  hn::StoreU(s3, d, to + 3 * lanes);
-  hn::StoreU(s4, d, to + 4 * lanes);
-  hn::StoreU(s5, d, to + 5 * lanes);
-  hn::StoreU(s6, d, to + 6 * lanes);
-  hn::StoreU(s7, d, to + 7 * lanes);
-}
-
-// Multiplies some rows by one vector of columns.
-template <class D>
-HWY_INLINE void MultiplyOne(D d, const float* a, const float* b, float* to, size_t rows, size_t k,
-                            const Strides& strides) {
-  for (size_t r = 0; r < rows; ++r) {
-    auto sum = hn::Zero(d);
-    for (size_t i = 0; i < k; ++i) {
-      sum = hn::Add(sum, hn::Mul(hn::Set(d, a[r * k + i]), hn::LoadU(d, b + i * strides.b)));
+  for (size_t r = 0; r < kRows; ++r) {
+    for (size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(sums[r][v], d, to + r * strides.to + v * hn::Lanes(d));
     }
-    hn::StoreU(sum, d, to + r * strides.to);
   }
 }
 
+// The last vector of columns begins earlier where it would end beyond them: some columns are
+// computed twice, with the same result.
 template <size_t kRows>
 HWY_INLINE void MultiplyRows(const float* a, const float* b, float* to, size_t k, size_t n,
                              const Strides& strides) {
@@ -102,16 +59,25 @@ HWY_INLINE void MultiplyRows(const float* a, const float* b, float* to, size_t k
   const hn::CappedTag<float, 4> few;
   const hn::CappedTag<float, 1> one;
   const size_t lanes = hn::Lanes(d);
+  // Sums of a single row wait for themselves if there are few.
+  constexpr size_t kMost = kRows == 1 ? 8 : kWide;
   size_t j = 0;
-  if constexpr (kRows == 1) {
-    for (; j + 8 * lanes <= n; j += 8 * lanes) MultiplyEight(d, a, b + j, to + j, k, strides.b);
+  for (; j + kMost * lanes <= n; j += kMost * lanes) {
+    MultiplyTile<kRows, kMost>(d, a, b + j, to + j, k, strides);
   }
-  for (; j + 2 * lanes <= n; j += 2 * lanes) MultiplyTwo<kRows>(d, a, b + j, to + j, k, strides);
-  for (; j + lanes <= n; j += lanes) MultiplyOne(d, a, b + j, to + j, kRows, k, strides);
+  for (; j + 2 * lanes <= n; j += 2 * lanes) {
+    MultiplyTile<kRows, 2>(d, a, b + j, to + j, k, strides);
+  }
+  for (; j + lanes <= n; j += lanes) MultiplyTile<kRows, 1>(d, a, b + j, to + j, k, strides);
+  if (n >= lanes) {
+    const size_t last = n - lanes;
+    if (j < n) MultiplyTile<kRows, 1>(d, a, b + last, to + last, k, strides);
+    return;
+  }
   for (; j + hn::Lanes(few) <= n; j += hn::Lanes(few)) {
-    MultiplyOne(few, a, b + j, to + j, kRows, k, strides);
+    MultiplyTile<kRows, 1>(few, a, b + j, to + j, k, strides);
   }
-  for (; j < n; ++j) MultiplyOne(one, a, b + j, to + j, kRows, k, strides);
+  for (; j < n; ++j) MultiplyTile<kRows, 1>(one, a, b + j, to + j, k, strides);
 }
 
 void Multiply(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* HWY_RESTRICT to,

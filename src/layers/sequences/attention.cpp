@@ -32,7 +32,27 @@ struct AttentionSizes {
     constexpr size_t kProducts = 1 << 15, kLeast = 4, kMost = 64;
     return std::min(queries, std::clamp(kProducts / keys / kLeast * kLeast, kLeast, kMost));
   }
-  size_t floats() const { return rows() * (size + keys + value_size) + keys * (size + value_size); }
+  size_t blocks() const { return (queries + rows() - 1) / rows(); }
+  size_t block_floats() const { return rows() * (size + keys + value_size); }
+  size_t head_floats() const { return keys * (size + value_size); }
+};
+
+// How the heads of all sequences are shared among threads.
+struct AttentionShares {
+  size_t heads;   // of all sequences
+  bool by_block;  // few heads: threads share the blocks of each
+  size_t pieces;
+
+  AttentionShares(size_t sequences, size_t heads_each, const AttentionSizes& sizes)
+      : heads(sequences * heads_each),
+        by_block(heads < kAttentionPieces && sizes.blocks() > 1),
+        pieces(std::min(by_block ? heads * sizes.blocks() : heads, kAttentionPieces)) {}
+
+  // Returns for how many heads at once keys and values are there as floats.
+  size_t heads_at_once() const { return std::min(heads, kAttentionPieces); }
+  size_t floats(const AttentionSizes& sizes) const {
+    return pieces * sizes.block_floats() + heads_at_once() * sizes.head_floats();
+  }
 };
 
 AttentionSizes attention_sizes(const AttentionAttributes& layer, const Shape& query,
@@ -40,6 +60,10 @@ AttentionSizes attention_sizes(const AttentionAttributes& layer, const Shape& qu
   const auto sequences = static_cast<size_t>(layer.sequences);
   return {query.extent(3) / sequences, key.extent(3) / sequences, static_cast<size_t>(layer.size),
           static_cast<size_t>(layer.value_size)};
+}
+
+AttentionShares attention_shares(const AttentionAttributes& layer, const AttentionSizes& sizes) {
+  return {static_cast<size_t>(layer.sequences), static_cast<size_t>(layer.heads), sizes};
 }
 
 // Queries, keys and values.
@@ -65,25 +89,39 @@ class Attend {
   // knows the order of elements in all four.
   template <typename Tokens>
   void run(const Pictures<Tokens>& in, const float* bias, typename Tokens::Element* result) const {
-    const size_t rows = sizes_.rows(), blocks = (sizes_.queries + rows - 1) / rows;
-    const size_t heads = static_cast<size_t>(layer_.heads);
-    const size_t tasks = static_cast<size_t>(layer_.sequences) * heads * blocks;
-    const size_t pieces = std::min(tasks, kAttentionPieces);
-    float* const room = Workspace::current().floats(pieces * sizes_.floats());
-    share(static_cast<int>(pieces), [&](size_t piece) {
-      Room own(room + piece * sizes_.floats(), sizes_);
-      size_t last = tasks;  // head whose keys and values are in the room; tasks: none
-      for (size_t t = piece * tasks / pieces; t < (piece + 1) * tasks / pieces; ++t) {
-        const Place place = {t / blocks / heads, t / blocks % heads, t % blocks * rows};
-        if (t / blocks != last) {
-          in[1].by_channel(part(1, place, 0, sizes_.keys), own.keys);
-          in[2].by_token(part(2, place, 0, sizes_.keys), own.values);
+    const AttentionShares shares = attention_shares(layer_, sizes_);
+    float* const blocks = Workspace::current().floats(shares.floats(sizes_));
+    float* const heads = blocks + shares.pieces * sizes_.block_floats();
+    const auto read = [&](size_t head, const HeadRoom& room) {
+      const Place place = place_of(head, 0);
+      in[1].by_channel(part(1, place, 0, sizes_.keys), room.keys);
+      in[2].by_token(part(2, place, 0, sizes_.keys), room.values);
+    };
+    const auto attend = [&](size_t head, size_t block, const HeadRoom& keys, size_t piece) {
+      const Place place = place_of(head, block * sizes_.rows());
+      const size_t count = std::min(sizes_.rows(), sizes_.queries - place.first);
+      const BlockRoom own(blocks + piece * sizes_.block_floats(), sizes_);
+      in[0].by_token(part(0, place, place.first, count), own.query);
+      see(bias, place, count, keys, own);
+      Tokens::put(own.seen, seen_part(place, count), result, pixels_[kOperands]);
+    };
+    const auto room = [&](size_t i) { return HeadRoom(heads + i * sizes_.head_floats(), sizes_); };
+    const size_t each = sizes_.blocks(), pieces = shares.pieces;
+    if (shares.by_block) {
+      share(static_cast<int>(shares.heads), [&](size_t head) { read(head, room(head)); });
+      share(static_cast<int>(pieces), [&](size_t piece) {
+        const size_t tasks = shares.heads * each;
+        for (size_t t = piece * tasks / pieces; t < (piece + 1) * tasks / pieces; ++t) {
+          attend(t / each, t % each, room(t / each), piece);
         }
-        last = t / blocks;
-        const size_t count = std::min(rows, sizes_.queries - place.first);
-        in[0].by_token(part(0, place, place.first, count), own.query);
-        see(bias, place, count, own);
-        Tokens::put(own.seen, seen_part(place, count), result, pixels_[kOperands]);
+      });
+      return;
+    }
+    share(static_cast<int>(pieces), [&](size_t piece) {
+      const size_t count = shares.heads;
+      for (size_t head = piece * count / pieces; head < (piece + 1) * count / pieces; ++head) {
+        read(head, room(piece));
+        for (size_t i = 0; i < each; ++i) attend(head, i, room(piece), piece);
       }
     });
   }
@@ -98,16 +136,24 @@ class Attend {
   struct Place {
     size_t sequence, head, first;  // `first`: the block's first query
   };
-  // A thread's row-major matrices.
-  struct Room {
-    float *query, *products, *seen, *keys, *values;
-    Room(float* at, const AttentionSizes& sizes)
+  // Row-major matrices of a block, and of a head.
+  struct BlockRoom {
+    float *query, *products, *seen;
+    BlockRoom(float* at, const AttentionSizes& sizes)
         : query(at),
           products(query + sizes.rows() * sizes.size),
-          seen(products + sizes.rows() * sizes.keys),
-          keys(seen + sizes.rows() * sizes.value_size),
-          values(keys + sizes.keys * sizes.size) {}
+          seen(products + sizes.rows() * sizes.keys) {}
   };
+  struct HeadRoom {
+    float *keys, *values;
+    HeadRoom(float* at, const AttentionSizes& sizes)
+        : keys(at), values(keys + sizes.keys * sizes.size) {}
+  };
+
+  Place place_of(size_t head, size_t first) const {
+    const auto each = static_cast<size_t>(layer_.heads);
+    return {head / each, head % each, first};
+  }
 
   // Returns the head's channels in an input, from one of the sequence's tokens on.
   HeadPart part(size_t input, const Place& place, size_t first, size_t count) const {
@@ -125,12 +171,13 @@ class Attend {
 
   const int* places() const { return layer_.places.empty() ? nullptr : layer_.places.data(); }
 
-  void see(const float* bias, const Place& place, size_t count, const Room& room) const {
-    for (size_t i = 0; i < count * sizes_.size; ++i) room.query[i] *= layer_.scale;
-    kernels::multiply(room.query, room.keys, room.products, count, sizes_.size, sizes_.keys);
-    if (bias) add_bias(bias, place, count, room.products);
-    kernels::softmax(room.products, count, sizes_.keys, 1);
-    kernels::multiply(room.products, room.values, room.seen, count, sizes_.keys, sizes_.value_size);
+  void see(const float* bias, const Place& place, size_t count, const HeadRoom& head,
+           const BlockRoom& own) const {
+    for (size_t i = 0; i < count * sizes_.size; ++i) own.query[i] *= layer_.scale;
+    kernels::multiply(own.query, head.keys, own.products, count, sizes_.size, sizes_.keys);
+    if (bias) add_bias(bias, place, count, own.products);
+    kernels::softmax(own.products, count, sizes_.keys, 1);
+    kernels::multiply(own.products, head.values, own.seen, count, sizes_.keys, sizes_.value_size);
   }
 
   void add_bias(const float* bias, const Place& place, size_t count, float* products) const {
@@ -267,7 +314,7 @@ Cost AttentionAttributes::cost(Span<const TensorDesc> in, Span<const TensorDesc>
   const uint64_t tokens = saturating_product(in[0].shape.extent(3), sizes.keys);
   const auto per_pair = static_cast<uint64_t>(heads) * (sizes.size + sizes.value_size);
   return cost.keep_bytes(places.size() * sizeof(int))
-      .borrow_floats(saturating_product(kAttentionPieces, sizes.floats()))
+      .borrow_floats(attention_shares(*this, sizes).floats(sizes))
       .add_macs(saturating_product(tokens, per_pair));
 }
 

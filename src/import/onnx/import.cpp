@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
+#include "import/onnx/branches.h"
 #include "import/onnx/dynamic.h"
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions.h"
@@ -251,8 +252,8 @@ class GraphImport {
       return unsupported("operators of '" + proto.domain() + "' are not supported");
     }
     if (node.outputs() == 0) return malformed("has no output");
-    if (repeats_onnx(node.type())) return repeat(node, depth);
-    return node.type() == "If" ? branch(node, depth) : import_operator(node);
+    if (node.type() == "If" || repeats_onnx(node.type())) return control(node, depth);
+    return import_operator(node);
   }
 
   // Reads the numbers without quantising them: the scale is 1, and the zero point 0.
@@ -275,37 +276,14 @@ class GraphImport {
     return plain;
   }
 
-  // Imports the nodes of the branch that a known condition chooses, in place of the If.
-  Status branch(const OnnxNode& node, int depth) {
-    if (depth >= kMostNested) return too_large("branches are nested too deeply");
-    if (!node.is_constant(0)) {
-      return unsupported("what the picture shows decides which branch is computed");
+  // Imports an If, a Loop or a Scan.
+  Status control(const OnnxNode& node, int depth) {
+    const bool is_if = node.type() == "If";
+    if (depth >= kMostNested) {
+      return too_large(format("%s are nested too deeply", is_if ? "branches" : "loops"));
     }
-    DVNN_ASSIGN(const auto condition, node.constant(0));
-    if (condition->values.size() != 1) {
-      return malformed(format("its condition has %zu values, not one", condition->values.size()));
-    }
-    const bool is_true = condition->values[0] != 0;
-    const onnx::GraphProto* chosen = node.graph(is_true ? "then_branch" : "else_branch");
-    if (!chosen || chosen->output_size() < node.outputs()) {
-      return malformed("lacks the branch that is chosen, or a result of it");
-    }
-    DVNN_TRY(importer_->read_initializers(*chosen));
-    DVNN_TRY(import_nodes(chosen->node(), depth + 1));
-    for (int i = 0; i < node.outputs(); ++i) {
-      const auto made = importer_->entries.find(chosen->output(i).name());
-      if (made == importer_->entries.end()) {
-        return malformed("the branch makes no '" + chosen->output(i).name() + "'");
-      }
-      importer_->entries[node.output_name(i)] = made->second;
-    }
-    return {};
-  }
-
-  Status repeat(const OnnxNode& node, int depth) {
-    if (depth >= kMostNested) return too_large("loops are nested too deeply");
-    return unroll_onnx(node,
-                       [&](const onnx::NodeProto& proto) { return import_node(proto, depth + 1); });
+    const auto inner = [&](const onnx::NodeProto& proto) { return import_node(proto, depth + 1); };
+    return is_if ? branch_onnx(node, inner) : unroll_onnx(node, inner);
   }
 
   // Imports the function's nodes in place of the call. Its inputs and outputs get the call's names.

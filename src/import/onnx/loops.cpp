@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
+#include "import/onnx/made_node.h"
 #include "plan/graph/shapes.h"
 
 namespace dvnn::import {
@@ -21,16 +22,6 @@ OnnxConstant number(int64_t value, bool scalar) {
   constant.values = {static_cast<double>(value)};
   constant.integral = true;
   return constant;
-}
-
-onnx::NodeProto made_node(const char* type, const std::vector<std::string>& inputs,
-                          const std::string& output) {
-  onnx::NodeProto proto;
-  proto.set_op_type(type);
-  proto.set_name(output);
-  for (const std::string& input : inputs) proto.add_input(input);
-  proto.add_output(output);
-  return proto;
 }
 
 onnx::AttributeProto* add_attribute(onnx::NodeProto* proto, const char* name, int type) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes in any order, and models of a batch of pictures.
+// Nodes in any order, branches, and models of a batch of pictures.
 #include <algorithm>
+#include <cmath>
 
 #include "onnx_fixture.h"
 #include "run_model.h"
@@ -39,6 +40,18 @@ OnnxModel heads(int64_t batch, const std::vector<int64_t>& split,
   m.node("Conv", {"x", "w"}, {"c"}).list("pads", {1, 1, 1, 1});
   m.node("Reshape", {"c", "split"}, {"s"}).node("Softmax", {"s"}, {"p"}).set("axis", 2);
   m.node("Reshape", {"p", "joined"}, {"y"}).output("y");
+  return m;
+}
+
+// exp(-x) where the mean exceeds `limit`, else -x. Names of the branches are the same.
+OnnxModel chosen_by_the_frame(float limit, int64_t keep) {
+  OnnxModel m({1, 3, 4, 4}, 13), then({1}, 13), otherwise({1}, 13);
+  then.node("Neg", {"x"}, {"a"}).node("Exp", {"a"}, {"b"}).output("b");
+  otherwise.floats("c", {-1}).node("Mul", {"x", "c"}, {"a"}).output("a");
+  m.floats("limit", {limit}).node("ReduceMean", {"x"}, {"mean"}).set("keepdims", keep);
+  m.node("Greater", {"mean", "limit"}, {"yes"});
+  m.node("If", {"yes"}, {"y"}).branch("then_branch", then.graph());
+  m.branch("else_branch", otherwise.graph()).output("y");
   return m;
 }
 
@@ -101,6 +114,34 @@ DVNN_TEST(a_condition_is_one_value) {
     m.branch("else_branch", otherwise.graph()).output("y");
     expect_refused(convert_model(m), {"'If_y'", "its condition has", "values, not one"});
   }
+}
+
+DVNN_TEST(what_the_frame_shows_chooses_a_branch) {
+  const std::vector<float> x = rising(48);
+  for (int64_t keep : {0, 1}) {
+    const auto yes = result("then", chosen_by_the_frame(-100, keep), 48);
+    const auto no = result("else", chosen_by_the_frame(100, keep), 48);
+    for (size_t i : {size_t{0}, size_t{12}, size_t{47}}) {
+      ck_assert_float_eq_tol(yes[i], std::exp(-x[i]), 2e-3f);
+      ck_assert_float_eq_tol(no[i], -x[i], 1e-3f);
+    }
+  }
+}
+
+DVNN_TEST(branches_of_different_sizes_are_refused) {
+  OnnxModel m({1, 3, 4, 4}, 13), then({1}, 13), otherwise({1}, 13);
+  then.node("GlobalMaxPool", {"x"}, {"b"}).output("b");
+  otherwise.node("Neg", {"x"}, {"b"}).output("b");
+  m.node("ReduceMean", {"x"}, {"mean"}).set("keepdims", 0);
+  m.floats("limit", {0}).node("Greater", {"mean", "limit"}, {"yes"});
+  m.node("If", {"yes"}, {"y"}).branch("then_branch", then.graph());
+  m.branch("else_branch", otherwise.graph()).output("y");
+  expect_refused(convert_model(m), {"'If_y'", "decides which branch", "1x3x1x1 and 1x3x4x4"});
+  OnnxModel many({1, 3, 4, 4}, 13);
+  many.floats("limit", {0}).node("Greater", {"x", "limit"}, {"yes"});
+  many.node("If", {"yes"}, {"y"}).branch("then_branch", otherwise.graph());
+  many.branch("else_branch", otherwise.graph()).output("y");
+  expect_refused(convert_model(many), {"'If_y'", "its condition has 48 values, not one"});
 }
 
 DVNN_TEST(inputs_that_are_no_numbers_are_refused) {

@@ -2,7 +2,7 @@
 """A graph from a seed and a number."""
 import numpy as np
 
-from . import elementwise, idioms, movement, quantised, transformers, windows  # noqa: F401  (they fill the table)
+from . import branches, elementwise, idioms, movement, quantised, transformers, windows  # noqa: F401  (they fill the table)
 from .graph import Graph, Unfit
 from .table import IDIOMS, NOT_TRIED, OPERATORS
 

@@ -67,6 +67,7 @@ class Graph:
         self.nodes, self.constants, self.values = [], {}, {}
         self.input = None
         self.outputs = []
+        self.branches = []  # pairs of branches, of which the file makes an If
         self.nodes_hold_constants = False  # Constant nodes instead of initializers
         self.fresh = 0
 
@@ -278,10 +279,13 @@ class Graph:
 
     def model(self, outputs=None):
         outputs = outputs or self.outputs
+        from . import branches  # which makes nodes of graphs
+        nodes = branches.written(self, self.nodes, outputs)
+        # What an If's graphs read counts, too.
         read = self.readers()
         if self.nodes_hold_constants:
             held = [helper.make_node('Constant', [], [n], value=numpy_helper.from_array(np.asarray(a), n))
                     for n, a in self.constants.items() if n in read]
-            return make_model(held + self.nodes, self.feeds(), {n: self.values[n] for n in outputs}, {}, self.opset)
-        return make_model(self.nodes, self.feeds(), {n: self.values[n] for n in outputs},
+            return make_model(held + nodes, self.feeds(), {n: self.values[n] for n in outputs}, {}, self.opset)
+        return make_model(nodes, self.feeds(), {n: self.values[n] for n in outputs},
                           {n: a for n, a in self.constants.items() if n in read}, self.opset)

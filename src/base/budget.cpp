@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/budget.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "base/environment.h"
 #include "base/format.h"
 #include "base/nth.h"
+#include "base/saturate.h"
 
 namespace dvnn {
 namespace {
@@ -33,6 +36,10 @@ constexpr Entry kBudgets[] = {
     {"DVNN_MAX_MESSAGE_BYTES", uint64_t{5} << 28, Entry::kBytes},
 };
 
+// What one object of a process can have: 2 GiB where addresses have 32 bits. Sizes within a byte
+// budget can be turned into size_t. Sums that stopped where they would wrap are beyond it.
+constexpr uint64_t kMostBytes = std::min(uint64_t{PTRDIFF_MAX}, kSaturated) - 1;
+
 std::string told(uint64_t value, Entry::Unit unit) {
   if (unit == Entry::kBytes) return format("%.4g MiB", std::ldexp(static_cast<double>(value), -20));
   constexpr uint64_t kMany = 1000000;
@@ -45,15 +52,18 @@ std::string excess(Budget budget, uint64_t value, const std::string& what) {
   const uint64_t limit = limit_of(budget);
   if (value <= limit) return "";
   const Entry& entry = nth(kBudgets, budget);
-  return format("%s: %s, the limit is %s (%s changes it)", what.c_str(),
-                told(value, entry.unit).c_str(), told(limit, entry.unit).c_str(), entry.variable);
+  const bool all = entry.unit == Entry::kBytes && limit == kMostBytes;
+  return format("%s: %s, the limit is %s (%s)", what.c_str(), told(value, entry.unit).c_str(),
+                told(limit, entry.unit).c_str(),
+                all ? "a process has no more" : format("%s changes it", entry.variable).c_str());
 }
 
 }  // namespace
 
 uint64_t limit_of(Budget budget) {
   const Entry& entry = nth(kBudgets, budget);
-  return environment_number(entry.variable).value_or(entry.limit);
+  const uint64_t limit = environment_number(entry.variable).value_or(entry.limit);
+  return entry.unit == Entry::kBytes ? std::min(limit, kMostBytes) : limit;
 }
 
 Status check_budget(Budget budget, uint64_t value, const std::string& what) {

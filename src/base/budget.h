@@ -25,7 +25,7 @@ enum class Budget {
 };
 
 /// Returns the limit of `budget`: its environment variable's value or else its default
-/// (docs/limits.md).
+/// (docs/limits.md). Bytes are fewer than PTRDIFF_MAX.
 uint64_t limit_of(Budget budget);
 
 /// Returns an error if `value` is over the budget. It names `what`, its value, the limit, and the

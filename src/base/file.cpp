@@ -10,11 +10,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 #include "base/format.h"
 
 namespace dvnn {
 namespace {
+
+// Of 32-bit systems, too (meson.build): files beyond 2 GiB, and times beyond 2038.
+static_assert(sizeof(off_t) == 8 && sizeof(time_t) == 8);
 
 // O_NONBLOCK makes opening a named pipe return at once; it changes nothing for regular files.
 constexpr int kCareful = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;

@@ -149,6 +149,25 @@ DVNN_TEST(what_is_read_is_bounded) {
   ck_assert(!read_file("/proc/self/status", 100).ok());
 }
 
+// On 32-bit systems as well. No block of it is written.
+DVNN_TEST(a_file_beyond_four_gibibytes_is_opened_and_read_at_its_end) {
+  constexpr uint64_t kBytes = (uint64_t{1} << 32) + 3;
+  const Folder folder;
+  const std::string path = folder.file("sparse");
+  const auto file = create_file(path);
+  ck_assert(file.ok());
+  ck_assert_int_eq(lseek(file.value().fd(), static_cast<off_t>(kBytes - 1), SEEK_SET),
+                   static_cast<off_t>(kBytes - 1));
+  ck_assert(write_all(file.value().fd(), "!", 1).ok());
+  const auto opened = open_file(path, kBytes);
+  ck_assert(opened.ok());
+  ck_assert_uint_eq(size_of(opened.value()), kBytes);
+  char last = 0;
+  ck_assert(read_at(opened.value().fd(), kBytes - 1, &last, 1).ok());
+  ck_assert_int_eq(last, '!');
+  ck_assert(!open_file(path, kBytes - 1).ok());
+}
+
 DVNN_TEST(only_own_regular_files_are_opened_within_a_folder) {
   const Folder folder;
   auto opened = open_folder(folder.file("."));

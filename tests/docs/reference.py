@@ -19,6 +19,22 @@ NOTE = "<!-- Made by tests/docs/reference.py --write of the code; do not edit. -
 DIRECTIONS = {Gst.PadDirection.SRC: "source", Gst.PadDirection.SINK: "sink"}
 # Properties that depend on the machine, or on a library's version, are left out.
 FOREIGN = {"parent", "name"}
+# What the pictures show that scripts/pictures makes of each element.
+PICTURES = {
+    "dvaudio": "A tone that rises: its samples, the windows that dvaudio cuts of them, and the frequencies in these",
+    "dvconvert": "A frame, and the tensor of it: with borders above and below, and its red, green and blue plane",
+    "dvdecode": "A frame with the boxes of two barcodes and a QR code, and a table of labels, scores and edges",
+    "dvinfer": "A frame, and the first rows of the network's output: class, score and edges",
+    "dvmatch": "Codes on parcels: one has the name under which it was enrolled, the others are strangers with numbers",
+    "dvmotion": "A label that slides over an empty belt, and a box around where something moves",
+    "dvoverlay": "A frame with boxes, numbers of tracks, the texts of codes and confidences",
+    "dvpublish": "A frame, and the document of it, with two barcodes and a QR code",
+    "dvread": "Codes on parcels, each with what it says",
+    "dvrecall": "A frame of a recorded clip, on which boxes, tracks and their trails are drawn again",
+    "dvrecord": "Eight frames of a clip, and below them the times of the events for which it was recorded",
+    "dvtrack": "Codes that move over a belt, each with the number and the trail of its track",
+    "dvzones": "Parcels below an area with a count of one and a line with a count of two",
+}
 
 
 def cell(text):
@@ -62,10 +78,16 @@ def kind(spec):
     return {"gchararray": "text", "gboolean": "true or false"}.get(name, name)
 
 
-def element_page(factory):
+def picture(name, docs):
+    """The line that shows an element's picture."""
+    file = next((one for one in sorted(os.listdir(os.path.join(docs, "elements"))) if os.path.splitext(one)[0] == name), name)
+    return "![%s](elements/%s)" % (PICTURES.get(name, name), file)
+
+
+def element_page(factory, docs):
     element = factory.create(None)
     lines = ["## %s" % factory.get_name(), "%s. %s." % (factory.get_metadata("long-name"),
-             factory.get_metadata("description").rstrip(".")), ""]
+             factory.get_metadata("description").rstrip(".")), "", picture(factory.get_name(), docs), ""]
     lines += ["| pad | direction | when |", "|---|---|---|"]
     for template in sorted(factory.get_static_pad_templates(), key=lambda t: t.name_template):
         lines.append("| `%s` | %s | %s |" % (template.name_template, DIRECTIONS[template.direction],
@@ -82,13 +104,13 @@ def element_page(factory):
     return "\n".join(lines) + "\n"
 
 
-def elements_page(plugin_files):
+def elements_page(plugin_files, docs):
     plugins = [Gst.Plugin.load_file(file) for file in plugin_files]
     features = [f for plugin in plugins for f in Gst.Registry.get().get_feature_list_by_plugin(plugin.get_name())]
     names = sorted(f.get_name() for f in features if isinstance(f, Gst.ElementFactory))
     assert len(names) >= 4, names
-    intro = "# Elements\nPads, properties and signals, as `gst-inspect-1.0` has them.\n\n"
-    return NOTE + intro + "\n".join(element_page(Gst.ElementFactory.find(name)) for name in names)
+    intro = "# Elements\nPads, properties and signals, as `gst-inspect-1.0` has them. `scripts/pictures` has made the pictures.\n\n"
+    return NOTE + intro + "\n".join(element_page(Gst.ElementFactory.find(name), docs) for name in names)
 
 
 def said(*command):
@@ -124,7 +146,7 @@ def main():
     if Gst.version()[:2] != (1, 22):
         print("skipped: the pages are made with GStreamer 1.22, and later ones have more properties")
         return 77
-    pages = {"reference-elements.md": elements_page(plugins), "reference-dvnet.md": commands_page(dvnet),
+    pages = {"reference-elements.md": elements_page(plugins, docs), "reference-dvnet.md": commands_page(dvnet),
              "reference-decoders.md": decoders_page(dvnet), os.path.join("schema", "camera.json"): camera_schema(docs)}
     failures = 0
     for name, text in pages.items():

@@ -149,10 +149,32 @@ def check_release():
     git('tag', 'v1.2.2')
     last = run('scripts/release', '1.2.3', '--only', 'upgrade')
     require(last.returncode == 1 and 'There is a release v1.2.2: name the folder of its files' in last.stdout, 'the last release is forgotten: %r' % last.stdout)
-    # Without packages: a command that fails ends its step.
-    empty = run('scripts/release', '1.2.3', '--only', 'sums')
-    require(empty.returncode == 1 and 'It ended with 1. Log: out/release-1.2.3/logs/sums' in empty.stdout, 'nothing is summed up: %r' % empty.stdout)
+    for step in ('sbom', 'sums'):
+        empty = run('scripts/release', '1.2.3', '--only', step)
+        require(empty.returncode == 1 and 'NOT SO' in empty.stdout and '  There are no packages: the steps package-* make them.' in empty.stdout,
+                'nothing goes through %s: %r' % (step, empty.stdout))
+    # A command that fails ends its step.
+    os.makedirs('out/release-1.2.3/packages/deb12-amd64')
+    os.symlink('nowhere', 'out/release-1.2.3/packages/deb12-amd64/a.deb')
+    failed = run('scripts/release', '1.2.3', '--only', 'sums')
+    require(failed.returncode == 1 and 'It ended with 1. Log: out/release-1.2.3/logs/sums' in failed.stdout, 'what is not there is summed up: %r' % failed.stdout)
     os.chdir('..')
+
+
+def check_pipes():
+    """No script takes for a failure that grep -q, having seen enough, ends what still writes to it (pipefail)."""
+    for folder, _, names in os.walk(SOURCE):
+        parts = os.path.relpath(folder, SOURCE).split(os.sep)
+        if parts[0] == '.git' or parts[0] == 'out' or parts[0].startswith('build'):
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.islink(path) or os.path.getsize(path) > 100000:
+                continue
+            with open(path, 'rb') as file:
+                text = file.read()
+            if text.startswith(b'#!') and b'bash' in text[:30] and b'pipefail' in text:
+                require(not re.search(rb'\| *grep -\w*q', text), "%s pipes into grep -q: 'grep ... >/dev/null' reads all" % path)
 
 
 def make_package(name, depends):
@@ -209,6 +231,7 @@ with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     check_release()
     check_sbom()
+    check_pipes()
     os.chdir('/')
 print('\n'.join(problems) or 'as it should be')
 sys.exit(1 if problems else 0)

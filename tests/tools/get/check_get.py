@@ -16,7 +16,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 from model_server import ModelServer  # noqa: E402
+from share import share_of  # noqa: E402
 
 DVNET, FOLDER, DATA = (os.path.abspath(path) for path in sys.argv[1:4])
 FILES = {}
@@ -361,7 +363,7 @@ class Get(unittest.TestCase):
             self.skipTest("there is no " + DATA)
         rows = json.loads(self.run_get("--list", "--json", models=False).stdout)
         self.assertEqual({row["name"] for row in rows}, set(FOUND))
-        for row in rows:
+        for row in share_of(rows):
             with self.subTest(model=row["name"]):
                 folder = os.path.join(self.place.name, row["name"])
                 os.mkdir(folder)

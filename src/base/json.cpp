@@ -282,13 +282,16 @@ std::string JsonReader::text(const char* name, const std::string& fallback) {
 
 Json packed_numbers(const std::vector<float>& numbers) {
   constexpr size_t kFew = 64;
-  if (numbers.size() <= kFew) return numbers;
+  const auto is_finite = [](float number) { return std::isfinite(number); };
+  const bool few = numbers.size() <= kFew;
+  if (few && std::all_of(numbers.begin(), numbers.end(), is_finite)) return numbers;
   std::string bytes(numbers.size() * sizeof(float), 0);
   std::memcpy(bytes.data(), numbers.data(), bytes.size());
   return base64(bytes);
 }
 
-std::vector<float> JsonReader::unpacked(const char* name, const Json& text, size_t max_count) {
+std::vector<float> JsonReader::unpacked(const char* name, const Json& text, size_t max_count,
+                                        bool infinite) {
   const auto bytes = from_base64(text.get<std::string>());
   if (!bytes || bytes->size() % sizeof(float) != 0 || bytes->size() / sizeof(float) > max_count) {
     fail(name, format("must be base64 of at most %zu numbers", max_count));
@@ -297,17 +300,27 @@ std::vector<float> JsonReader::unpacked(const char* name, const Json& text, size
   std::vector<float> out(bytes->size() / sizeof(float));
   // memcpy() must not be given null, which an empty vector's data may be.
   if (!out.empty()) std::memcpy(out.data(), bytes->data(), bytes->size());
-  const auto is_finite = [](float number) { return std::isfinite(number); };
-  if (std::all_of(out.begin(), out.end(), is_finite)) return out;
-  fail(name, "has a number that is not finite");
+  const auto is_good = [infinite](float number) {
+    return std::isfinite(number) || (infinite && std::isinf(number));
+  };
+  if (std::all_of(out.begin(), out.end(), is_good)) return out;
+  fail(name, infinite ? "has what is not a number" : "has a number that is not finite");
   return {};
 }
 
 std::vector<float> JsonReader::numbers(const char* name, size_t max_count) {
+  return read_numbers(name, max_count, false);
+}
+
+std::vector<float> JsonReader::numbers_or_infinities(const char* name, size_t max_count) {
+  return read_numbers(name, max_count, true);
+}
+
+std::vector<float> JsonReader::read_numbers(const char* name, size_t max_count, bool infinite) {
   std::vector<float> out;
   const Json* value = member(name);
   if (!value) return out;
-  if (value->is_string()) return unpacked(name, *value, max_count);
+  if (value->is_string()) return unpacked(name, *value, max_count, infinite);
   if (!value->is_array() || value->size() > max_count) {
     fail(name, format("must be an array of at most %zu numbers", max_count));
     return out;

@@ -66,7 +66,8 @@ Status check_members(const Json& object, const std::string& what,
                      std::initializer_list<const char*> known);
 
 /// Returns numbers as a member of an object: an array, or for many numbers base64 of little-endian
-/// binary32, which needs a quarter of the space and is much faster to read.
+/// binary32, which needs a quarter of the space and is much faster to read, and can hold
+/// infinities.
 Json packed_numbers(const std::vector<float>& numbers);
 
 /// Reads the members of one JSON object. The first problem is kept; check status() once at the end:
@@ -90,6 +91,8 @@ class JsonReader {
   /// Returns an array of at most `max_count` finite numbers, also from the form of
   /// packed_numbers(). Absent: empty.
   std::vector<float> numbers(const char* name, size_t max_count);
+  /// numbers(), of which some may be infinite.
+  std::vector<float> numbers_or_infinities(const char* name, size_t max_count);
   /// Returns an array of at most `max_count` integers in [min, max]. Absent: empty.
   std::vector<int> integers(const char* name, int64_t min, int64_t max, size_t max_count);
   /// Returns an array of at most `max_count` strings. Absent: empty.
@@ -104,7 +107,8 @@ class JsonReader {
 
  private:
   const Json* require(const char* name);
-  std::vector<float> unpacked(const char* name, const Json& text, size_t max_count);
+  std::vector<float> read_numbers(const char* name, size_t max_count, bool infinite);
+  std::vector<float> unpacked(const char* name, const Json& text, size_t max_count, bool infinite);
   const Json& object_;
   std::string what_;
   std::string error_;

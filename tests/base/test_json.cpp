@@ -111,6 +111,18 @@ DVNN_TEST(many_numbers_are_packed_and_come_back) {
   refused("AADAfw==", "finite");  // not a number
 }
 
+DVNN_TEST(infinities_are_packed_and_come_back_where_they_may) {
+  const std::vector<float> few = {1, -INFINITY, INFINITY};
+  const json object = {{"few", packed_numbers(few)}, {"nan", packed_numbers({1, NAN})}};
+  ck_assert(object["few"].is_string());
+  JsonReader in(object, "thing");
+  ck_assert(in.numbers_or_infinities("few", 3) == few && in.ok());
+  expect_refusal(
+      object, [](JsonReader* in) { in->numbers("few", 3); }, "finite");
+  expect_refusal(
+      object, [](JsonReader* in) { in->numbers_or_infinities("nan", 2); }, "not a number");
+}
+
 // Constant values of nlohmann's have no check in their [].
 DVNN_TEST(wrong_kinds_and_absent_members_throw) {
   int thrown = 0;

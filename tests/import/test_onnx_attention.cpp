@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of transformers, few bits and moved places, against their formulas in double precision.
 // What ONNX Runtime makes of the same is the judge's (tests/judge).
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -148,6 +149,55 @@ DVNN_TEST(attention_in_one_node_is_computed_by_its_formula) {
          attended(own, [](size_t, size_t i, size_t j, double dot) {
            return j <= i ? 0.75 * dot : kNever;
          }));
+}
+
+// As exporters write a causal mask: -infinity, of which no list of JSON has a form.
+DVNN_TEST(what_a_mask_of_infinities_hides_is_not_seen) {
+  const std::vector<float> never = {-INFINITY}, zero = {0};
+  for (bool added : {false, true}) {
+    OnnxModel m = projections(1, 1);
+    std::vector<int> sees;
+    for (int i = 0; i < kTokens * kTokens; ++i) sees.push_back(i % kTokens <= i / kTokens ? 1 : 0);
+    m.integers("sees", 9, {1, kTokens, kTokens}, sees).floats("never", never).floats("zero", zero);
+    m.node("Transpose", {"k"}, {"t"}).list("perm", {0, 2, 1}).node("MatMul", {"q", "t"}, {"p"});
+    if (added) {
+      m.node("Where", {"sees", "zero", "never"}, {"mask"}).node("Add", {"p", "mask"}, {"s"});
+    } else {
+      m.node("Where", {"sees", "p", "never"}, {"s"});
+    }
+    m.node("Softmax", {"s"}, {"a"}).set("axis", -1).node("MatMul", {"a", "v"}, {"y"});
+    expect("mask", m, kInput,
+           attended(heads_of(m, 1, 1),
+                    [](size_t, size_t i, size_t j, double dot) { return j <= i ? dot : kNever; }));
+  }
+}
+
+// The input is quantised where it is run, as by DynamicQuantizeLinear.
+DVNN_TEST(quantised_attention_is_that_of_the_numbers_it_stands_for) {
+  OnnxModel m({1, kTokens, kChannels}, 17);
+  std::vector<int> whole;
+  for (int i = 0; i < kChannels * 12; ++i) whole.push_back(i * 37 % 201 - 100);
+  m.integers("w", 3, {kChannels, 12}, whole).floats("ws", {0.01f}).integers("wz", 3, {1}, {2});
+  m.floats("xs", {0.0078125f}).integers("xz", 2, {1}, {128}).weights("b", {12}, -0.5f, 0.5f);
+  for (onnx::TensorProto& tensor : *m.graph().mutable_initializer()) {
+    if (tensor.name() == "xs" || tensor.name() == "xz") tensor.clear_dims();
+  }
+  m.node("QuantizeLinear", {"x", "xs", "xz"}, {"q"});
+  m.node("QAttention", {"q", "w", "b", "xs", "ws", "", "xz", "wz"}, {"y"}).domain(kMicrosoft);
+  m.set("num_heads", 1);
+  Numbers x = input(kInput), weights;
+  for (double& number : x) {
+    number = (std::clamp(std::nearbyint(number / 0.0078125) + 128, 0.0, 255.0) - 128) * 0.0078125;
+  }
+  for (int number : whole) weights.push_back((number - 2) * 0.01);
+  const Numbers all = times(x, weights, 12), bias = constant(m, "b");
+  Heads own = {{}, {}, {}, 1, 1, 4};
+  for (size_t i = 0; i < all.size(); ++i) {
+    Numbers& part = i % 12 < 4 ? own.q : i % 12 < 8 ? own.k : own.v;
+    part.push_back(all[i] + bias[i % 12]);
+  }
+  expect("QAttention", m, kInput,
+         attended(own, [](size_t, size_t, size_t, double dot) { return dot / 2; }));
 }
 
 DVNN_TEST(groups_share_keys_and_masks_hide_tokens) {

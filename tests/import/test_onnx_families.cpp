@@ -319,6 +319,82 @@ DVNN_TEST(recurrent_layers_remember) {
   expect("RNN", plain, rising(9), {0.5f, 0.5f, 0.15625f, 0, 0, 0});
 }
 
+// As quantize_dynamic writes it: the weights have their last axes the other way round.
+DVNN_TEST(a_dynamically_quantised_lstm_is_one_of_the_numbers_it_stands_for) {
+  constexpr int kGates = 8, kInputs = 3, kUnits = 2;
+  constexpr float kScale = 0.015625f;
+  const std::vector<int> w = integers(kGates * kInputs, 7, 101),
+                         r = integers(kGates * kUnits, 5, 83);
+  const auto turned = [](const std::vector<int>& matrix, int columns) {
+    std::vector<int> made;
+    for (int c = 0; c < columns; ++c) {
+      for (int g = 0; g < kGates; ++g) made.push_back(matrix[static_cast<size_t>(g * columns + c)]);
+    }
+    return made;
+  };
+  const auto real = [](const std::vector<int>& matrix) {
+    std::vector<float> made;
+    for (int number : matrix) made.push_back(static_cast<float>(number - 3) * kScale);
+    return made;
+  };
+  OnnxModel plain({3, 1, kInputs}, 14), quantised({3, 1, kInputs}, 14);
+  const auto shaped = [](OnnxModel* m, const char* name, const std::vector<float>& values,
+                         int columns) {
+    m->floats(name, values);
+    onnx::TensorProto* tensor = m->graph().mutable_initializer(m->graph().initializer_size() - 1);
+    tensor->clear_dims();
+    for (int64_t d : {1, kGates, columns}) tensor->add_dims(d);
+  };
+  shaped(&plain, "w", real(w), kInputs);
+  shaped(&plain, "r", real(r), kUnits);
+  add_rising(&plain, "b", {1, 2 * kGates});
+  plain.node("LSTM", {"x", "w", "r", "b"}, {"y"}).set("hidden_size", kUnits);
+  auto made = convert_model(plain.output("y"));
+  ck_assert(made.ok());
+  const auto want = run_model("LSTM", std::move(made.value()), rising(9).data());
+
+  quantised.integers("w", kInt8, {1, kInputs, kGates}, turned(w, kInputs));
+  quantised.integers("r", kInt8, {1, kUnits, kGates}, turned(r, kUnits));
+  quantised.floats("s", {kScale}).integers("z", kInt8, {1}, {3});
+  add_rising(&quantised, "b", {1, 2 * kGates});
+  quantised.node("DynamicQuantizeLSTM", {"x", "w", "r", "b", "", "", "", "", "s", "z", "s", "z"},
+                 {"y", "h", "c"});
+  quantised.domain(kMicrosoft).set("hidden_size", kUnits);
+  expect("DynamicQuantizeLSTM", quantised, rising(9), want);
+}
+
+// Exporters write lists for splits whose number they do not know, and for what a loop collects.
+DVNN_TEST(tensors_are_found_in_lists) {
+  for (int64_t opset : {12, 17}) {
+    OnnxModel m({1, 5, 3}, opset);
+    m.ints("two", {2}, true)
+        .ints("first", {0}, true)
+        .ints("last", {-1}, true)
+        .ints("parts", {1, 4});
+    m.node("SplitToSequence", {"x", "two"}, {"list"}).set("axis", 1);  // 2, 2, 1
+    m.node("SequenceAt", {"list", "last"}, {"a"}).node("SequenceAt", {"list", "first"}, {"b"});
+    m.node("Neg", {"a"}, {"c"}).node("SequenceInsert", {"list", "c", "first"}, {"longer"});
+    m.node("SequenceErase", {"longer", "last"}, {"shorter"});
+    m.node("ConcatFromSequence", {"shorter"}, {"d"}).set("axis", 1);  // -a, then what is but a
+    m.node("SplitToSequence", {"d", "parts"}, {"others"}).set("axis", 1);
+    m.node("SequenceAt", {"others", "last"}, {"e"});
+    m.node("SplitToSequence", {"b"}, {"rows"}).set("axis", 1).set("keepdims", 0);
+    m.node("ConcatFromSequence", {"rows"}, {"f"}).set("axis", 1).set("new_axis", 1);
+    m.node("Concat", {"d", "e", "f"}, {"y"}).set("axis", 1);
+    const std::vector<float> x = rising(15);
+    std::vector<float> want;
+    for (size_t i : {12, 13, 14}) want.push_back(-x[i]);
+    for (int repeated = 0; repeated < 2; ++repeated)
+      want.insert(want.end(), x.begin(), x.begin() + 12);
+    want.insert(want.end(), x.begin(), x.begin() + 6);
+    expect("lists", m, x, want);
+  }
+  OnnxModel beyond({1, 5, 3}, 17);
+  beyond.ints("three", {3}, true).node("SequenceConstruct", {"x", "x"}, {"list"});
+  beyond.node("SequenceAt", {"list", "three"}, {"y"}).output("y");
+  expect_refused(convert_model(beyond), {"SequenceAt", "its place is not in the list"});
+}
+
 // With layout 1 the batch is first, in the state, too.
 DVNN_TEST(a_state_may_have_its_batch_first) {
   constexpr int kBatch = 2, kSteps = 3, kInputs = 3, kUnits = 2;

@@ -163,16 +163,18 @@ DVNN_TEST(messages_of_a_few_bytes_are_not_a_gigabyte) {
 
 // The same quotient of all types that constants have; only whole numbers divide without a rest.
 DVNN_TEST(constants_of_all_types_divide) {
-  constexpr int kFloat = 1, kInt32 = 6, kHalf = 10, kDouble = 11;
-  for (const int type : {kFloat, kInt32, kHalf, kDouble}) {
+  constexpr int kFloat = 1, kInt32 = 6, kHalf = 10, kDouble = 11, kBfloat = 16;
+  for (const int type : {kFloat, kInt32, kHalf, kDouble, kBfloat}) {
     OnnxModel m({1, 2});
-    for (const auto& [name, value, half] : {std::tuple{"a", 7, 0x4700}, {"b", 2, 0x4000}}) {
+    for (const auto& [name, value, half, bfloat] :
+         {std::tuple{"a", 7, 0x4700, 0x40e0}, {"b", 2, 0x4000, 0x4000}}) {
       onnx::TensorProto* tensor = m.graph().add_initializer();
       tensor->set_name(name);
       tensor->set_data_type(type);
       if (type == kFloat) tensor->add_float_data(static_cast<float>(value));
       if (type == kInt32) tensor->add_int32_data(value);
       if (type == kHalf) tensor->add_int32_data(half);
+      if (type == kBfloat) tensor->add_int32_data(bfloat);
       if (type == kDouble) tensor->add_double_data(value);
     }
     m.node("Div", {"a", "b"}, {"q"}).node("Cast", {"q"}, {"k"}).set("to", kFloat);

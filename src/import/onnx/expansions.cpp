@@ -88,7 +88,8 @@ constexpr Expansion kExpansions[] = {
 };
 
 // Operators whose expansions depend on the node.
-constexpr const char* kVariants[] = {"FusedConv", "FusedGemm", "QLinearConcat"};
+constexpr const char* kVariants[] = {"DynamicQuantizeLSTM", "FusedConv", "FusedGemm", "QAttention",
+                                     "QLinearConcat"};
 
 const onnx::AttributeProto* attribute_of(const onnx::NodeProto& node, const std::string& name) {
   for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -223,6 +224,35 @@ onnx::FunctionProto expand_concat(const onnx::NodeProto& node) {
   return expanded(node, inputs, "y", body);
 }
 
+// An LSTM, whose weights have their last two axes the other way round and one scale for each
+// direction.
+onnx::FunctionProto expand_lstm(const onnx::NodeProto& node) {
+  onnx::FunctionProto function =
+      expanded(node, "x w r b n h c p ws wz rs rz", "y yh yc",
+               "fw = DequantizeLinear[axis=0](w, ws, wz); fr = DequantizeLinear[axis=0](r, rs, rz);"
+               "tw = Transpose(fw); tr = Transpose(fr); y = LSTM[*](x, tw, tr, b, n, h, c, p)");
+  for (onnx::NodeProto& inner : *function.mutable_node()) {
+    if (inner.op_type() == "LSTM") {
+      for (const char* name : {"yh", "yc"}) inner.add_output(name);
+    }
+    if (inner.op_type() != "Transpose") continue;
+    onnx::AttributeProto* order = inner.add_attribute();
+    order->set_name("perm");
+    for (int64_t axis : {0, 2, 1}) order->add_ints(axis);
+  }
+  return function;
+}
+
+// The input's scale may be measured in each frame.
+onnx::FunctionProto expand_attention(const onnx::NodeProto& node) {
+  onnx::FunctionProto function =
+      expanded(node, "x w b xs ws m xz wz", "y",
+               "dx = Sub?(x, xz); fx = Mul(dx, xs); fw = DequantizeLinear[axis=1](w, ws, wz);"
+               "y = Attention[*](fx, fw, b, m)");
+  function.mutable_node(function.node_size() - 1)->set_domain(kMicrosoft);
+  return function;
+}
+
 void set_number(const char* name, float value, onnx::NodeProto* node) {
   onnx::AttributeProto* attribute = node->add_attribute();
   attribute->set_name(name);
@@ -310,6 +340,14 @@ Result<std::optional<onnx::FunctionProto>> onnx_expansion(const onnx::NodeProto&
     return Expanded(expanded(node, row->inputs, row->outputs, row->body));
   }
   if (node.op_type() == "QLinearConcat") return Expanded(expand_concat(node));
+  if (node.op_type() == "DynamicQuantizeLSTM") return Expanded(expand_lstm(node));
+  if (node.op_type() == "QAttention") {
+    constexpr int kPast = 8;
+    if (node.input_size() > kPast && !node.input(kPast).empty()) {
+      return unsupported("attention to tokens before the sequence ('past') is not supported");
+    }
+    return Expanded(expand_attention(node));
+  }
   DVNN_ASSIGN(onnx::FunctionProto function,
               node.op_type() == "FusedGemm" ? expand_gemm(node) : expand_conv(node));
   return Expanded(std::move(function));

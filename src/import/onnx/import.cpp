@@ -14,6 +14,7 @@
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions.h"
 #include "import/onnx/hints.h"
+#include "import/onnx/lists.h"
 #include "import/onnx/loops.h"
 #include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
@@ -224,7 +225,8 @@ class GraphImport {
     }
     if (has_onnx_expansion(proto) || find_operator(proto)) return true;
     if (!is_official(proto.domain())) return false;
-    return proto.op_type() == "If" || repeats_onnx(proto.op_type()) || folds_onnx(proto.op_type());
+    return proto.op_type() == "If" || repeats_onnx(proto.op_type()) ||
+           lists_onnx(proto.op_type()) || folds_onnx(proto.op_type());
   }
 
  private:
@@ -252,7 +254,9 @@ class GraphImport {
       return unsupported("operators of '" + proto.domain() + "' are not supported");
     }
     if (node.outputs() == 0) return malformed("has no output");
-    if (node.type() == "If" || repeats_onnx(node.type())) return control(node, depth);
+    const bool expands =
+        node.type() == "If" || repeats_onnx(node.type()) || lists_onnx(node.type());
+    if (expands) return control(node, depth);
     return import_operator(node);
   }
 
@@ -276,13 +280,14 @@ class GraphImport {
     return plain;
   }
 
-  // Imports an If, a Loop or a Scan.
+  // Imports an If, a Loop, a Scan, or an operator of lists, by other nodes.
   Status control(const OnnxNode& node, int depth) {
     const bool is_if = node.type() == "If";
     if (depth >= kMostNested) {
       return too_large(format("%s are nested too deeply", is_if ? "branches" : "loops"));
     }
     const auto inner = [&](const onnx::NodeProto& proto) { return import_node(proto, depth + 1); };
+    if (lists_onnx(node.type())) return list_onnx(node, inner);
     return is_if ? branch_onnx(node, inner) : unroll_onnx(node, inner);
   }
 

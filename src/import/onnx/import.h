@@ -47,6 +47,7 @@ struct OnnxImporter {
   GraphBuilder builder;
   const ImportOptions& options;
   std::map<std::string, OnnxEntry> entries;
+  std::map<std::string, std::vector<OnnxEntry>> lists;  // of tensors, ONNX's sequences
   std::vector<OnnxState> states;  // the first of the graph's extra inputs, in this order
   int64_t opset = 0;
   std::string folder;    // where the model's external data lies

@@ -94,6 +94,15 @@ Status read_nibbles(const onnx::TensorProto& tensor, size_t count, std::vector<d
   return {};
 }
 
+// The upper half of a binary32's bits.
+double bfloat_to_double(uint32_t bits) {
+  constexpr int kLowerHalf = 16;
+  const uint32_t whole = bits << kLowerHalf;
+  float value;
+  std::memcpy(&value, &whole, sizeof(value));
+  return value;
+}
+
 Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
   OnnxConstant constant;
   constant.dims.assign(tensor.dims().begin(), tensor.dims().end());
@@ -118,6 +127,11 @@ Result<OnnxConstant> read_numbers_of(const onnx::TensorProto& tensor) {
       for (double& value : *v) {
         value = static_cast<double>(half_to_float(static_cast<half_t>(value)));
       }
+      break;
+    case kBfloat16:
+      constant.integral = false;
+      DVNN_TRY(read_numbers<uint16_t>(tensor, tensor.int32_data(), count, v));
+      for (double& value : *v) value = bfloat_to_double(static_cast<uint32_t>(value));
       break;
     case kInt64:
       DVNN_TRY(read_numbers<int64_t>(tensor, tensor.int64_data(), count, v));
@@ -168,6 +182,7 @@ size_t bytes_of_type(int64_t data_type) {
     case kUint16:
     case kInt16:
     case kFloat16:
+    case kBfloat16:
       return 2;
     case kFloat:
     case kInt32:

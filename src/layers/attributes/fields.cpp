@@ -57,6 +57,11 @@ void Fields::packed(const char* name, std::vector<float>* values, size_t count) 
   if (out_) (*out_)[name] = packed_numbers(*values);
 }
 
+void Fields::packed_or_infinite(const char* name, std::vector<float>* values, size_t count) {
+  if (in_) *values = in_->numbers_or_infinities(name, count);
+  if (out_) (*out_)[name] = packed_numbers(*values);
+}
+
 size_t Fields::place(const char* name, size_t value, const Names& names, bool written) {
   if (in_) {
     const auto found = find_name(in_->text(name, names[value]), names, name);

@@ -228,6 +228,16 @@ def matmul_to_float(g, op):
     g.add('MatMulIntegerToFloat', [y, weights, scale, g.number(0.004), zero, g.number(0, np.int8)], domain=MICROSOFT)
 
 
+@operator('com.microsoft.QAttention')
+def quantised_attention(g, op):
+    x = g.pick(rank=3, fits=lambda a: a.shape[0] == 1 and a.shape[1] >= 2 and 2 <= a.shape[2] <= 64 and a.size <= 2000)
+    heads, size = g.choose([1, 2]), g.choose([4, 8])
+    y, scale, zero = quantised(g, x, np.uint8)
+    weights = g.constant(g.rng.integers(-127, 128, (g.shape(x)[2], 3 * heads * size)), np.int8)
+    g.add('QAttention', [y, weights, g.weights((3 * heads * size,), 0.1), scale, g.number(0.004), '', zero,
+                         g.number(g.int(-3, 3), np.int8)], domain=MICROSOFT, num_heads=heads)
+
+
 @operator('com.microsoft.SkipLayerNormalization')
 def skip_norm(g, op):
     x = g.pick(rank=3, fits=lambda a: a.shape[-1] > 3)

@@ -24,6 +24,7 @@ NOT_TRIED = {
     'Attention': 'of opset 23, which Debian 13 has nobody to compute',
     'DeformConv': 'Debian 13 has nobody to compute it',
     'RotaryEmbedding': 'of opset 23, which Debian 13 has nobody to compute',
+    'com.microsoft.DynamicQuantizeLSTM': 'ONNX Runtime rounds its input and its state to 8 bits in each step',
     'com.microsoft.LayerNormalization': 'ONNX Runtime has it as an operator of ONNX',
     'RMSNormalization': 'of opset 23, which Debian 13 has nobody to compute',
     'Swish': 'of opset 24, which Debian 13 has nobody to compute',

@@ -35,7 +35,7 @@ STEPS = {'Round', 'Floor', 'Ceil', 'Sign', 'Cast', 'Hardmax', 'Equal', 'Greater'
          'ArgMax', 'ArgMin', 'TopK', 'Mod', 'ThresholdedRelu', 'Shrink', 'QuantizeLinear', 'DynamicQuantizeLinear',
          'QLinearConv', 'QLinearMatMul', 'QLinearAdd', 'QLinearMul', 'QLinearSigmoid', 'QLinearLeakyRelu', 'QLinearConcat',
          'QLinearGlobalAveragePool', 'QLinearAveragePool', 'QLinearSoftmax', 'QGemm', 'GridSample', 'MaxPool',
-         'MaxUnpool', 'Not', 'DynamicQuantizeMatMul'}
+         'MaxUnpool', 'Not', 'DynamicQuantizeMatMul', 'QAttention'}
 # Inputs that are settings rather than operands.
 SETTINGS = {'Pow': (1,), 'Clip': (1, 2), 'Resize': (1, 2), 'Upsample': (1,), 'Pad': (2,), 'OneHot': (2,), 'QuantizeLinear': (1,),
             'DequantizeLinear': (1,), 'QLinearConv': (1, 4, 6), 'QLinearMatMul': (1, 4, 6), 'QLinearAdd': (1, 4, 6),
@@ -127,6 +127,11 @@ def plain(node, dims_of, per_channel):
         attributes.pop('opset', None)
         add(op[len('QLinear'):], [real(0, '_a')], result, shape, **attributes)
         scale, zero = given[3:5]
+    elif op == 'QAttention':
+        parts = [add('DequantizeLinear', [given[at], given[3 + at], given[6 + at]], out + '_%d' % at, dims_of(given[at]))
+                 for at in (0, 1)]
+        add('Attention', parts + [given[2]], out, shape, domain=MICROSOFT, **attributes)
+        return nodes, rounded
     elif op == 'MatMulIntegerToFloat':
         parts = [add('DequantizeLinear', [given[at], given[2 + at], given[4 + at]], out + '_%d' % at, dims_of(given[at]))
                  for at in (0, 1)]

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/onnx/lists.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/nth.h"
+#include "import/onnx/made_node.h"
+#include "plan/graph/shapes.h"
+
+namespace dvnn::import {
+namespace {
+
+using List = std::vector<OnnxEntry>;
+using Import = std::function<Status(const onnx::NodeProto&)>;
+
+constexpr size_t kMostInList = 1024;
+
+class ListImport {
+ public:
+  ListImport(const OnnxNode& node, const Import& import)
+      : node_(node), importer_(node.importer()), import_(import) {}
+
+  Status construct() {
+    List made;
+    for (int i = 0; i < node_.inputs(); ++i) {
+      DVNN_ASSIGN(OnnxEntry entry, element(i));
+      made.push_back(std::move(entry));
+    }
+    return done(std::move(made));
+  }
+
+  Status empty() { return done({}); }
+
+  Status insert() {
+    DVNN_ASSIGN(List made, list());
+    DVNN_ASSIGN(OnnxEntry entry, element(1));
+    DVNN_ASSIGN(const size_t at, place(2, made.size(), made.size() + 1));
+    made.insert(made.begin() + static_cast<ptrdiff_t>(at), std::move(entry));
+    return done(std::move(made));
+  }
+
+  Status erase() {
+    DVNN_ASSIGN(List made, list());
+    DVNN_ASSIGN(const size_t at, place(1, made.size() - 1, made.size()));
+    made.erase(made.begin() + static_cast<ptrdiff_t>(at));
+    return done(std::move(made));
+  }
+
+  Status at() {
+    DVNN_ASSIGN(const List from, list());
+    DVNN_ASSIGN(const size_t index, place(1, 0, from.size()));
+    importer_.entries[node_.output_name(0)] = from[index];
+    return {};
+  }
+
+  Status length() {
+    DVNN_ASSIGN(const List from, list());
+    OnnxConstant count;
+    count.values = {static_cast<double>(from.size())};
+    count.integral = true;
+    return node_.done(std::move(count));
+  }
+
+  Status split() {
+    DVNN_ASSIGN(const int value, node_.value(0));
+    const std::vector<int64_t> dims = plan::dims_of(node_.builder().shape_of(value));
+    DVNN_ASSIGN(const size_t axis, axis_at(node_, 0, dims.size()));
+    DVNN_ASSIGN(const std::vector<int64_t> parts, lengths(dims[axis]));
+    onnx::NodeProto proto = made_node("Split", {node_.input_name(0)}, part_name(0));
+    for (size_t i = 1; i < parts.size(); ++i) proto.add_output(part_name(i));
+    set_axis(static_cast<int64_t>(axis), &proto);
+    constexpr int64_t kPartsAreAnInput = 13;
+    if (node_.opset() >= kPartsAreAnInput) {
+      const std::string name = own_name("parts");
+      importer_.set(name, integers(parts));
+      proto.add_input(name);
+    } else {
+      set_integers("split", parts, &proto);
+    }
+    DVNN_TRY(import_(proto));
+    const bool drops_axis = !node_.has(1) && node_.integer("keepdims", 1) == 0;
+    List made;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      std::string name = part_name(i);
+      if (drops_axis) {
+        DVNN_TRY(move("Squeeze", name, static_cast<int64_t>(axis)));
+        name += "/moved";
+      }
+      made.push_back(importer_.entries.at(name));
+    }
+    return done(std::move(made));
+  }
+
+  Status concat() {
+    DVNN_ASSIGN(const List from, list());
+    if (from.empty()) return unsupported("joins an empty list");
+    const bool stacks = node_.integer("new_axis", 0) != 0;
+    const int64_t axis = node_.integer("axis", 0);
+    std::vector<std::string> names;
+    for (size_t i = 0; i < from.size(); ++i) {
+      names.push_back(part_name(i));
+      importer_.entries[names.back()] = from[i];
+      if (!stacks) continue;
+      DVNN_TRY(move("Unsqueeze", names.back(), axis));
+      names.back() += "/moved";
+    }
+    onnx::NodeProto proto = made_node("Concat", names, node_.output_name(0));
+    set_axis(axis, &proto);
+    return import_(proto);
+  }
+
+ private:
+  Status done(List made) {
+    if (made.size() > kMostInList) {
+      return too_large(format("a list of %zu tensors, the limit is %zu", made.size(), kMostInList));
+    }
+    importer_.lists[node_.output_name(0)] = std::move(made);
+    return {};
+  }
+
+  Result<List> list() const {
+    const auto it = importer_.lists.find(node_.has(0) ? node_.input_name(0) : "");
+    if (it != importer_.lists.end()) return it->second;
+    return unsupported("reads a list of tensors whose length is not known at conversion");
+  }
+
+  Result<OnnxEntry> element(int input) const {
+    const auto it = importer_.entries.find(node_.has(input) ? node_.input_name(input) : "");
+    if (it != importer_.entries.end()) return it->second;
+    return malformed(format("input %d, which a list is to hold, is no tensor", input));
+  }
+
+  // Returns an index below `end` that input `i` says, perhaps counted from the list's end.
+  Result<size_t> place(int i, size_t fallback, size_t end) const {
+    int64_t index = static_cast<int64_t>(fallback);
+    if (node_.has(i)) {
+      DVNN_ASSIGN(const auto number, node_.constant(i));
+      const std::vector<int64_t> said = number->ints();
+      if (said.size() != 1) return malformed("its place in the list is not one number");
+      const auto size = static_cast<int64_t>(importer_.lists.at(node_.input_name(0)).size());
+      index = said[0] < 0 ? said[0] + size : said[0];
+    }
+    if (index >= 0 && index < static_cast<int64_t>(end)) return static_cast<size_t>(index);
+    return malformed("its place is not in the list");
+  }
+
+  // Returns the parts' lengths of an axis.
+  Result<std::vector<int64_t>> lengths(int64_t whole) const {
+    std::vector<int64_t> parts;
+    int64_t each = 1;
+    if (node_.has(1)) {
+      DVNN_ASSIGN(const auto said, node_.constant(1));
+      parts = said->ints();
+      if (!said->dims.empty()) return parts;
+      if (parts.size() != 1 || parts[0] < 1) return malformed("its parts have no length");
+      each = parts[0];
+      parts.clear();
+    }
+    if (whole / each >= static_cast<int64_t>(kMostInList)) {
+      return too_large(format("a list of more than %zu tensors", kMostInList));
+    }
+    for (int64_t at = 0; at < whole; at += each) parts.push_back(std::min(each, whole - at));
+    return parts;
+  }
+
+  static OnnxConstant integers(const std::vector<int64_t>& values) {
+    OnnxConstant constant;
+    constant.dims = {static_cast<int64_t>(values.size())};
+    constant.values.assign(values.begin(), values.end());
+    constant.integral = true;
+    return constant;
+  }
+  static void set_axis(int64_t axis, onnx::NodeProto* proto) {
+    onnx::AttributeProto* attribute = proto->add_attribute();
+    attribute->set_name("axis");
+    attribute->set_type(2);
+    attribute->set_i(axis);
+  }
+  static void set_integers(const char* name, const std::vector<int64_t>& values,
+                           onnx::NodeProto* proto) {
+    onnx::AttributeProto* attribute = proto->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(7);
+    for (int64_t value : values) attribute->add_ints(value);
+  }
+
+  std::string own_name(const std::string& rest) const { return node_.output_name(0) + "/" + rest; }
+  std::string part_name(size_t i) const { return own_name(std::to_string(i)); }
+
+  // Squeezes or unsqueezes NAME to NAME/moved.
+  Status move(const char* type, const std::string& name, int64_t axis) {
+    constexpr int64_t kAxesAreAnInput = 13;
+    onnx::NodeProto proto = made_node(type, {name}, name + "/moved");
+    if (node_.opset() >= kAxesAreAnInput) {
+      importer_.set(name + "/axis", integers({axis}));
+      proto.add_input(name + "/axis");
+    } else {
+      set_integers("axes", {axis}, &proto);
+    }
+    return import_(proto);
+  }
+
+  const OnnxNode& node_;
+  OnnxImporter& importer_;
+  const Import& import_;
+};
+
+struct ListOperator {
+  const char* type;
+  Status (ListImport::*import)();
+};
+
+constexpr ListOperator kListOperators[] = {
+    {"ConcatFromSequence", &ListImport::concat},   {"SequenceAt", &ListImport::at},
+    {"SequenceConstruct", &ListImport::construct}, {"SequenceEmpty", &ListImport::empty},
+    {"SequenceErase", &ListImport::erase},         {"SequenceInsert", &ListImport::insert},
+    {"SequenceLength", &ListImport::length},       {"SplitToSequence", &ListImport::split},
+};
+
+const ListOperator* find_list_operator(const std::string& type) {
+  for (const ListOperator& row : kListOperators) {
+    if (type == row.type) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool lists_onnx(const std::string& type) {
+  return find_list_operator(type) != nullptr;
+}
+
+Status list_onnx(const OnnxNode& node, const Import& import) {
+  ListImport list(node, import);
+  return (list.*find_list_operator(node.type())->import)();
+}
+
+}  // namespace dvnn::import

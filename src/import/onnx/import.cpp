@@ -18,6 +18,7 @@
 #include "import/onnx/loops.h"
 #include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
+#include "import/onnx/spectra.h"
 #include "plan/reference/reference.h"
 
 namespace dvnn::import {
@@ -226,7 +227,8 @@ class GraphImport {
     if (has_onnx_expansion(proto) || find_operator(proto)) return true;
     if (!is_official(proto.domain())) return false;
     return proto.op_type() == "If" || repeats_onnx(proto.op_type()) ||
-           lists_onnx(proto.op_type()) || folds_onnx(proto.op_type());
+           lists_onnx(proto.op_type()) || spectral_onnx(proto.op_type()) ||
+           folds_onnx(proto.op_type());
   }
 
  private:
@@ -254,8 +256,8 @@ class GraphImport {
       return unsupported("operators of '" + proto.domain() + "' are not supported");
     }
     if (node.outputs() == 0) return malformed("has no output");
-    const bool expands =
-        node.type() == "If" || repeats_onnx(node.type()) || lists_onnx(node.type());
+    const bool expands = node.type() == "If" || repeats_onnx(node.type()) ||
+                         lists_onnx(node.type()) || spectral_onnx(node.type());
     if (expands) return control(node, depth);
     return import_operator(node);
   }
@@ -280,7 +282,7 @@ class GraphImport {
     return plain;
   }
 
-  // Imports an If, a Loop, a Scan, or an operator of lists, by other nodes.
+  // Imports an If, a Loop, a Scan, or an operator of lists or spectra, by other nodes.
   Status control(const OnnxNode& node, int depth) {
     const bool is_if = node.type() == "If";
     if (depth >= kMostNested) {
@@ -288,6 +290,7 @@ class GraphImport {
     }
     const auto inner = [&](const onnx::NodeProto& proto) { return import_node(proto, depth + 1); };
     if (lists_onnx(node.type())) return list_onnx(node, inner);
+    if (spectral_onnx(node.type())) return spectrum_onnx(node, inner);
     return is_if ? branch_onnx(node, inner) : unroll_onnx(node, inner);
   }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise functions: a span of each operand is converted, goes through all steps while it is in
 // the first-level cache, and is rounded once.
+#include <algorithm>
+#include <cmath>
+
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
@@ -158,7 +161,7 @@ Result<ElementwiseAttributes> ElementwiseAttributes::parse(const Json& params) {
   for (const Json* list : lists) {
     const Json holder = {{"values", *list}};
     JsonReader values(holder, "constants");
-    a.constants.push_back(values.numbers("values", kMostChannels));
+    a.constants.push_back(values.numbers_or_infinities("values", kMostChannels));
     DVNN_TRY(values.status());
   }
   DVNN_ASSIGN(const auto steps, list_of(&in, "steps", kMostSteps));
@@ -178,7 +181,11 @@ Result<ElementwiseAttributes> ElementwiseAttributes::parse(const Json& params) {
 
 Json ElementwiseAttributes::to_json() const {
   Json out = {{"inputs", inputs}, {"steps", Json::array()}};
-  if (!constants.empty()) out["constants"] = constants;
+  for (const std::vector<float>& list : constants) {
+    const bool plain =
+        std::all_of(list.begin(), list.end(), [](float x) { return std::isfinite(x); });
+    out["constants"].push_back(plain ? Json(list) : packed_numbers(list));
+  }
   if (wide) out["wide"] = true;
   for (const Step& step : steps) out["steps"].push_back(layers::to_json(step));
   return out;

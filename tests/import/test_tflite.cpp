@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // TensorFlow Lite's operators with weights, of all types, on the software device against plain
 // loops over (h, w, c).
+#include <flatbuffers/flexbuffers.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "tflite_arrays.h"
 
@@ -284,6 +287,108 @@ DVNN_TEST(transposed_convolutions_spread_their_input) {
     own.output(oy);
     expect("Convolution2DTransposeBias", own, in, want);
   }
+}
+
+// MediaPipe's rectangle around some landmarks, level with the line between two of them.
+DVNN_TEST(a_matrix_brings_the_output_to_its_landmarks) {
+  Dice dice(31);
+  constexpr int kLandmarks = 7, kWidth = 16, kHeight = 8;
+  const std::vector<int> subset = {1, 2, 4, 6};
+  for (const double target : {0.0, 0.5}) {
+    const Array in = dice.numbers({1, kLandmarks, 3}, 0, 20);
+    flexbuffers::Builder options;
+    options.Map([&] {
+      options.TypedVector("subset_idxs", [&] {
+        for (int i : subset) options.Int(i);
+      });
+      options.Int("left_rotation_idx", 0);
+      options.Int("right_rotation_idx", 3);
+      options.Double("target_rotation_radians", target);
+      options.Int("output_width", kWidth);
+      options.Int("output_height", kHeight);
+      options.Double("scale_x", 1.5);
+      options.Double("scale_y", 1.25);
+    });
+    options.Finish();
+    const double angle =
+        std::atan2(in({0, 3, 1}) - in({0, 0, 1}), in({0, 3, 0}) - in({0, 0, 0})) - target;
+    const double c = std::cos(angle), s = std::sin(angle);
+    double least[2] = {1e9, 1e9}, most[2] = {-1e9, -1e9};
+    for (int i : subset) {
+      const double x = in({0, i, 0}), y = in({0, i, 1});
+      const double level[2] = {c * x + s * y, c * y - s * x};
+      for (int axis : {0, 1}) {
+        least[axis] = std::min(least[axis], level[axis]);
+        most[axis] = std::max(most[axis], level[axis]);
+      }
+    }
+    const double u = (least[0] + most[0]) / 2, v = (least[1] + most[1]) / 2;
+    const double sx = 1.5 * (most[0] - least[0]) / kWidth,
+                 sy = 1.25 * (most[1] - least[1]) / kHeight;
+    Array want({1, 4, 4});
+    want({0, 0, 0}) = c * sx, want({0, 0, 1}) = -s * sy;
+    want({0, 1, 0}) = s * sx, want({0, 1, 1}) = c * sy;
+    want({0, 0, 3}) = c * u - s * v - c * sx * kWidth / 2 + s * sy * kHeight / 2;
+    want({0, 1, 3}) = s * u + c * v - s * sx * kWidth / 2 - c * sy * kHeight / 2;
+    want({0, 2, 2}) = want({0, 3, 3}) = 1;
+    TfliteModel m(dims32(in));
+    const int y = m.tensor("y", dims32(want));
+    m.custom("Landmarks2TransformMatrix", {0}, {y}, options.GetBuffer()).output(y);
+    expect("matrix", m, in, want, 0.05);
+  }
+}
+
+DVNN_TEST(a_part_of_a_map_is_turned_and_scaled) {
+  Dice dice(32);
+  constexpr int kSide = 9, kWidth = 6, kHeight = 5, kChannels = 8;
+  const std::vector<float> matrix = {0.8f, -0.5f, 0, 2.5f, 0.5f, 0.75f, 0, 1.25f,
+                                     0,    0,     1, 0,    0,    0,     0, 1};
+  const Array in = dice.numbers({1, kSide, kSide, kChannels});
+  Array want({1, kHeight, kWidth, kChannels});
+  size_t outside = 0;
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) {
+      const double at_x = 0.8f * (x + 0.5) - 0.5 * (y + 0.5) + 2.5 - 0.5;
+      const double at_y = 0.5 * (x + 0.5) + 0.75 * (y + 0.5) + 1.25 - 0.5;
+      const bool beyond = at_x < 0 || at_y < 0 || at_x > kSide - 1 || at_y > kSide - 1;
+      outside += beyond ? 1 : 0;
+      const int left = static_cast<int>(std::floor(at_x)), top = static_cast<int>(std::floor(at_y));
+      for (int c = 0; c < kChannels && !beyond; ++c) {
+        const auto line = [&](int row) {
+          const double part = at_x - left;
+          return (1 - part) * in({0, row, left, c}) + part * in({0, row, left + 1, c});
+        };
+        want({0, y, x, c}) = (1 - at_y + top) * line(top) + (at_y - top) * line(top + 1);
+      }
+    }
+  }
+  ck_assert_uint_gt(outside, 0);
+  flexbuffers::Builder options;
+  options.Map([&] {
+    options.Int("output_width", kWidth);
+    options.Int("output_height", kHeight);
+  });
+  options.Finish();
+  TfliteModel m(dims32(in));
+  const int by = m.floats("by", {1, 4, 4}, matrix), y = m.tensor("y", dims32(want));
+  m.custom("TransformTensorBilinear", {0, by}, {y}, options.GetBuffer()).output(y);
+  expect("part", m, in, want);
+}
+
+DVNN_TEST(landmarks_of_a_part_are_brought_back) {
+  Dice dice(33);
+  const std::vector<float> matrix = {0.5f, -0.25f, 0, 2, 0.25f, 0.75f, 0, -1,
+                                     0,    0,      1, 0, 0,     0,     0, 1};
+  const Array in = dice.numbers({1, 5, 2}, 0, 8);
+  Array want({1, 5, 2});
+  for (int i = 0; i < 5; ++i) {
+    want({0, i, 0}) = 0.5 * in({0, i, 0}) - 0.25 * in({0, i, 1}) + 2;
+    want({0, i, 1}) = 0.25 * in({0, i, 0}) + 0.75 * in({0, i, 1}) - 1;
+  }
+  TfliteModel m(dims32(in));
+  const int by = m.floats("by", {1, 4, 4}, matrix), y = m.tensor("y", dims32(want));
+  m.custom("TransformLandmarks", {0, by}, {y}).output(y);
+  expect("landmarks", m, in, want);
 }
 
 }  // namespace dvnn::test::tflite_tests

@@ -55,6 +55,7 @@
   ROW("LOGICAL_OR", import_tflite_elementwise)                         \
   ROW("LOGISTIC", import_tflite_elementwise)                           \
   ROW("LOG_SOFTMAX", import_tflite_softmax)                            \
+  ROW("Landmarks2TransformMatrix", import_tflite_landmarks_to_matrix)  \
   ROW("MAXIMUM", import_tflite_elementwise)                            \
   ROW("MAX_POOL_2D", import_tflite_pool)                               \
   ROW("MEAN", import_tflite_reduce)                                    \
@@ -110,6 +111,8 @@
   ROW("TOPK_V2", import_tflite_top_k)                                  \
   ROW("TRANSPOSE", import_tflite_transpose)                            \
   ROW("TRANSPOSE_CONV", import_tflite_transpose_conv)                  \
+  ROW("TransformLandmarks", import_tflite_transform_landmarks)         \
+  ROW("TransformTensorBilinear", import_tflite_transform_tensor)       \
   ROW("UNPACK", import_tflite_unpack)                                  \
   ROW("ZEROS_LIKE", import_tflite_zeros_like)
 namespace dvnn::import {

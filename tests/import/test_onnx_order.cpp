@@ -136,7 +136,8 @@ DVNN_TEST(branches_of_different_sizes_are_refused) {
   m.floats("limit", {0}).node("Greater", {"mean", "limit"}, {"yes"});
   m.node("If", {"yes"}, {"y"}).branch("then_branch", then.graph());
   m.branch("else_branch", otherwise.graph()).output("y");
-  expect_refused(convert_model(m), {"'If_y'", "decides which branch", "1x3x1x1 and 1x3x4x4"});
+  expect_refused(convert_model(m),
+                 {"'If_y'", "decides which branch", "1x3x1x1 and 1x3x4x4", "--outputs"});
   OnnxModel many({1, 3, 4, 4}, 13);
   many.floats("limit", {0}).node("Greater", {"x", "limit"}, {"yes"});
   many.node("If", {"yes"}, {"y"}).branch("then_branch", otherwise.graph());

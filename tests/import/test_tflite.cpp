@@ -341,14 +341,14 @@ DVNN_TEST(a_matrix_brings_the_output_to_its_landmarks) {
 DVNN_TEST(a_part_of_a_map_is_turned_and_scaled) {
   Dice dice(32);
   constexpr int kSide = 9, kWidth = 6, kHeight = 5, kChannels = 8;
-  const std::vector<float> matrix = {0.8f, -0.5f, 0, 2.5f, 0.5f, 0.75f, 0, 1.25f,
+  const std::vector<float> matrix = {0.8f, -0.5f, 0, 0.5f, 0.5f, 0.75f, 0, 1.25f,
                                      0,    0,     1, 0,    0,    0,     0, 1};
   const Array in = dice.numbers({1, kSide, kSide, kChannels});
   Array want({1, kHeight, kWidth, kChannels});
   size_t outside = 0;
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
-      const double at_x = 0.8f * (x + 0.5) - 0.5 * (y + 0.5) + 2.5 - 0.5;
+      const double at_x = 0.8f * (x + 0.5) - 0.5 * (y + 0.5) + 0.5 - 0.5;
       const double at_y = 0.5 * (x + 0.5) + 0.75 * (y + 0.5) + 1.25 - 0.5;
       const bool beyond = at_x < 0 || at_y < 0 || at_x > kSide - 1 || at_y > kSide - 1;
       outside += beyond ? 1 : 0;

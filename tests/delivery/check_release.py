@@ -177,6 +177,19 @@ def check_pipes():
                 require(not re.search(rb'\| *grep -\w*q', text), "%s pipes into grep -q: 'grep ... >/dev/null' reads all" % path)
 
 
+def check_proofs():
+    """Each proof that tests/proof lists is there, and what is none is refused."""
+    proof = os.path.join(SOURCE, 'tests', 'proof')
+    with open(proof, encoding='utf-8') as file:
+        there = re.findall(r'^prove_(\w+)\(\)', file.read(), re.M)
+    rows = [line.split(None, 2) for line in run(proof, '--list').stdout.splitlines()]
+    require([row[0] for row in rows] == there and len(there) > 8, 'tests/proof lists %s and has %s' % (rows, there))
+    require(all(len(row) == 3 and re.match(r'\d+$|all$', row[1]) for row in rows), 'tests/proof lists %s' % rows)
+    for wrong in ([], ['nothing'], ['soak', 'long'], ['calls', '7']):
+        done = run(proof, *wrong, cwd=os.getcwd())
+        require(done.returncode == 2, 'proof %s ends with %d and %r' % (wrong, done.returncode, done.stdout))
+
+
 def make_package(name, depends):
     write('%s/DEBIAN/control' % name, 'Package: %s\nVersion: 1:1.2.3+x~deb12\nArchitecture: amd64\nMaintainer: A <a@example.org>\n%sDescription: none\n' %
           (name, 'Depends: %s\n' % depends if depends else ''))
@@ -232,6 +245,7 @@ with tempfile.TemporaryDirectory() as work:
     check_release()
     check_sbom()
     check_pipes()
+    check_proofs()
     os.chdir('/')
 print('\n'.join(problems) or 'as it should be')
 sys.exit(1 if problems else 0)

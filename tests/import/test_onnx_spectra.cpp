@@ -123,6 +123,16 @@ DVNN_TEST(windows_and_bands_are_known) {
     return all;
   };
   expect("mel", m, 16, {sum(1, {3, 6}), sum(3, {6, 4, 2}), sum(4, {2, 4, 6, 4, 2})});
+  // Bands that begin and end in one bin.
+  OnnxModel narrow({1, 9}, 17);
+  narrow.ints("bands", {8}, true).ints("length", {16}, true).ints("rate", {8192}, true);
+  narrow.floats("low", {0}).floats("high", {4096});
+  narrow.node("MelWeightMatrix", {"bands", "length", "rate", "low", "high"}, {"w"});
+  narrow.node("MatMul", {"x", "w"}, {"y"});
+  const std::vector<float> few = rising(9);
+  std::vector<double> want;
+  for (size_t bin : {0, 0, 1, 1, 2, 3, 4, 5}) want.push_back(double{few[bin]});
+  expect("narrow bands", narrow, 9, want);
 }
 
 DVNN_TEST(transforms_that_cannot_be_are_refused) {

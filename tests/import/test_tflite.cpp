@@ -340,7 +340,7 @@ DVNN_TEST(a_matrix_brings_the_output_to_its_landmarks) {
 
 DVNN_TEST(a_part_of_a_map_is_turned_and_scaled) {
   Dice dice(32);
-  constexpr int kSide = 9, kWidth = 6, kHeight = 5, kChannels = 8;
+  constexpr int kSide = 5, kWidth = 6, kHeight = 5, kChannels = 8;
   const std::vector<float> matrix = {0.8f, -0.5f, 0, 0.5f, 0.5f, 0.75f, 0, 1.25f,
                                      0,    0,     1, 0,    0,    0,     0, 1};
   const Array in = dice.numbers({1, kSide, kSide, kChannels});
@@ -362,7 +362,7 @@ DVNN_TEST(a_part_of_a_map_is_turned_and_scaled) {
       }
     }
   }
-  ck_assert_uint_gt(outside, 0);
+  ck_assert_uint_gt(outside, 0);  // one of them by less than half a pixel
   flexbuffers::Builder options;
   options.Map([&] {
     options.Int("output_width", kWidth);

@@ -4,6 +4,9 @@
 // brought back. They are those of version 2, as the face mesh with attention has them.
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/format.h"
 #include "flatbuffers/flexbuffers.h"

@@ -59,10 +59,13 @@ def check_run(where, command, packages):
 
 
 def check_containerfile(path, source, dvnet):
-    where, user = os.path.basename(path), 'root'
+    where, user, arguments = os.path.basename(path), 'root', {}
     for name, rest in instructions(path):
         require(name in INSTRUCTIONS, where, 'no instruction %s' % name)
-        if name == 'FROM':
+        if name == 'ARG':
+            arguments.update([rest.replace('"', '').split('=', 1)])
+        elif name == 'FROM':
+            rest = re.sub(r'\$\{(\w+)\}', lambda m: arguments.get(m[1], ''), rest)
             require(re.fullmatch(r'docker\.io/[\w/-]+:[\w.-]+', rest) and not rest.endswith(':latest'), where, 'FROM %s names no version' % rest)
         elif name == 'COPY':
             for file in rest.split()[:-1]:

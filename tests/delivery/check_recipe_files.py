@@ -3,16 +3,19 @@
 """Installs the board's build and packages it as the recipe for Yocto says: each file belongs to one package, no package is
 empty, and Debian has it in the package of the same meaning. The build has the options of the recipe, and found what DEPENDS names.
 
-Arguments: SOURCE BUILD, as those of check_board.py, whose build this is.
+Arguments: SOURCE BUILD, as those of check_board.py, whose build this is. With --cross FILE, the machine file of another
+processor (scripts/setup-cross), it is built in BUILD with exactly the recipe's options and paths for it, whose manual page an
+emulator writes; with --buildroot, with exactly those of Buildroot's package. Code is not optimised then: files are compared.
 """
 import argparse
 import fnmatch
 import os
+import re
 import sys
 import tempfile
 
 import check_board
-from check_board import introspect
+from check_board import introspect, run
 from check_recipes import ORIGINS, SERIES, meson_options, needs_of, rows, the_recipe
 
 # Debian's names of the recipe's packages.
@@ -49,6 +52,27 @@ def needs_differ(build, recipe):
     return lines + ['the recipe names %s, which the build does not need' % name for name in sorted(wanted - used)]
 
 
+def recipe_options(recipe):
+    return [on if name in recipe.words('PACKAGECONFIG') else off for name, (on, off, _) in sorted(rows(recipe).items())]
+
+
+def buildroot_options(source):
+    """With all that its menu offers and Debian 12 has: GStreamer's analytics came later."""
+    with open(os.path.join(source, 'packaging/buildroot/package/gst-dvnn/gst-dvnn.mk'), encoding='utf-8') as file:
+        options = dict(re.findall(r'-D(\w+)=(enabled|disabled)', re.sub(r'\nelse\n.*?\nendif', '', file.read(), flags=re.DOTALL)))
+    options['analytics'] = 'disabled'
+    return ['-D%s=%s' % option for option in sorted(options.items())]
+
+
+def cross_build(args, options, package):
+    """As the class meson of bitbake and the infrastructure of Buildroot call Meson, but for a distribution's flags of compilers."""
+    run('rm', '-rf', args.build)
+    run('meson', 'setup', args.build, args.source, '--cross-file', args.cross, '--prefix', '/usr', '--libdir', 'lib', '--buildtype', 'plain',
+        '--wrap-mode', 'nodownload', *options)
+    run('ninja', '-C', args.build)
+    run('meson', 'install', '-C', args.build, '--no-rebuild', '--destdir', package)
+
+
 def installed_as(package, prefix, build):
     """{path as on the board: path in Debian} of all files and links."""
     libdir = next(option['value'] for option in introspect(build, 'buildoptions') if option['name'] == 'libdir')
@@ -56,7 +80,7 @@ def installed_as(package, prefix, build):
     for folder, folders, names in os.walk(package):
         for name in names + [name for name in folders if os.path.islink(os.path.join(folder, name))]:
             path = '/usr' + os.path.join(folder, name)[len(package) + len(prefix):]
-            paths[path.replace('/usr/%s/' % libdir, '/usr/lib/', 1)] = path
+            paths[path.replace('/usr/%s/' % libdir, '/usr/lib/', 1)] = path.replace('/usr/lib/', '/usr/lib/board/', 1) if libdir == 'lib' else path
     return paths
 
 
@@ -96,22 +120,34 @@ def main():
     parser.add_argument('build')
     parser.add_argument('--prefix', default='/usr/local')
     parser.add_argument('--objects')
+    parser.add_argument('--cross')
+    parser.add_argument('--buildroot', action='store_true')
     args = parser.parse_args()
-    args.cross = None
     if os.environ.get('DVNN_TEST_ROUNDS'):
         print('skipped: another run of CI builds this')
         return 77
     problems = []
     with tempfile.TemporaryDirectory() as package:
-        check_board.build(args, package)
+        if args.cross:
+            options = buildroot_options(args.source) if args.buildroot else recipe_options(the_recipe(args.source, 'scarthgap'))
+            print(' '.join(options))
+            cross_build(args, options, package)
+            args.prefix = '/usr'
+        else:
+            check_board.build(args, package)
         analytics = {entry['name'] for entry in introspect(args.build, 'dependencies')} & {'gstreamer-analytics-1.0'}
         # A machine with the older GStreamer is as the older release, the other as the newer.
         recipe = the_recipe(args.source, 'wrynose' if analytics else 'scarthgap')
-        problems += options_differ(args.build, recipe, meson_options(args.source)[0])
-        problems += needs_differ(args.build, recipe)
-        for series in SERIES:
-            print('%s:' % series)
-            problems += packaged(the_recipe(args.source, series), installed_as(package, args.prefix, args.build))
+        paths = installed_as(package, args.prefix, args.build)
+        if args.buildroot:
+            # Buildroot has no packages of a package: each file is one that a board or a compiler needs.
+            problems += [problem for problem in packaged(recipe, paths) if not problem.endswith(' is empty')]
+        else:
+            problems += options_differ(args.build, recipe, meson_options(args.source)[0])
+            problems += needs_differ(args.build, recipe)
+            for series in SERIES:
+                print('%s:' % series)
+                problems += packaged(the_recipe(args.source, series), paths)
     for problem in problems:
         print('FAILED: ' + problem)
     return 1 if problems else 0

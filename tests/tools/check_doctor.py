@@ -192,6 +192,9 @@ def vendors_library_crashes_or_hangs():
     report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "context:*:hang"}, "--timeout", "2")
     report.has("warning", "device", "did not end in time", "DVNN_DEVICE=soft")
     report.has("failure", "inference", "did not end in time", "DVNN_DEVICE=soft")
+    # dvinfer waits for the device as long as it is told to, and tells it before the pipeline's time is over.
+    report = Report({**libraries(FAULTY_VENDOR), "DVNN_FAULT": "wait:*:hang", "DVNN_DEVICE": "fpga"}, "--timeout", "4")
+    report.has("failure", "pipeline", "not answered for 2000 ms", "GST_DEBUG")
 
 
 def vendors_library_works():

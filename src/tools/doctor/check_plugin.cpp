@@ -221,6 +221,8 @@ Finding check_pipeline(const std::string& network, const std::string& device, in
                                    "dvconvert",      "!",  "dvinfer"};
   if (!network.empty()) line.push_back("network=" + network);
   if (!device.empty()) line.push_back("device=" + device);
+  // Of a device that hangs, dvinfer tells more than that the pipeline does not end.
+  line.push_back("watchdog-ms=" + std::to_string(std::min<int64_t>(seconds * 500LL, 86400000)));
   for (const char* word : {"!", "queue", "!", "fakesink"}) line.push_back(word);
   const ChildEnd end = run_child(line, seconds);
   const char* const kLine = "videotestsrc ! dvconvert ! dvinfer ! queue ! fakesink";

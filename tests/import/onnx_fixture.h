@@ -7,8 +7,10 @@
 #include <fstream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "check_suite.h"
 #include "convert/convert.h"
 #include "onnx.pb.h"
 
@@ -171,6 +173,14 @@ inline Result<network::Model> convert_model(const OnnxModel& model,
                                             convert::Report* report = nullptr) {
   const TemporaryFile file(model.model.SerializeAsString());
   return convert::convert_onnx(file.path, options, report);
+}
+
+/// Converts a model, which must be possible.
+inline network::Model made_of(const OnnxModel& model, const convert::ConvertOptions& options = {},
+                              convert::Report* report = nullptr) {
+  auto made = convert_model(model, options, report);
+  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
+  return std::move(made.value());
 }
 
 }  // namespace dvnn::test

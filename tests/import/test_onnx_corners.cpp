@@ -13,12 +13,6 @@ DVNN_SUITE(import_onnx_corners);
 
 namespace {
 
-network::Model made_of(const OnnxModel& model) {
-  auto made = convert_model(model);
-  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
-  return std::move(made.value());
-}
-
 void expect(const char* what, const OnnxModel& model, const std::vector<float>& input,
             const std::vector<float>& want, const Shape& shape) {
   network::Model made = made_of(model);
@@ -384,6 +378,26 @@ DVNN_TEST(small_deviations_are_brought_to_one) {
   const float unit = std::sqrt(1.25f);
   expect("small numbers", m, {least, 2 * least, 3 * least, 4 * least},
          {-1.5f / unit, -0.5f / unit, 0.5f / unit, 1.5f / unit}, {1, 1, 2, 2});
+}
+
+// As exporters leave it where a model is not told that it is trained no more: each channel by its
+// own mean and variance, of which the running ones become a part.
+DVNN_TEST(statistics_are_those_of_the_input_while_training) {
+  OnnxModel m({1, 2, 1, 4}, 15);
+  m.floats("scale", {2, 3}).floats("bias", {1, -1}).floats("mean", {10, 20});
+  m.floats("variance", {100, 200});
+  m.node("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, {"y", "m", "v"});
+  m.set("training_mode", 1).set("epsilon", 0.0f).set("momentum", 0.75f);
+  m.output("y").output("m").output("v");
+  const std::vector<float> input = {1, 3, 5, 7, 2, 2, 6, 6};  // means of 4, variances of 5 and 4
+  const float step = 2 / std::sqrt(5.0f);
+  expect("y", m, input, {1 - 3 * step, 1 - step, 1 + step, 1 + 3 * step, -4, -4, 2, 2},
+         Shape{1, 2, 1, 4});
+  OnnxModel means = m, variances = m;
+  means.graph().clear_output();
+  expect("running mean", means.output("m"), input, {8.5f, 16}, Shape{2});
+  variances.graph().clear_output();
+  expect("running variance", variances.output("v"), input, {76.25f, 151}, Shape{2});
 }
 
 }  // namespace dvnn::test::onnx_corners_tests

@@ -39,13 +39,6 @@ OnnxModel detector(bool open = false) {
   return m;
 }
 
-network::Model made_of(const OnnxModel& m, const convert::ConvertOptions& options = {},
-                       convert::Report* report = nullptr) {
-  auto made = convert_model(m, options, report);
-  ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
-  return std::move(made.value());
-}
-
 bool told(const convert::Report& report, const char* words) {
   return std::any_of(report.warnings.begin(), report.warnings.end(), [&](const std::string& line) {
     return line.find(words) != std::string::npos;

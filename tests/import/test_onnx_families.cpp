@@ -16,9 +16,7 @@ constexpr const char* kMicrosoft = "com.microsoft";
 // The model's result "y" for rising(count), or for `input`.
 void expect(const char* what, OnnxModel& model, const std::vector<float>& input,
             const std::vector<float>& want) {
-  auto made = convert_model(model.output("y"));
-  ck_assert_msg(made.ok(), "%s: %s", what, made.ok() ? "" : made.error().message.c_str());
-  const auto got = run_model(what, std::move(made.value()), input.data());
+  const auto got = run_model(what, made_of(model.output("y")), input.data());
   expect_close(what, got, want.data(), want.size());
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 
 #include "import/onnx/import.h"
 #include "onnx_fixture.h"
@@ -19,17 +18,9 @@ DVNN_SUITE(import_onnx_forms);
 
 namespace {
 
-network::Model made_of(const char* what, const OnnxModel& model,
-                       const convert::ConvertOptions& options = {},
-                       convert::Report* report = nullptr) {
-  auto made = convert_model(model, options, report);
-  ck_assert_msg(made.ok(), "%s: %s", what, made.ok() ? "" : made.error().message.c_str());
-  return std::move(made.value());
-}
-
 void expect(const char* what, const OnnxModel& model, const std::vector<float>& input,
             const std::vector<float>& want) {
-  const std::vector<float> got = run_model(what, made_of(what, model), input.data());
+  const std::vector<float> got = run_model(what, made_of(model), input.data());
   expect_close(what, got, want.data(), want.size());
 }
 
@@ -70,7 +61,7 @@ DVNN_TEST(old_opsets_broadcast_by_axis) {
 DVNN_TEST(old_opsets_reshape_by_attribute) {
   OnnxModel m({2, 6}, 4);
   m.node("Reshape", {"x"}, {"r"}).list("shape", {3, -1}).node("Neg", {"r"}, {"y"});
-  const network::Model model = made_of("Reshape of opset 4", m.output("y"));
+  const network::Model model = made_of(m.output("y"));
   const auto output = static_cast<size_t>(model.outputs[0].tensor);
   ck_assert(model.tensors[output].desc.shape == Shape({3, 4}));
 }
@@ -161,61 +152,6 @@ DVNN_TEST(messages_of_a_few_bytes_are_not_a_gigabyte) {
   ck_assert(others.ok() || others.error().message.find("memory") == std::string::npos);
 }
 
-// The same quotient of all types that constants have; only whole numbers divide without a rest.
-DVNN_TEST(constants_of_all_types_divide) {
-  constexpr int kFloat = 1, kInt32 = 6, kHalf = 10, kDouble = 11, kBfloat = 16;
-  for (const int type : {kFloat, kInt32, kHalf, kDouble, kBfloat}) {
-    OnnxModel m({1, 2});
-    for (const auto& [name, value, half, bfloat] :
-         {std::tuple{"a", 7, 0x4700, 0x40e0}, {"b", 2, 0x4000, 0x4000}}) {
-      onnx::TensorProto* tensor = m.graph().add_initializer();
-      tensor->set_name(name);
-      tensor->set_data_type(type);
-      if (type == kFloat) tensor->add_float_data(static_cast<float>(value));
-      if (type == kInt32) tensor->add_int32_data(value);
-      if (type == kHalf) tensor->add_int32_data(half);
-      if (type == kBfloat) tensor->add_int32_data(bfloat);
-      if (type == kDouble) tensor->add_double_data(value);
-    }
-    m.node("Div", {"a", "b"}, {"q"}).node("Cast", {"q"}, {"k"}).set("to", kFloat);
-    m.node("Mul", {"x", "k"}, {"y"}).output("y");
-    const float quotient = type == kInt32 ? 3 : 3.5f;
-    expect("Div of constants", m, {1, -2}, {quotient, -2 * quotient});
-  }
-}
-
-// A list of 32-bit numbers may have values that an 8-bit tensor cannot hold.
-DVNN_TEST(numbers_that_a_type_does_not_have_are_refused) {
-  constexpr int kUint8 = 2, kInt8 = 3, kInt16 = 5, kUint32 = 12;
-  const struct {
-    int type;
-    int64_t good, bad;
-  } cases[] = {{kUint8, 255, -1},
-               {kUint8, 0, 256},
-               {kInt8, -128, 128},
-               {kInt16, 32767, -32769},
-               {kUint32, 4294967295, 4294967296}};
-  for (const auto& c : cases) {
-    for (const int64_t value : {c.good, c.bad}) {
-      OnnxModel m({1, 2});
-      onnx::TensorProto* tensor = m.graph().add_initializer();
-      tensor->set_name("k");
-      tensor->set_data_type(c.type);
-      if (c.type == kUint32) {
-        tensor->add_uint64_data(static_cast<uint64_t>(value));
-      } else {
-        tensor->add_int32_data(static_cast<int32_t>(value));
-      }
-      m.node("Cast", {"k"}, {"f"}).set("to", 1).node("Mul", {"x", "f"}, {"y"}).output("y");
-      const auto made = convert_model(m);
-      ck_assert_msg(made.ok() == (value == c.good), "%d: %lld", c.type,
-                    static_cast<long long>(value));
-      const std::string why = "holds " + std::to_string(value) + ", which its type does not have";
-      if (!made.ok()) expect_refused(made, {"'k'", why.c_str()});
-    }
-  }
-}
-
 // What is listed is known, whether it is imported as it is or as several others.
 DVNN_TEST(operators_that_are_listed_are_known) {
   const std::vector<std::string> names = import::onnx_operators();
@@ -290,7 +226,7 @@ DVNN_TEST(channels_may_be_last) {
   OnnxModel m({1, 20, 24, 3}, 13);
   m.weights("w", {8, 3, 3, 3}).node("Transpose", {"x"}, {"t"}).list("perm", {0, 3, 1, 2});
   m.node("Conv", {"t", "w"}, {"y"}).output("y");
-  const network::Model model = made_of("NHWC", m);
+  const network::Model model = made_of(m);
   const auto input = static_cast<size_t>(model.input.tensor);
   ck_assert(model.tensors[input].desc.shape == Shape({1, 3, 20, 24}));
   ck_assert_uint_eq(model.steps.size(), 1);
@@ -300,7 +236,7 @@ DVNN_TEST(channels_may_be_last) {
   convert::ConvertOptions options;
   options.import.width = 32;
   options.import.height = 16;
-  const network::Model sized = made_of("NHWC of an open size", open, options);
+  const network::Model sized = made_of(open, options);
   const auto sized_input = static_cast<size_t>(sized.input.tensor);
   ck_assert(sized.tensors[sized_input].desc.shape == Shape({1, 3, 16, 32}));
 }
@@ -312,7 +248,7 @@ DVNN_TEST(numbers_of_channels_may_be_spread_over_the_picture) {
     m.weights("w", {8, 3, 3, 3}).weights("s", slopes).ints("d", {1, 8, 10, 7});
     m.node("Conv", {"x", "w"}, {"c"});
     if (spread) m.node("Expand", {"s", "d"}, {"e"});
-    return made_of("PRelu", m.node("PRelu", {"c", spread ? "e" : "s"}, {"y"}).output("y"));
+    return made_of(m.node("PRelu", {"c", spread ? "e" : "s"}, {"y"}).output("y"));
   };
   const network::Model plain = made(false, {8, 1, 1}), spread = made(true, {8, 1, 1});
   ck_assert_uint_eq(plain.steps.size(), 1);
@@ -426,7 +362,7 @@ DVNN_TEST(values_beyond_16_bits_are_kept_smaller) {
   }
   m.output("y").output("b");
   convert::Report report;
-  network::Model model = made_of("values beyond 16 bits", m, {}, &report);
+  network::Model model = made_of(m, {}, &report);
   ck_assert_int_gt(report.rescaled, 0);
   ck_assert_float_ge(report.largest, 1e8f);
   std::vector<float> input(768);
@@ -436,69 +372,9 @@ DVNN_TEST(values_beyond_16_bits_are_kept_smaller) {
   convert::ConvertOptions options;
   options.rescale = false;
   convert::Report plain;
-  const auto as_it_is =
-      run_model("left alone", made_of("left alone", m, options, &plain), input.data());
+  const auto as_it_is = run_model("left alone", made_of(m, options, &plain), input.data());
   ck_assert_int_eq(plain.rescaled, 0);
   ck_assert(!std::isfinite(as_it_is[255]) || as_it_is[255] < 200);
-}
-
-// What constants alone decide is computed while the model is read: `k`, which is added to zeros.
-static void expect_folded(const char* what, OnnxModel m, const std::vector<float>& want) {
-  m.node("Cast", {"k"}, {"f"}).set("to", 1).node("Add", {"x", "f"}, {"y"}).output("y");
-  expect(what, m, std::vector<float>(want.size(), 0.0f), want);
-}
-
-DVNN_TEST(constants_are_computed_as_the_operators_say) {
-  OnnxModel rows({2, 3}, 13);
-  rows.places("a", {2, 1}, {10, 20}).ints("b", {1, 2, 3});
-  OnnxModel sum = rows;
-  expect_folded("Add", sum.node("Add", {"a", "b"}, {"k"}), {11, 12, 13, 21, 22, 23});
-  OnnxModel less = rows;
-  expect_folded("Sub", less.node("Sub", {"b", "a"}, {"k"}), {-9, -8, -7, -19, -18, -17});
-  OnnxModel scalar({3}, 13);
-  scalar.ints("a", {5}, true).ints("b", {1, 2, 3}).node("Mul", {"a", "b"}, {"k"});
-  expect_folded("Mul", scalar, {5, 10, 15});
-  OnnxModel larger({3}, 13);
-  larger.ints("a", {2}).ints("b", {1, 2, 3}).node("Max", {"a", "b"}, {"m"});
-  expect_folded("Max, Pow", larger.node("Pow", {"m", "a"}, {"k"}), {4, 4, 9});
-  // Integers are divided towards zero, other numbers are not rounded.
-  OnnxModel whole({4}, 13);
-  whole.ints("a", {7, -7, 6, -1}).ints("b", {2}).node("Div", {"a", "b"}, {"k"});
-  expect_folded("Div of integers", whole, {3, -3, 3, 0});
-  OnnxModel parts({4}, 13);
-  parts.floats("a", {7, -7, 6, -1}).floats("b", {2}).node("Div", {"a", "b"}, {"k"});
-  expect_folded("Div", parts, {3.5f, -3.5f, 3, -0.5f});
-  OnnxModel cut({4}, 13);
-  cut.floats("a", {1.75f, -1.75f, 3, -0.5f}).node("Cast", {"a"}, {"k"}).set("to", 7);
-  expect_folded("Cast", cut, {1, -1, 3, 0});
-}
-
-DVNN_TEST(constants_are_moved_as_the_operators_say) {
-  const std::vector<int64_t> six = {1, 2, 3, 4, 5, 6};
-  auto moved = [&](std::vector<int64_t> dims) {
-    OnnxModel m(std::move(dims), 13);
-    return m.places("a", {2, 3}, six);
-  };
-  OnnxModel picked = moved({2, 2});
-  picked.ints("i", {2, -3}).node("Gather", {"a", "i"}, {"k"}).set("axis", 1);
-  expect_folded("Gather", picked, {3, 1, 6, 4});
-  OnnxModel table = moved({1, 2, 3});
-  table.places("i", {1, 2}, {1, 0}).node("Gather", {"a", "i"}, {"k"});
-  expect_folded("Gather of rows", table, {4, 5, 6, 1, 2, 3});
-  expect_folded("Transpose", moved({3, 2}).node("Transpose", {"a"}, {"k"}).list("perm", {1, 0}),
-                {1, 4, 2, 5, 3, 6});
-  OnnxModel joined = moved({2, 4});
-  joined.places("b", {2, 1}, {7, 8}).node("Concat", {"a", "b"}, {"k"}).set("axis", 1);
-  expect_folded("Concat", joined, {1, 2, 3, 7, 4, 5, 6, 8});
-  OnnxModel some = moved({1, 2});
-  some.ints("b", {1, -1}).ints("e", {2, -4}).ints("n", {0, 1}).ints("s", {1, -2});
-  expect_folded("Slice", some.node("Slice", {"a", "b", "e", "n", "s"}, {"k"}), {6, 4});
-  OnnxModel steps({4}, 13);
-  steps.ints("b", {7}, true).ints("e", {-4}, true).ints("s", {-3}, true);
-  expect_folded("Range", steps.node("Range", {"b", "e", "s"}, {"k"}), {7, 4, 1, -2});
-  OnnxModel places({2, 3}, 13);
-  places.places("a", {2, 2}, {0, 4, 5, 6}).node("NonZero", {"a"}, {"k"});
-  expect_folded("NonZero", places, {0, 1, 1, 1, 0, 1});
 }
 
 }  // namespace dvnn::test::onnx_forms_tests

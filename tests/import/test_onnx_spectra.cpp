@@ -16,9 +16,7 @@ using Complex = std::complex<double>;
 constexpr double kTurn = 6.283185307179586;
 
 void expect(const char* what, OnnxModel& model, size_t inputs, const std::vector<double>& want) {
-  auto made = convert_model(model.output("y"));
-  ck_assert_msg(made.ok(), "%s: %s", what, made.ok() ? "" : made.error().message.c_str());
-  const auto got = run_model(what, std::move(made.value()), rising(inputs).data());
+  const auto got = run_model(what, made_of(model.output("y")), rising(inputs).data());
   const std::vector<float> floats(want.begin(), want.end());
   expect_close(what, got, floats.data(), floats.size());
 }

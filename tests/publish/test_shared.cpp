@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/format.h"
+#include "certificates.h"
 #include "check_suite.h"
 #include "publish/shared_topic.h"
 #include "server_process.h"
@@ -23,10 +24,12 @@ namespace {
 
 class Broker {
  public:
-  Broker() {
+  // `more`: further lines of its configuration.
+  explicit Broker(const std::string& more = "") {
     std::ofstream(folder_.file("conf")) << "listener " << port() << " 127.0.0.1\n"
                                         << "allow_anonymous true\nmax_queued_messages 0\n"
-                                        << "log_dest none\nuser root\n";
+                                        << "log_dest none\nuser root\n"
+                                        << more;
     server_ = std::make_unique<ServerProcess>(
         std::vector<std::string>{kMosquitto, "-c", folder_.file("conf")}, port());
     server_->start();
@@ -43,7 +46,8 @@ class Broker {
 // One side: what it has, by the newest version.
 class Side {
  public:
-  explicit Side(const Broker& broker, std::vector<SharedEntry> own = {}) {
+  explicit Side(const Broker& broker, std::vector<SharedEntry> own = {},
+                const char* scheme = "mqtt://127.0.0.1:", const publish::Options& options = {}) {
     for (SharedEntry& entry : own) entries_[entry.id] = std::move(entry);
     publish::SharedHooks hooks;
     hooks.came = [this](const std::string& id, const std::string& line) {
@@ -65,9 +69,8 @@ class Side {
       return all;
     };
     hooks.state = [this](const std::string& why) { (why.empty() ? up : lost).add(); };
-    const auto address =
-        publish::parse_address("mqtt://127.0.0.1:" + std::to_string(broker.port())).value();
-    auto opened = publish::open_shared_topic(address, {}, "home/gallery", std::move(hooks));
+    const auto address = publish::parse_address(scheme + std::to_string(broker.port())).value();
+    auto opened = publish::open_shared_topic(address, options, "home/gallery", std::move(hooks));
     ck_assert_msg(opened.ok(), "%s", opened.ok() ? "" : opened.error().message.c_str());
     topic_ = std::move(opened.value());
     sends_ = topic_.get();
@@ -172,6 +175,28 @@ DVNN_TEST(thousands_of_entries_come) {
   door.asked.until(1);
   Side yard(broker);
   yard.until_count(count);
+}
+
+// A gallery has faces' embeddings: nobody else hears them, and nobody else's are taken.
+DVNN_TEST(entries_go_to_a_broker_with_the_right_certificate_alone) {
+  if (!there_is_a_broker()) return;
+  const Certificates certificates;
+  if (!certificates.made()) return;
+  for (const auto& one : Certificates::kCases) {
+    const Broker broker("certfile " + certificates.certificate(one.host) + "\nkeyfile " +
+                        certificates.key(one.host) + "\n");
+    publish::Options options;
+    if (one.authority) options["ca"] = certificates.certificate(one.authority);
+    Side door(broker, {entry("ada", 1)}, "mqtts://localhost:", options);
+    if (!one.good) {
+      door.lost.until(1);
+      ck_assert_msg(door.asked.value() == 0, "%s", one.text().c_str());
+      continue;
+    }
+    door.asked.until(1);
+    Side yard(broker, {}, "mqtts://localhost:", options);
+    yard.until("ada", 1);
+  }
 }
 
 DVNN_TEST(what_cannot_be_shared_is_refused) {

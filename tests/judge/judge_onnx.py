@@ -68,7 +68,7 @@ def operators_of(sources):
     """Returns the names in the importer's own tables."""
     with open(os.path.join(sources, 'src/import/onnx/operators.h'), encoding='utf-8') as file:
         names = re.findall(r'ROW\("([\w.]+)"', file.read())
-    with open(os.path.join(sources, 'src/import/onnx/expansions.cpp'), encoding='utf-8') as file:
+    with open(os.path.join(sources, 'src/import/onnx/expansions/expansions.cpp'), encoding='utf-8') as file:
         text = file.read()
     names += re.findall(r'\{kOnnx, "(\w+)"', text)
     names += ['com.microsoft.' + n for n in re.findall(r'\{kMicrosoft, "(\w+)"', text)]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/lists.h"
+#include "import/onnx/control/lists.h"
 
 #include <algorithm>
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/onnx/made_node.h"
+#include "import/onnx/control/made_node.h"
 #include "plan/graph/shapes.h"
 
 namespace dvnn::import {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/spectra.h"
+#include "import/onnx/expansions/spectra.h"
 
 #include <cmath>
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/onnx/made_node.h"
+#include "import/onnx/control/made_node.h"
 #include "plan/graph/shapes.h"
 
 namespace dvnn::import {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/branches.h"
+#include "import/onnx/control/branches.h"
 
 #include "base/format.h"
-#include "import/onnx/made_node.h"
+#include "import/onnx/control/made_node.h"
 #include "plan/graph/shapes.h"
 
 namespace dvnn::import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/dynamic.h"
+#include "import/onnx/expansions/dynamic.h"
 
 #include <algorithm>
 #include <iterator>

@@ -65,10 +65,11 @@ def buildroot_options(source):
 
 
 def cross_build(args, options, package):
-    """As the class meson of bitbake and the infrastructure of Buildroot call Meson, but for a distribution's flags of compilers."""
+    """As the class meson of bitbake and the infrastructure of Buildroot call Meson, but for a distribution's flags of compilers. The
+    GStreamer of Debian's root names its own folder of plugins, which has the processor's name in it; theirs is below libdir."""
     run('rm', '-rf', args.build)
     run('meson', 'setup', args.build, args.source, '--cross-file', args.cross, '--prefix', '/usr', '--libdir', 'lib', '--buildtype', 'plain',
-        '--wrap-mode', 'nodownload', *options)
+        '--wrap-mode', 'nodownload', '-Dplugins_dir=/usr/lib/gstreamer-1.0', *options)
     run('ninja', '-C', args.build)
     run('meson', 'install', '-C', args.build, '--no-rebuild', '--destdir', package)
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constants of ONNX files: the types of their numbers, and what is computed of them while the model
 // is read.
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "onnx_fixture.h"
 #include "run_model.h"

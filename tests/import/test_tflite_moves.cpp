@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tflite_arrays.h"
 

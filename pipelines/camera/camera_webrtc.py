@@ -142,8 +142,7 @@ class Viewer:
         return Gst.PadProbeReturn.OK
 
     def on_event(self, _pad, info):
-        structure = info.get_event().get_structure()
-        if structure and structure.get_name() == "GstForceKeyUnit":
+        if info.get_event().has_name("GstForceKeyUnit"):
             self.wants_key_frame()
         return Gst.PadProbeReturn.OK
 

@@ -30,13 +30,15 @@ class Verdict:
         return self.kind in ('undocumented', 'differs', 'failed', 'crashed')
 
 
-# Steps that may go either way, beyond those that the noise shows. A product behind a quantiser spreads one
-# over a row.
-FEW, FEW_SHARE = 2, 0.004
+# Steps that may go either way, beyond those that the noise shows. A product behind a quantiser spreads one over a row
+# or a column, of which the limits are the extremes of some draws: more may be off by less than twice as much.
+FEW, FEW_SHARE, NEAR_SHARE = 2, 0.004, 0.02
 
 
-def are_few(bad):
-    return bad.size > 20 * FEW and bad.sum() <= max(FEW, FEW_SHARE * bad.size)
+def may_be_steps(bad, far):
+    """Whether what is off, and far off, can be steps that have gone the other way."""
+    few = bad.sum() <= max(FEW, FEW_SHARE * bad.size) or (not far.any() and bad.sum() <= NEAR_SHARE * bad.size)
+    return bad.size > 20 * FEW and few
 
 
 def compare(have, want, allowed, steps=False):
@@ -47,7 +49,7 @@ def compare(have, want, allowed, steps=False):
     have = have.reshape(want.shape).astype(np.float64)
     off = np.abs(have - want)
     bad = ~(off <= allowed)
-    if not bad.any() or (steps and (are_few(bad) or (bad.ndim > 1 and are_few(bad.any(axis=-1))))):
+    if not bad.any() or (steps and may_be_steps(bad, bad & ~(off <= 2 * allowed))):
         return ''
     ratio = np.where(bad, off / allowed, 0)
     ratio[np.isnan(ratio)] = np.inf

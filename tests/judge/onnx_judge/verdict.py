@@ -31,7 +31,7 @@ class Verdict:
 
 
 # Steps that may go either way, beyond those that the noise shows. A product behind a quantiser spreads one over a row
-# or a column, of which the limits are the extremes of some draws: more may be off by less than twice as much.
+# or a column, of which the limits are the extremes of some draws: more may be off by up to four times as much.
 FEW, FEW_SHARE, NEAR_SHARE = 2, 0.004, 0.02
 
 
@@ -49,7 +49,7 @@ def compare(have, want, allowed, steps=False):
     have = have.reshape(want.shape).astype(np.float64)
     off = np.abs(have - want)
     bad = ~(off <= allowed)
-    if not bad.any() or (steps and may_be_steps(bad, bad & ~(off <= 2 * allowed))):
+    if not bad.any() or (steps and may_be_steps(bad, bad & ~(off <= 4 * allowed))):
         return ''
     ratio = np.where(bad, off / allowed, 0)
     ratio[np.isnan(ratio)] = np.inf

@@ -23,6 +23,9 @@ SPREADS = 6.0
 # For outputs with steps: only strong noise shows whether a rounding may push an element over an
 # edge.
 STRONG = [0.0] + [1.0] * 6 + [4.0] * 8 + [8.0] * 4
+# The same noise for a whole tensor: equal values stay equal, which noise of their own would undo,
+# and near ones become equal together.
+COMMON = [1.0] * 8 + [4.0] * 4
 
 # Operators that return elements of their input unchanged, or whole numbers: nothing is rounded.
 EXACT = {'MaxPool', 'Relu', 'Max', 'Min', 'Slice', 'Concat', 'Transpose', 'Reshape', 'Squeeze', 'Unsqueeze', 'Flatten',
@@ -259,15 +262,15 @@ class Noise:
                 helper.make_node('Cast', [result + '_m'], [result + '_h'], to=10),
                 helper.make_node('Cast', [result + '_h'], [result], to=1)]
 
-    def draw(self, rng, strength):
-        return self.session.run(self.outputs, self.feeds(rng, strength))
+    def draw(self, rng, strength, common=False):
+        return self.session.run(self.outputs, self.feeds(rng, strength, common))
 
-    def feeds(self, rng, strength):
+    def feeds(self, rng, strength, common=False):
         feeds = self.g.feeds()
         for name, array in self.factors.items():
             with np.errstate(divide='ignore'):
                 size = np.maximum(ROUNDING, np.minimum(LEAST_ROUNDING / np.abs(array), 1.0)) * strength
-            spread = rng.uniform(-3 ** 0.5, 3 ** 0.5, array.shape)
+            spread = rng.uniform(-3 ** 0.5, 3 ** 0.5, () if common else array.shape)
             # Each of these may become zero or stay: signs and quotients tell the difference.
             lost = (np.abs(array) < LEAST_ROUNDING) & (rng.uniform(size=array.shape) < 0.5)
             feeds[name + '_n'] = np.asarray(np.where(lost, 0, 1 + spread * size), np.float32)
@@ -293,8 +296,8 @@ def tolerances(g, outputs, draws=DRAWS):
     if in_steps(g):
         # Values that become one number in binary16 are equal more often than noise shows.
         rounding = Noise(g, outputs, rounds=True)
-        for strength in STRONG:
-            for k, array in enumerate(rounding.draw(rng, strength)):
+        for strength, common in [(s, False) for s in STRONG] + [(s, True) for s in COMMON]:
+            for k, array in enumerate(rounding.draw(rng, strength, common)):
                 allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
     # FP32's own error on both sides: sums of some hundred terms.
     return [np.nan_to_num(a, nan=np.inf) + 2.0 ** -22 + 2.0 ** -18 * np.abs(w) for a, w in zip(allowed, wanted)]

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <thread>
 #include <vector>
 
 namespace dvnn::tools {
@@ -37,6 +38,20 @@ inline CallTime time_call(const std::function<void()>& work) {
   time.ms = time_ms(work);
   time.cpu_ms = processor_ms() - before;
   return time;
+}
+
+/// Returns when the threads of this process have gone to sleep, or after a second. Those that have
+/// just worked look for more work for a while: 20 ms with one engine and processor, 100 with
+/// another, where a pause takes three times as long.
+inline void wait_until_idle() {
+  constexpr int kMost = 100;
+  constexpr std::chrono::milliseconds kPart{10};
+  constexpr double kIdleMs = 1;
+  for (int i = 0; i < kMost; ++i) {
+    const double before = processor_ms();
+    std::this_thread::sleep_for(kPart);
+    if (processor_ms() - before < kIdleMs) return;
+  }
 }
 
 /// Returns the median, or 0 for no values.

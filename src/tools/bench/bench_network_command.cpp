@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
-#include <thread>
 
 #include "base/format.h"
 #include "base/json.h"
@@ -121,6 +120,7 @@ int run_bench(Session* session, const std::string& network,
     auto opened = open_peer(peer_files, session->model(), picture, options.threads);
     if (!opened.ok()) return fail(opened.error());
     peer = std::move(opened.value());
+    wait_until_idle();
   }
   const Span<uint8_t> loaded = session->slot().input();
   const std::vector<uint8_t> pixels(loaded.begin(), loaded.end());
@@ -128,11 +128,10 @@ int run_bench(Session* session, const std::string& network,
   StepTimes step_times(session->slot());
   Runs device, peer_runs;
   std::vector<double> on_device_ms, on_cpu_ms;
-  // The engines take turns of some runs, because threads that have just worked spin for a while and
-  // would disturb the other engine. The first runs of a turn warm up caches and threads and are not
-  // counted.
+  // The engines take turns of some runs, and wait until the other's threads sleep, which would
+  // disturb them. The first runs of a turn warm up caches and threads and are not counted.
   constexpr int kTurn = 10;
-  constexpr std::chrono::milliseconds kRest{20}, kWarmUp{20};
+  constexpr std::chrono::milliseconds kWarmUp{20};
   // Calls run() until `runs` calls were counted; `counted` tells whether a call is.
   const auto take_turn = [&](int runs, auto run) -> Status {
     const auto begin = std::chrono::steady_clock::now();
@@ -164,7 +163,7 @@ int run_bench(Session* session, const std::string& network,
     });
     if (!ran.ok()) return fail(ran.error());
     if (!peer) continue;
-    std::this_thread::sleep_for(kRest);
+    wait_until_idle();
     const Status peer_ran = take_turn(runs, [&](bool counted) -> Status {
       Status status;
       const CallTime theirs = time_call([&] { status = peer->forward(); });
@@ -172,7 +171,7 @@ int run_bench(Session* session, const std::string& network,
       return status;
     });
     if (!peer_ran.ok()) return fail(peer_ran.error());
-    std::this_thread::sleep_for(kRest);
+    wait_until_idle();
   }
   progress.clear();
   const double ours = median(device.ms), theirs = peer ? median(peer_runs.ms) : 0;

@@ -2,11 +2,11 @@
 #include "evaluate/naming.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
 #include "evaluate/thresholds.h"
+#include "match/likeness.h"
 
 namespace dvnn::evaluate {
 namespace {
@@ -14,27 +14,6 @@ namespace {
 constexpr double kMargins[] = {0, 0.02, 0.05, 0.1};
 // Thresholds are whole hundredths, which people can read.
 constexpr int kSteps = 100;
-
-std::vector<float> unit_of(const std::vector<float>& embedding) {
-  double sum = 0;
-  for (const float value : embedding) sum += double{value} * double{value};
-  std::vector<float> unit = embedding;
-  for (float& value : unit) value = static_cast<float>(double{value} / std::sqrt(sum));
-  return unit;
-}
-
-double dot(const std::vector<float>& a, const std::vector<float>& b) {
-  constexpr size_t kLanes = 8;
-  float sums[kLanes] = {};
-  size_t i = 0;
-  for (; i + kLanes <= a.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
-  }
-  double all = 0;
-  for (; i < a.size(); ++i) all += double{a[i]} * double{b[i]};
-  for (const float sum : sums) all += double{sum};
-  return all;
-}
 
 bool is_accepted(double best, double next, double threshold, double margin) {
   return best > -2 && best >= threshold && (next <= -2 || best - next >= margin);
@@ -134,15 +113,15 @@ double CountedShare::most() const {
 
 std::vector<NamingTrial> try_names(const std::vector<std::vector<float>>& embeddings,
                                    const std::vector<int>& people) {
-  std::vector<std::vector<float>> units;
-  for (const auto& embedding : embeddings) units.push_back(unit_of(embedding));
+  std::vector<std::vector<float>> units = embeddings;
+  for (auto& unit : units) match::make_unit(&unit);
   std::vector<NamingTrial> trials(units.size());
   std::map<int, double> best;  // by person
   for (size_t i = 0; i < units.size(); ++i) {
     best.clear();
     for (size_t j = 0; j < units.size(); ++j) {
       if (i == j) continue;
-      const double likeness = dot(units[i], units[j]);
+      const double likeness = match::cosine(units[i].data(), units[j].data(), units[i].size());
       const auto [place, is_new] = best.try_emplace(people[j], likeness);
       if (!is_new) place->second = std::max(place->second, likeness);
     }

@@ -308,15 +308,7 @@ std::vector<float> JsonReader::unpacked(const char* name, const Json& text, size
   return {};
 }
 
-std::vector<float> JsonReader::numbers(const char* name, size_t max_count) {
-  return read_numbers(name, max_count, false);
-}
-
-std::vector<float> JsonReader::numbers_or_infinities(const char* name, size_t max_count) {
-  return read_numbers(name, max_count, true);
-}
-
-std::vector<float> JsonReader::read_numbers(const char* name, size_t max_count, bool infinite) {
+std::vector<float> JsonReader::numbers(const char* name, size_t max_count, bool infinite) {
   std::vector<float> out;
   const Json* value = member(name);
   if (!value) return out;

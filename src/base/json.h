@@ -88,11 +88,9 @@ class JsonReader {
   bool boolean(const char* name, bool fallback);
   std::string text(const char* name);
   std::string text(const char* name, const std::string& fallback);
-  /// Returns an array of at most `max_count` finite numbers, also from the form of
-  /// packed_numbers(). Absent: empty.
-  std::vector<float> numbers(const char* name, size_t max_count);
-  /// numbers(), of which some may be infinite.
-  std::vector<float> numbers_or_infinities(const char* name, size_t max_count);
+  /// Returns an array of at most `max_count` numbers, also from the form of packed_numbers().
+  /// Absent: empty. They must be finite, unless `infinite` allows infinities.
+  std::vector<float> numbers(const char* name, size_t max_count, bool infinite = false);
   /// Returns an array of at most `max_count` integers in [min, max]. Absent: empty.
   std::vector<int> integers(const char* name, int64_t min, int64_t max, size_t max_count);
   /// Returns an array of at most `max_count` strings. Absent: empty.
@@ -107,7 +105,6 @@ class JsonReader {
 
  private:
   const Json* require(const char* name);
-  std::vector<float> read_numbers(const char* name, size_t max_count, bool infinite);
   std::vector<float> unpacked(const char* name, const Json& text, size_t max_count, bool infinite);
   const Json& object_;
   std::string what_;

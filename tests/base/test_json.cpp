@@ -116,11 +116,11 @@ DVNN_TEST(infinities_are_packed_and_come_back_where_they_may) {
   const json object = {{"few", packed_numbers(few)}, {"nan", packed_numbers({1, NAN})}};
   ck_assert(object["few"].is_string());
   JsonReader in(object, "thing");
-  ck_assert(in.numbers_or_infinities("few", 3) == few && in.ok());
+  ck_assert(in.numbers("few", 3, true) == few && in.ok());
   expect_refusal(
       object, [](JsonReader* in) { in->numbers("few", 3); }, "finite");
   expect_refusal(
-      object, [](JsonReader* in) { in->numbers_or_infinities("nan", 2); }, "not a number");
+      object, [](JsonReader* in) { in->numbers("nan", 2, true); }, "not a number");
 }
 
 // Constant values of nlohmann's have no check in their [].

@@ -21,7 +21,7 @@ class Constant final : public CpuLayer {
 
 void ConstantAttributes::fields(Fields* f) {
   constexpr size_t kMaxValues = size_t{1} << 24;
-  f->packed_or_infinite("values", &values, kMaxValues);  // masks of attention are -infinity
+  f->packed("values", &values, kMaxValues, true);  // masks of attention are -infinity
 }
 
 DimsResult ConstantAttributes::dims_after(Span<const Shape>) const {

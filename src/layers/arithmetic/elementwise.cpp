@@ -161,7 +161,7 @@ Result<ElementwiseAttributes> ElementwiseAttributes::parse(const Json& params) {
   for (const Json* list : lists) {
     const Json holder = {{"values", *list}};
     JsonReader values(holder, "constants");
-    a.constants.push_back(values.numbers_or_infinities("values", kMostChannels));
+    a.constants.push_back(values.numbers("values", kMostChannels, true));
     DVNN_TRY(values.status());
   }
   DVNN_ASSIGN(const auto steps, list_of(&in, "steps", kMostSteps));

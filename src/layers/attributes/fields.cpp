@@ -52,13 +52,8 @@ void Fields::numbers(const char* name, std::vector<float>* values, size_t count,
   }
 }
 
-void Fields::packed(const char* name, std::vector<float>* values, size_t count) {
-  numbers(name, values, count, false);
-  if (out_) (*out_)[name] = packed_numbers(*values);
-}
-
-void Fields::packed_or_infinite(const char* name, std::vector<float>* values, size_t count) {
-  if (in_) *values = in_->numbers_or_infinities(name, count);
+void Fields::packed(const char* name, std::vector<float>* values, size_t count, bool infinite) {
+  if (in_) *values = in_->numbers(name, count, infinite);
   if (out_) (*out_)[name] = packed_numbers(*values);
 }
 

@@ -33,9 +33,7 @@ class Fields {
                 size_t count = Shape::kMaxRank, bool written = true);
   void numbers(const char* name, std::vector<float>* values, size_t count, bool written = true);
   /// Numbers that are written in the form of packed_numbers().
-  void packed(const char* name, std::vector<float>* values, size_t count);
-  /// packed(), of numbers that may be infinite.
-  void packed_or_infinite(const char* name, std::vector<float>* values, size_t count);
+  void packed(const char* name, std::vector<float>* values, size_t count, bool infinite = false);
   /// A value that is written as its name in `table`, which is in the order of the enum from 0.
   template <typename Enum, typename Row, size_t N>
   void choice(const char* name, Enum* value, const Row (&table)[N], bool written = true) {

@@ -13,6 +13,7 @@
 #include "check_suite.h"
 #include "convert/convert.h"
 #include "onnx.pb.h"
+#include "run_model.h"
 
 namespace dvnn::test {
 
@@ -181,6 +182,13 @@ inline network::Model made_of(const OnnxModel& model, const convert::ConvertOpti
   auto made = convert_model(model, options, report);
   ck_assert_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
   return std::move(made.value());
+}
+
+/// Fails unless the model's first output is `want`, on the software device.
+inline void expect_output(const char* what, const OnnxModel& model, const std::vector<float>& input,
+                          const std::vector<float>& want) {
+  const std::vector<float> got = run_model(what, made_of(model), input.data());
+  expect_close(what, got, want.data(), want.size());
 }
 
 }  // namespace dvnn::test

@@ -12,16 +12,6 @@ namespace dvnn::test::onnx_constants_tests {
 
 DVNN_SUITE(import_onnx_constants);
 
-namespace {
-
-void expect(const char* what, const OnnxModel& model, const std::vector<float>& input,
-            const std::vector<float>& want) {
-  const std::vector<float> got = run_model(what, made_of(model), input.data());
-  expect_close(what, got, want.data(), want.size());
-}
-
-}  // namespace
-
 // The same quotient of all types that constants have; only whole numbers divide without a rest.
 DVNN_TEST(constants_of_all_types_divide) {
   constexpr int kFloat = 1, kInt32 = 6, kHalf = 10, kDouble = 11, kBfloat = 16;
@@ -41,7 +31,7 @@ DVNN_TEST(constants_of_all_types_divide) {
     m.node("Div", {"a", "b"}, {"q"}).node("Cast", {"q"}, {"k"}).set("to", kFloat);
     m.node("Mul", {"x", "k"}, {"y"}).output("y");
     const float quotient = type == kInt32 ? 3 : 3.5f;
-    expect("Div of constants", m, {1, -2}, {quotient, -2 * quotient});
+    expect_output("Div of constants", m, {1, -2}, {quotient, -2 * quotient});
   }
 }
 
@@ -106,7 +96,7 @@ DVNN_TEST(numbers_of_four_bits_are_two_in_a_byte) {
         }
         std::vector<float> want;
         for (const float number : c.numbers) want.push_back(number / 2 + 1);
-        expect("DequantizeLinear", m, std::vector<float>(count, 1.0f), want);
+        expect_output("DequantizeLinear", m, std::vector<float>(count, 1.0f), want);
       }
     }
   }
@@ -115,7 +105,7 @@ DVNN_TEST(numbers_of_four_bits_are_two_in_a_byte) {
 // What constants alone decide is computed while the model is read: `k`, which is added to zeros.
 static void expect_folded(const char* what, OnnxModel m, const std::vector<float>& want) {
   m.node("Cast", {"k"}, {"f"}).set("to", 1).node("Add", {"x", "f"}, {"y"}).output("y");
-  expect(what, m, std::vector<float>(want.size(), 0.0f), want);
+  expect_output(what, m, std::vector<float>(want.size(), 0.0f), want);
 }
 
 DVNN_TEST(constants_are_computed_as_the_operators_say) {

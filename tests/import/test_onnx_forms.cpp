@@ -18,12 +18,6 @@ DVNN_SUITE(import_onnx_forms);
 
 namespace {
 
-void expect(const char* what, const OnnxModel& model, const std::vector<float>& input,
-            const std::vector<float>& want) {
-  const std::vector<float> got = run_model(what, made_of(model), input.data());
-  expect_close(what, got, want.data(), want.size());
-}
-
 onnx::TensorProto* initializer(OnnxModel* model, const char* name) {
   for (onnx::TensorProto& tensor : *model->graph().mutable_initializer()) {
     if (tensor.name() == name) return &tensor;
@@ -55,7 +49,7 @@ DVNN_TEST(old_opsets_broadcast_by_axis) {
   const std::vector<float> input = rising(24);
   std::vector<float> want = input;
   for (size_t i = 0; i < want.size(); ++i) want[i] *= static_cast<float>(i / 4 % 3 + 1);
-  expect("Mul of opset 6", m.output("y"), input, want);
+  expect_output("Mul of opset 6", m.output("y"), input, want);
 }
 
 DVNN_TEST(old_opsets_reshape_by_attribute) {
@@ -76,7 +70,7 @@ DVNN_TEST(data_of_other_files_is_read_from_below) {
   const std::vector<float> input = {1, 0.5f, -1, 2};
   std::vector<float> want(2, 0.0f);
   for (size_t i = 0; i < 8; ++i) want[i % 2] += input[i / 2] * weights[i];
-  expect("external data", m, input, want);
+  expect_output("external data", m, input, want);
   OnnxModel shorter = m;
   initializer(&shorter, "w")->mutable_external_data(1)->set_value("8");
   expect_refused(convert_model(shorter), {"'w'", "is too short", "32 bytes from 8 on, of 36"});
@@ -211,7 +205,7 @@ DVNN_TEST(functions_of_the_model_are_expanded) {
   }
   m.node("Twice", {"x"}, {"p"}).set("slope", 0.5f).node("Twice", {"p"}, {"y"}).set("slope", 1.0f);
   for (onnx::NodeProto& node : *m.graph().mutable_node()) node.set_domain("mine");
-  expect("a function", m.output("y"), {1, -1, 2, -4}, {1, -0.25f, 2, -1});
+  expect_output("a function", m.output("y"), {1, -1, 2, -4}, {1, -0.25f, 2, -1});
   import->set_version(99);
   expect_refused(convert_model(m), {"opset 99 is not supported"});
   import->set_version(15);
@@ -266,7 +260,7 @@ DVNN_TEST(numbers_of_channels_may_be_spread_over_the_picture) {
   OnnxModel m({1, 2, 1, 2}, 13);
   m.floats("numbers", {0.5f, 0.25f, 2, 3}).ints("d", {1, 2, 1, 2});
   m.node("Reshape", {"numbers", "d"}, {"s"}).node("PRelu", {"x", "s"}, {"y"}).output("y");
-  expect("uneven", m, {-1, -2, -3, 4}, {-0.5f, -0.5f, -6, 4});
+  expect_output("uneven", m, {-1, -2, -3, 4}, {-0.5f, -0.5f, -6, 4});
 }
 
 DVNN_TEST(a_clip_behind_the_cpu_loads) {
@@ -278,7 +272,7 @@ DVNN_TEST(a_clip_behind_the_cpu_loads) {
   for (float& v : input) v *= 10;
   std::vector<float> want;
   for (float v : input) want.push_back(std::min(std::fabs(v), 6.0f));
-  expect("Clip", m, input, want);
+  expect_output("Clip", m, input, want);
 }
 
 // A spectrum in decibels, as torch writes it: nothing is 80 dB below the loudest part. The upper
@@ -293,7 +287,7 @@ DVNN_TEST(bounds_of_a_clip_may_be_computed) {
   m.node("Mul", {"least", "three"}, {"high"}).node("Clip", {"loud", "three", "high"}, {"y"});
   m.output("y");
   const std::vector<float> input = {1, -90, 20, 0.5f, -8, 12, -13, 7};
-  expect("least", m, input, {10, 30, 20, 10, 10, 12, 13, 10});
+  expect_output("least", m, input, {10, 30, 20, 10, 10, 12, 13, 10});
 }
 
 DVNN_TEST(halves_of_pixels_are_not_repetition) {
@@ -302,7 +296,7 @@ DVNN_TEST(halves_of_pixels_are_not_repetition) {
   m.floats("s", {1, 1, 1, 2}).node("Resize", {"x", "", "s"}, {"y"});
   m.set("mode", "nearest").set("coordinate_transformation_mode", "half_pixel");
   m.set("nearest_mode", "floor");
-  expect("Resize", m.output("y"), {1, 2, 3, 4}, {1, 1, 1, 2, 2, 3, 3, 4});
+  expect_output("Resize", m.output("y"), {1, 2, 3, 4}, {1, 1, 1, 2, 2, 3, 3, 4});
 }
 
 DVNN_TEST(the_last_part_may_be_smaller) {
@@ -313,7 +307,7 @@ DVNN_TEST(the_last_part_may_be_smaller) {
     m.node("Neg", {last ? "b" : "a"}, {"y"}).output("y");
     const std::vector<float> want =
         last ? std::vector<float>{-4, -5} : std::vector<float>{-1, -2, -3};
-    expect("Split", m, {1, 2, 3, 4, 5}, want);
+    expect_output("Split", m, {1, 2, 3, 4, 5}, want);
   }
 }
 

@@ -9,13 +9,10 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
-#include "import/onnx/control/branches.h"
-#include "import/onnx/control/lists.h"
-#include "import/onnx/control/loops.h"
+#include "import/onnx/control/control.h"
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions/dynamic.h"
 #include "import/onnx/expansions/expansions.h"
-#include "import/onnx/expansions/spectra.h"
 #include "import/onnx/hints.h"
 #include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
@@ -226,9 +223,7 @@ class GraphImport {
     }
     if (has_onnx_expansion(proto) || find_operator(proto)) return true;
     if (!is_official(proto.domain())) return false;
-    return proto.op_type() == "If" || repeats_onnx(proto.op_type()) ||
-           lists_onnx(proto.op_type()) || spectral_onnx(proto.op_type()) ||
-           folds_onnx(proto.op_type());
+    return find_control_operator(proto.op_type()) || folds_onnx(proto.op_type());
   }
 
  private:
@@ -256,9 +251,11 @@ class GraphImport {
       return unsupported("operators of '" + proto.domain() + "' are not supported");
     }
     if (node.outputs() == 0) return malformed("has no output");
-    const bool expands = node.type() == "If" || repeats_onnx(node.type()) ||
-                         lists_onnx(node.type()) || spectral_onnx(node.type());
-    if (expands) return control(node, depth);
+    if (const ControlOperator* control = find_control_operator(node.type())) {
+      if (depth >= kMostNested) return too_large(format("%d graphs within each other", depth));
+      const auto inner = [&](const onnx::NodeProto& made) { return import_node(made, depth + 1); };
+      return control->import(node, inner);
+    }
     return import_operator(node);
   }
 
@@ -280,18 +277,6 @@ class GraphImport {
       if (plain_.scalings.count(plain.input(i)) > 0) plain.set_input(i + 2, "");
     }
     return plain;
-  }
-
-  // Imports an If, a Loop, a Scan, or an operator of lists or spectra, by other nodes.
-  Status control(const OnnxNode& node, int depth) {
-    const bool is_if = node.type() == "If";
-    if (depth >= kMostNested) {
-      return too_large(format("%s are nested too deeply", is_if ? "branches" : "loops"));
-    }
-    const auto inner = [&](const onnx::NodeProto& proto) { return import_node(proto, depth + 1); };
-    if (lists_onnx(node.type())) return list_onnx(node, inner);
-    if (spectral_onnx(node.type())) return spectrum_onnx(node, inner);
-    return is_if ? branch_onnx(node, inner) : unroll_onnx(node, inner);
   }
 
   // Imports the function's nodes in place of the call. Its inputs and outputs get the call's names.

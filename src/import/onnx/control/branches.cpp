@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/control/branches.h"
+#include "import/onnx/control/control.h"
 
 #include "base/format.h"
 #include "import/onnx/control/made_node.h"
@@ -12,7 +12,7 @@ using Entries = std::vector<OnnxEntry>;
 
 class Brancher {
  public:
-  Brancher(const OnnxNode& node, const std::function<Status(const onnx::NodeProto&)>& import)
+  Brancher(const OnnxNode& node, const InnerImport& import)
       : node_(node), importer_(node.importer()), import_(import) {}
 
   Status run() {
@@ -105,15 +105,14 @@ class Brancher {
 
   const OnnxNode& node_;
   OnnxImporter& importer_;
-  const std::function<Status(const onnx::NodeProto&)>& import_;
+  const InnerImport& import_;
   bool is_open_ = false;  // both branches are computed
 };
 
 }  // namespace
 
-Status branch_onnx(const OnnxNode& node,
-                   const std::function<Status(const onnx::NodeProto&)>& import) {
-  return Brancher(node, import).run();
+std::vector<ControlOperator> branch_operators() {
+  return {{"If", import_by<&Brancher::run>}};
 }
 
 }  // namespace dvnn::import

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/control/lists.h"
+#include "import/onnx/control/control.h"
 
 #include <algorithm>
 
@@ -12,13 +12,12 @@ namespace dvnn::import {
 namespace {
 
 using List = std::vector<OnnxEntry>;
-using Import = std::function<Status(const onnx::NodeProto&)>;
 
 constexpr size_t kMostInList = 1024;
 
 class ListImport {
  public:
-  ListImport(const OnnxNode& node, const Import& import)
+  ListImport(const OnnxNode& node, const InnerImport& import)
       : node_(node), importer_(node.importer()), import_(import) {}
 
   Status construct() {
@@ -69,14 +68,14 @@ class ListImport {
     DVNN_ASSIGN(const std::vector<int64_t> parts, lengths(dims[axis]));
     onnx::NodeProto proto = made_node("Split", {node_.input_name(0)}, part_name(0));
     for (size_t i = 1; i < parts.size(); ++i) proto.add_output(part_name(i));
-    set_axis(static_cast<int64_t>(axis), &proto);
+    add_attribute("axis", static_cast<int64_t>(axis), &proto);
     constexpr int64_t kPartsAreAnInput = 13;
     if (node_.opset() >= kPartsAreAnInput) {
       const std::string name = own_name("parts");
-      importer_.set(name, integers(parts));
+      importer_.set(name, whole_numbers(parts));
       proto.add_input(name);
     } else {
-      set_integers("split", parts, &proto);
+      add_attribute("split", parts, &proto);
     }
     DVNN_TRY(import_(proto));
     const bool drops_axis = !node_.has(1) && node_.integer("keepdims", 1) == 0;
@@ -106,7 +105,7 @@ class ListImport {
       names.back() += "/moved";
     }
     onnx::NodeProto proto = made_node("Concat", names, node_.output_name(0));
-    set_axis(axis, &proto);
+    add_attribute("axis", axis, &proto);
     return import_(proto);
   }
 
@@ -164,27 +163,6 @@ class ListImport {
     return parts;
   }
 
-  static OnnxConstant integers(const std::vector<int64_t>& values) {
-    OnnxConstant constant;
-    constant.dims = {static_cast<int64_t>(values.size())};
-    constant.values.assign(values.begin(), values.end());
-    constant.integral = true;
-    return constant;
-  }
-  static void set_axis(int64_t axis, onnx::NodeProto* proto) {
-    onnx::AttributeProto* attribute = proto->add_attribute();
-    attribute->set_name("axis");
-    attribute->set_type(2);
-    attribute->set_i(axis);
-  }
-  static void set_integers(const char* name, const std::vector<int64_t>& values,
-                           onnx::NodeProto* proto) {
-    onnx::AttributeProto* attribute = proto->add_attribute();
-    attribute->set_name(name);
-    attribute->set_type(7);
-    for (int64_t value : values) attribute->add_ints(value);
-  }
-
   std::string own_name(const std::string& rest) const { return node_.output_name(0) + "/" + rest; }
   std::string part_name(size_t i) const { return own_name(std::to_string(i)); }
 
@@ -193,47 +171,30 @@ class ListImport {
     constexpr int64_t kAxesAreAnInput = 13;
     onnx::NodeProto proto = made_node(type, {name}, name + "/moved");
     if (node_.opset() >= kAxesAreAnInput) {
-      importer_.set(name + "/axis", integers({axis}));
+      importer_.set(name + "/axis", whole_numbers({axis}));
       proto.add_input(name + "/axis");
     } else {
-      set_integers("axes", {axis}, &proto);
+      add_attribute("axes", std::vector{axis}, &proto);
     }
     return import_(proto);
   }
 
   const OnnxNode& node_;
   OnnxImporter& importer_;
-  const Import& import_;
+  const InnerImport& import_;
 };
-
-struct ListOperator {
-  const char* type;
-  Status (ListImport::*import)();
-};
-
-constexpr ListOperator kListOperators[] = {
-    {"ConcatFromSequence", &ListImport::concat},   {"SequenceAt", &ListImport::at},
-    {"SequenceConstruct", &ListImport::construct}, {"SequenceEmpty", &ListImport::empty},
-    {"SequenceErase", &ListImport::erase},         {"SequenceInsert", &ListImport::insert},
-    {"SequenceLength", &ListImport::length},       {"SplitToSequence", &ListImport::split},
-};
-
-const ListOperator* find_list_operator(const std::string& type) {
-  for (const ListOperator& row : kListOperators) {
-    if (type == row.type) return &row;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
-bool lists_onnx(const std::string& type) {
-  return find_list_operator(type) != nullptr;
-}
-
-Status list_onnx(const OnnxNode& node, const Import& import) {
-  ListImport list(node, import);
-  return (list.*find_list_operator(node.type())->import)();
+std::vector<ControlOperator> list_operators() {
+  return {{"ConcatFromSequence", import_by<&ListImport::concat>},
+          {"SequenceAt", import_by<&ListImport::at>},
+          {"SequenceConstruct", import_by<&ListImport::construct>},
+          {"SequenceEmpty", import_by<&ListImport::empty>},
+          {"SequenceErase", import_by<&ListImport::erase>},
+          {"SequenceInsert", import_by<&ListImport::insert>},
+          {"SequenceLength", import_by<&ListImport::length>},
+          {"SplitToSequence", import_by<&ListImport::split>}};
 }
 
 }  // namespace dvnn::import

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/control/loops.h"
+#include "import/onnx/control/control.h"
 
 #include <algorithm>
 
@@ -14,26 +14,16 @@ namespace {
 // Operations of all repetitions; a graph has at most 20000.
 constexpr int64_t kMostOperations = 20000;
 
-using Import = std::function<Status(const onnx::NodeProto&)>;
-
-OnnxConstant number(int64_t value, bool scalar) {
+OnnxConstant scalar(int64_t value) {
   OnnxConstant constant;
-  if (!scalar) constant.dims = {1};
   constant.values = {static_cast<double>(value)};
   constant.integral = true;
   return constant;
 }
 
-onnx::AttributeProto* add_attribute(onnx::NodeProto* proto, const char* name, int type) {
-  onnx::AttributeProto* attribute = proto->add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(type);
-  return attribute;
-}
-
 class Unroller {
  public:
-  Unroller(const OnnxNode& node, const Import& import)
+  Unroller(const OnnxNode& node, const InnerImport& import)
       : node_(node), importer_(node.importer()), import_(import) {}
 
   Status loop();
@@ -68,7 +58,7 @@ class Unroller {
 
   const OnnxNode& node_;
   OnnxImporter& importer_;
-  const Import& import_;
+  const InnerImport& import_;
   const onnx::GraphProto* body_ = nullptr;
   std::vector<std::vector<std::string>> collected_;  // by result that is collected: its parts
 };
@@ -115,20 +105,18 @@ Result<std::vector<OnnxEntry>> Unroller::results(int from, int count) {
 Status Unroller::run(const char* type, const std::vector<std::string>& inputs,
                      const std::string& output, int64_t axis) {
   onnx::NodeProto proto = made_node(type, inputs, output);
-  constexpr int kInt = 2;
-  if (axis >= 0) add_attribute(&proto, "axis", kInt)->set_i(axis);
+  if (axis >= 0) add_attribute("axis", axis, &proto);
   return import_(proto);
 }
 
 Status Unroller::unsqueeze(const std::string& name, const std::string& output, int64_t axis) {
   constexpr int64_t kAxesAreInputs = 13;
   if (node_.opset() >= kAxesAreInputs) {
-    importer_.set(output + "/axis", number(axis, false));
+    importer_.set(output + "/axis", whole_numbers({axis}));
     return run("Unsqueeze", {name, output + "/axis"}, output, -1);
   }
   onnx::NodeProto proto = made_node("Unsqueeze", {name}, output);
-  constexpr int kInts = 7;
-  add_attribute(&proto, "axes", kInts)->add_ints(axis);
+  add_attribute("axes", std::vector{axis}, &proto);
   return import_(proto);
 }
 
@@ -220,8 +208,8 @@ Status Unroller::loop() {
   const int64_t limit = kMostOperations / std::max(1, body_->node_size());
   for (int64_t index = 0; index < most; ++index) {
     if (index >= limit) DVNN_TRY(begin(index + 1));
-    importer_.set(body_->input(0).name(), number(index, true));
-    importer_.set(body_->input(1).name(), number(1, true));
+    importer_.set(body_->input(0).name(), scalar(index));
+    importer_.set(body_->input(1).name(), scalar(1));
     set_states(states, kBefore);
     DVNN_TRY(run_body(index));
     DVNN_ASSIGN(const bool more, goes_on());
@@ -276,7 +264,7 @@ Status Unroller::take_elements(const std::vector<Scanned>& scanned, int64_t inde
     const Scanned& from = scanned[i];
     const int64_t at = from.backwards ? from.length - 1 - index : index;
     const std::string& name = body_->input(first + static_cast<int>(i)).name();
-    importer_.set(own_name("at"), number(at, true));
+    importer_.set(own_name("at"), scalar(at));
     importer_.entries.erase(name);
     const std::string made = own_name(format("in%zu/%lld", i, static_cast<long long>(index)));
     DVNN_TRY(run("Gather", {from.name, own_name("at")}, made, from.axis));
@@ -335,13 +323,8 @@ Status Unroller::scan() {
 
 }  // namespace
 
-bool repeats_onnx(const std::string& type) {
-  return type == "Loop" || type == "Scan";
-}
-
-Status unroll_onnx(const OnnxNode& node, const Import& import) {
-  Unroller unroller(node, import);
-  return node.type() == "Loop" ? unroller.loop() : unroller.scan();
+std::vector<ControlOperator> loop_operators() {
+  return {{"Loop", import_by<&Unroller::loop>}, {"Scan", import_by<&Unroller::scan>}};
 }
 
 }  // namespace dvnn::import

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/expansions/spectra.h"
+#include "import/onnx/control/control.h"
 
 #include <cmath>
 
@@ -12,14 +12,13 @@ namespace dvnn::import {
 namespace {
 
 using Dims = std::vector<int64_t>;
-using Import = std::function<Status(const onnx::NodeProto&)>;
 
 constexpr double kTurn = 6.283185307179586;
 constexpr int64_t kMostLength = 1 << 16;  // of a transform, and of a window
 
 class Spectrum {
  public:
-  Spectrum(const OnnxNode& node, const Import& import)
+  Spectrum(const OnnxNode& node, const InnerImport& import)
       : node_(node), importer_(node.importer()), import_(import) {}
 
   // A convolution of the line by each frequency's cosine and sine, whose steps are the frames'.
@@ -58,7 +57,7 @@ class Spectrum {
     importer_.set(own("taps"), std::move(taps));
     DVNN_TRY(reshape(node_.input_name(0), own("line"), {1, 1, in[1]}));
     onnx::NodeProto conv = made_node("Conv", {own("line"), own("taps")}, own("waves"));
-    set_list("strides", {step}, &conv);
+    add_attribute("strides", Dims{step}, &conv);
     DVNN_TRY(import_(conv));
     DVNN_TRY(transpose(own("waves"), own("frames"), {0, 2, 1}));
     return reshape(own("frames"), node_.output_name(0), {1, frames, bins, 2});
@@ -172,12 +171,6 @@ class Spectrum {
     made.dims = std::move(dims);
     return made;
   }
-  static void set_list(const char* name, const Dims& values, onnx::NodeProto* proto) {
-    onnx::AttributeProto* attribute = proto->add_attribute();
-    attribute->set_name(name);
-    attribute->set_type(7);
-    for (int64_t value : values) attribute->add_ints(value);
-  }
 
   std::string own(const char* rest) const { return node_.output_name(0) + "/" + rest; }
   Dims dims_of(int value) const { return plan::dims_of(node_.builder().shape_of(value)); }
@@ -219,51 +212,30 @@ class Spectrum {
   }
 
   Status reshape(const std::string& name, const std::string& output, const Dims& dims) {
-    OnnxConstant shape = empty({static_cast<int64_t>(dims.size())});
-    shape.values.assign(dims.begin(), dims.end());
-    shape.integral = true;
-    importer_.set(output + "/shape", std::move(shape));
+    importer_.set(output + "/shape", whole_numbers(dims));
     return import_(made_node("Reshape", {name, output + "/shape"}, output));
   }
 
   Status transpose(const std::string& name, const std::string& output, const Dims& order) {
     onnx::NodeProto proto = made_node("Transpose", {name}, output);
-    set_list("perm", order, &proto);
+    add_attribute("perm", order, &proto);
     return import_(proto);
   }
 
   const OnnxNode& node_;
   OnnxImporter& importer_;
-  const Import& import_;
+  const InnerImport& import_;
 };
-
-struct SpectralOperator {
-  const char* type;
-  Status (Spectrum::*import)();
-};
-
-constexpr SpectralOperator kSpectralOperators[] = {
-    {"BlackmanWindow", &Spectrum::window}, {"DFT", &Spectrum::dft},
-    {"HammingWindow", &Spectrum::window},  {"HannWindow", &Spectrum::window},
-    {"MelWeightMatrix", &Spectrum::mel},   {"STFT", &Spectrum::stft},
-};
-
-const SpectralOperator* find_spectral_operator(const std::string& type) {
-  for (const SpectralOperator& row : kSpectralOperators) {
-    if (type == row.type) return &row;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
-bool spectral_onnx(const std::string& type) {
-  return find_spectral_operator(type) != nullptr;
-}
-
-Status spectrum_onnx(const OnnxNode& node, const Import& import) {
-  Spectrum spectrum(node, import);
-  return (spectrum.*find_spectral_operator(node.type())->import)();
+std::vector<ControlOperator> spectral_operators() {
+  return {{"BlackmanWindow", import_by<&Spectrum::window>},
+          {"DFT", import_by<&Spectrum::dft>},
+          {"HammingWindow", import_by<&Spectrum::window>},
+          {"HannWindow", import_by<&Spectrum::window>},
+          {"MelWeightMatrix", import_by<&Spectrum::mel>},
+          {"STFT", import_by<&Spectrum::stft>}};
 }
 
 }  // namespace dvnn::import

@@ -296,7 +296,7 @@ def tolerances(g, outputs, draws=DRAWS):
     if in_steps(g):
         # Values that become one number in binary16 are equal more often than noise shows.
         rounding = Noise(g, outputs, rounds=True)
-        for strength, common in [(s, False) for s in STRONG] + [(s, True) for s in COMMON]:
+        for strength, common in ([(s, False) for s in STRONG] + [(s, True) for s in COMMON]) * (draws // DRAWS):
             for k, array in enumerate(rounding.draw(rng, strength, common)):
                 allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
     # FP32's own error on both sides: sums of some hundred terms.

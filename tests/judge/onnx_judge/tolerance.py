@@ -77,6 +77,10 @@ def lost_digits(node, g):
     """Returns FP32's error, however small the result is."""
     if node.op_type in RECURRENT:
         return 2.0 ** -22
+    if node.op_type == 'DequantizeLinear' and node.input[0] in g.values:
+        # With what follows, (q - zero) * scale becomes q * a + b: what is left where both cancel is an error of b.
+        scale = g.constants[node.input[1]] if node.input[1] in g.constants else g.values[node.input[1]]
+        return float(np.abs(g.values[node.input[0]].astype(np.float64)).max()) * float(np.abs(scale).max()) * 2.0 ** -23
     return float(np.abs(g.values[node.input[0]]).max()) * 2.0 ** -22 if node.op_type in CANCEL else 0.0
 
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gst/gst.h>
 
-#include "elements/elements.h"
 #include "kernels/instruction_sets.h"
 #include "log.h"
 #include "meta/movedmeta.h"
 #include "meta/zoneshapesmeta.h"
+#include "pluginelements.h"
 
 namespace dvnn::gst {
 
@@ -17,19 +17,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
   connect_log();
   register_moved_areas();
   register_zone_shapes();
-  gboolean good = GST_ELEMENT_REGISTER(dvaudio, plugin);
-  good &= GST_ELEMENT_REGISTER(dvconvert, plugin);
-  good &= GST_ELEMENT_REGISTER(dvinfer, plugin);
-  good &= register_element(plugin, dvmotion());
-  good &= register_element(plugin, dvdecode());
-  good &= register_element(plugin, dvtrack());
-#ifdef DVNN_HAVE_READ
-  good &= register_element(plugin, dvread());
-#endif
-#ifdef DVNN_HAVE_OVERLAY
-  good &= register_element(plugin, dvoverlay());
-#endif
-  return good;
+  return register_elements(plugin);
 }
 
 }  // namespace dvnn::gst

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gst/gst.h>
 
-#include "elements/elements.h"
 #include "log.h"
+#include "pluginelements.h"
 
 namespace dvnn::gst {
 
 static gboolean plugin_init(GstPlugin* plugin) {
   connect_log();
-  return register_element(plugin, dvpublish()) && register_element(plugin, dvmatch()) &&
-         GST_ELEMENT_REGISTER(dvrecord, plugin) && GST_ELEMENT_REGISTER(dvrecall, plugin);
+  return register_elements(plugin);
 }
 
 }  // namespace dvnn::gst

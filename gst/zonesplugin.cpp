@@ -2,17 +2,17 @@
 #include <gst/gst.h>
 
 #include "elements/dvzones/zonereport.h"
-#include "elements/elements.h"
 #include "log.h"
 #include "meta/movedmeta.h"
 #include "meta/zoneshapesmeta.h"
+#include "pluginelements.h"
 
 static gboolean plugin_init(GstPlugin* plugin) {
   dvnn::gst::connect_log();
   dvnn::gst::register_moved_areas();
   dvnn::gst::register_zone_shapes();
   dvnn::gst::register_zones_meta();
-  return dvnn::gst::register_element(plugin, dvnn::gst::dvzones());
+  return dvnn::gst::register_elements(plugin);
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dvnnzones,

@@ -114,12 +114,12 @@ def plugin_cannot_be_loaded(folder):
 
 
 def elements_are_missing(folder):
-    """Missing elements are reported, even those that not every build has: a fake gst-inspect-1.0 leaves them out."""
+    """Each element that is missing is reported: a fake gst-inspect-1.0 leaves it out."""
     inspect = shutil.which("gst-inspect-1.0")
     listed = subprocess.run([inspect, "--no-colors", "--plugin", "dvnn"], text=True, check=True, stdout=subprocess.PIPE)
     elements = re.findall(r"^  (dv\w+): ", listed.stdout, re.M)
     assert "dvconvert" in elements, listed.stdout
-    for element in {"dvread", "dvoverlay"} & set(elements):
+    for element in elements:
         here = os.path.join(folder, "without-" + element)
         os.mkdir(here)
         fake = os.path.join(here, "gst-inspect-1.0")

@@ -411,14 +411,16 @@ void DecodeElement::stop() {
 
 }  // namespace
 
-const ElementClass& dvdecode() {
+static gboolean register_dvdecode(GstPlugin* plugin) {
   static const ElementClass element = {
       {"GstDvDecode", "dvdecode", "DV network output decoder", "Filter/Analyzer/Video",
        "Turns the outputs that dvinfer attached into objects on the frame",
        "the frame's outputs cannot be decoded", kAnyFrames, kAnyFrames},
       properties_of<decode_properties>,
       create_element<DecodeElement>};
-  return element;
+  return register_element(plugin, element);
 }
+
+GST_ELEMENT_REGISTER_DEFINE_CUSTOM(dvdecode, register_dvdecode)
 
 }  // namespace dvnn::gst

@@ -416,7 +416,7 @@ StructurePtr MatchElement::counts() {
 
 }  // namespace
 
-const ElementClass& dvmatch() {
+static gboolean register_dvmatch(GstPlugin* plugin) {
   static const ElementClass element = {
       {"GstDvMatch", "dvmatch", "DV names", "Filter/Analyzer/Video",
        "Tells who tracked objects are, by a gallery of embeddings", "the frame cannot be matched",
@@ -426,7 +426,9 @@ const ElementClass& dvmatch() {
       properties_of<match_properties>,
       create_element<MatchElement>,
       add_actions};
-  return element;
+  return register_element(plugin, element);
 }
+
+GST_ELEMENT_REGISTER_DEFINE_CUSTOM(dvmatch, register_dvmatch)
 
 }  // namespace dvnn::gst

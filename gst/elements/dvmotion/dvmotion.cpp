@@ -229,7 +229,7 @@ StructurePtr MotionElement::counts() {
 
 }  // namespace
 
-const ElementClass& dvmotion() {
+static gboolean register_dvmotion(GstPlugin* plugin) {
   static const ElementClass element = {
       {"GstDvMotion", "dvmotion", "DV motion detector", "Filter/Analyzer/Video",
        "Tells where something moves, so that still frames cost no inference",
@@ -237,7 +237,9 @@ const ElementClass& dvmotion() {
        "How many frames were still, and why others were looked at"},
       properties_of<motion_properties>,
       create_element<MotionElement>};
-  return element;
+  return register_element(plugin, element);
 }
+
+GST_ELEMENT_REGISTER_DEFINE_CUSTOM(dvmotion, register_dvmotion)
 
 }  // namespace dvnn::gst

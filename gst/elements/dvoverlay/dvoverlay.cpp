@@ -379,7 +379,7 @@ void adapt(GstBaseTransformClass* klass) {
 
 }  // namespace
 
-const ElementClass& dvoverlay() {
+static gboolean register_dvoverlay(GstPlugin* plugin) {
   static const ElementClass element = {
       {"GstDvOverlay", "dvoverlay", "DV object overlay", "Filter/Editor/Video",
        "Draws the objects that dvdecode found: boxes, outlines, points, masks and labels",
@@ -387,7 +387,9 @@ const ElementClass& dvoverlay() {
       properties_of<overlay_properties>,
       create_element<OverlayElement>,
       adapt};
-  return element;
+  return register_element(plugin, element);
 }
+
+GST_ELEMENT_REGISTER_DEFINE_CUSTOM(dvoverlay, register_dvoverlay)
 
 }  // namespace dvnn::gst

@@ -389,7 +389,7 @@ void PublishElement::leave_paused() {
 
 }  // namespace
 
-const ElementClass& dvpublish() {
+static gboolean register_dvpublish(GstPlugin* plugin) {
   static const ElementClass element = {
       {"GstDvPublish", "dvpublish", "DV publisher", "Filter/Analyzer/Video",
        "Sends objects, events and tracks to files, pipes, MQTT, Kafka and webhooks",
@@ -399,7 +399,9 @@ const ElementClass& dvpublish() {
        true},
       properties_of<publish_properties>,
       create_element<PublishElement>};
-  return element;
+  return register_element(plugin, element);
 }
+
+GST_ELEMENT_REGISTER_DEFINE_CUSTOM(dvpublish, register_dvpublish)
 
 }  // namespace dvnn::gst

@@ -171,14 +171,16 @@ void ReadElement::event(GstEvent* event) {
 
 }  // namespace
 
-const ElementClass& dvread() {
+static gboolean register_dvread(GstPlugin* plugin) {
   static const ElementClass element = {
       {"GstDvRead", "dvread", "DV code reader", "Filter/Analyzer/Video",
        "Reads the QR codes, barcodes and markers that dvdecode attached",
        "the codes cannot be read", DVNN_VIDEO_CAPS, DVNN_VIDEO_CAPS},
       properties_of<read_properties>,
       create_element<ReadElement>};
-  return element;
+  return register_element(plugin, element);
 }
+
+GST_ELEMENT_REGISTER_DEFINE_CUSTOM(dvread, register_dvread)
 
 }  // namespace dvnn::gst

@@ -179,14 +179,16 @@ void TrackElement::stop() {
 
 }  // namespace
 
-const ElementClass& dvtrack() {
+static gboolean register_dvtrack(GstPlugin* plugin) {
   static const ElementClass element = {
       {"GstDvTrack", "dvtrack", "DV object tracker", "Filter/Analyzer/Video",
        "Follows the objects that dvdecode attached from frame to frame",
        "the frame's objects cannot be followed"},
       properties_of<track_properties>,
       create_element<TrackElement>};
-  return element;
+  return register_element(plugin, element);
 }
+
+GST_ELEMENT_REGISTER_DEFINE_CUSTOM(dvtrack, register_dvtrack)
 
 }  // namespace dvnn::gst

@@ -358,7 +358,7 @@ StructurePtr ZonesElement::counts() {
 
 }  // namespace
 
-const ElementClass& dvzones() {
+static gboolean register_dvzones(GstPlugin* plugin) {
   static const ElementClass element = {
       {"GstDvZones", "dvzones", "DV zones and lines", "Filter/Analyzer/Video",
        "Tells what the tracks that dvtrack has named do at areas and lines",
@@ -367,7 +367,9 @@ const ElementClass& dvzones() {
        "(docs/zones.md)"},
       properties_of<zone_properties>,
       create_element<ZonesElement>};
-  return element;
+  return register_element(plugin, element);
 }
+
+GST_ELEMENT_REGISTER_DEFINE_CUSTOM(dvzones, register_dvzones)
 
 }  // namespace dvnn::gst

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include <memory>
+#include <set>
 
 #include "watched_suite.h"
 
@@ -391,20 +392,26 @@ DVNN_TEST(roi_changes_with_the_next_frame) {
   demand(&pipeline, pipeline.stop());
 }
 
+DVNN_TEST(the_pipeline_has_every_element_that_video_may_pass) {
+  std::set<std::string> wanted = {"dvaudio", "dvrecord"};  // of sound, and with pads on request
+  for (const char* name : elements()) wanted.insert(name);
+  const std::vector<std::string> all = our_elements();
+  ck_assert(std::set<std::string>(all.begin(), all.end()) == wanted);
+}
+
 // What gst-inspect-1.0 prints is all that many people read.
 DVNN_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
   constexpr size_t kLongest = 140;
   guint seen = 0;
-  std::vector<const char*> all = elements();
-  all.push_back("dvrecord");
-  for (const char* name : all) {
-    GstElement* element = gst_element_factory_make(name, nullptr);
+  const std::vector<std::string> all = our_elements();
+  for (const std::string& name : all) {
+    GstElement* element = gst_element_factory_make(name.c_str(), nullptr);
     const Specs specs(element);
     for (guint i = 0; i < specs.count; ++i) {
       GParamSpec* spec = specs.list[i];
       if (spec->owner_type != G_OBJECT_TYPE(element)) continue;
       ++seen;
-      const std::string what = std::string(name) + " " + spec->name;
+      const std::string what = name + " " + spec->name;
       const std::string blurb = g_param_spec_get_blurb(spec);
       const bool is_time = blurb.find("illiseconds") != std::string::npos;
       const bool is_number = G_TYPE_IS_FUNDAMENTAL(spec->value_type) &&
@@ -421,9 +428,9 @@ DVNN_TEST(a_property_says_its_unit_in_its_name_and_what_it_is_in_a_sentence) {
                     blurb.c_str());
       // Types of one element are named as it is; those of several as none is.
       const std::string type = g_type_name(spec->value_type), own = G_OBJECT_TYPE_NAME(element);
-      for (const char* other : all) {
-        std::string others =
-            std::string("GstDv") + static_cast<char>(g_ascii_toupper(other[2])) + (other + 3);
+      for (const std::string& other : all) {
+        const std::string others =
+            std::string("GstDv") + g_ascii_toupper(other[2]) + other.substr(3);
         ck_assert_msg(type.rfind(others, 0) != 0 || type.rfind(own, 0) == 0, "%s is a %s",
                       what.c_str(), type.c_str());
       }

@@ -169,6 +169,7 @@ void Detections::gap(GstClockTime running_time) {
   record::Unit unit;
   unit.time = unit.decode = static_cast<record::Time>(running_time);
   recorder_->follow(track_, std::move(unit), std::exchange(told_, {}));
+  last_ = running_time;
 }
 
 void Detections::begin_anew() {

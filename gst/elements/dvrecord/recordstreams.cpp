@@ -148,6 +148,7 @@ static void gst_dv_record_take_gap(GstDvRecord* self, RecordPad* pad, GstEvent* 
   GstClockTime time = GST_CLOCK_TIME_NONE;
   gst_event_parse_gap(event, &time, nullptr);
   if (pad->kind == TrackKind::kVideo || !self->priv->recorder) return;
+  self->priv->recorder->flush(pad->track, std::exchange(pad->flushes, 0));
   const GstClockTime running = gst_segment_to_running_time(&pad->segment, GST_FORMAT_TIME, time);
   if (pad->kind == TrackKind::kText) {
     self->priv->detections.gap(running);

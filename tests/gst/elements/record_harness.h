@@ -243,6 +243,13 @@ class Recording {
     GST_BUFFER_DURATION(buffer) = kFrameTime;
     ck_assert_int_eq(gst_pad_push(audio_, buffer), GST_FLOW_OK);
   }
+  // Instead of a frame of the detection branch, or of sound.
+  void gap(GstClockTime time) {
+    gst_pad_push_event(detections_, gst_event_new_gap(time, kFrameTime));
+  }
+  void silence(GstClockTime time) {
+    gst_pad_push_event(audio_, gst_event_new_gap(time, kFrameTime));
+  }
   void tell(GstStructure* fields) {
     gst_pad_push_event(detections_, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM, fields));
   }

@@ -42,8 +42,9 @@ DVNN_TEST(a_clip_begins_at_a_key_frame_before_the_event_and_ends_after_it) {
   ck_assert_uint_eq(recording.warnings(), 0);
 }
 
-// Streams that lose key frames, have gaps and are sought in; the detection branch is behind. The
-// event of a frame names it, and the frame has to be in the file at that place.
+// Streams that lose key frames, have gaps and are sought in; the detection branch is behind, and
+// some of its frames are gaps only. The event of a frame names it, and the frame has to be in the
+// file at that place, also if a flush drops that frame of the detection branch.
 DVNN_TEST(each_events_frame_is_in_its_file) {
   const unsigned seed = std::random_device()();
   std::mt19937 random(seed);
@@ -56,6 +57,7 @@ DVNN_TEST(each_events_frame_is_in_its_file) {
   recording.start();
   std::vector<GstClockTime> times;
   std::set<size_t> jumps, events;
+  size_t told_before = SIZE_MAX;  // the last frame of the detection branch
   GstClockTime time = 0;
   for (size_t i = 0; i < frames + behind; ++i) {
     if (i < frames) {
@@ -69,7 +71,13 @@ DVNN_TEST(each_events_frame_is_in_its_file) {
       }
       times.push_back(time);
       // The seek reaches both branches at once: what is on its way is dropped.
-      if (jumps.count(i) > 0) recording.flush();
+      if (jumps.count(i) > 0) {
+        if (behind > 0 && i > behind && told_before == i - behind - 1) {
+          recording.tell(zone_event("cross", "gate", "person", times[i - behind], i - behind));
+          events.insert(i - behind);
+        }
+        recording.flush();
+      }
       const bool due = i % 30 == 0 && below(4) != 0;
       recording.video(time, i == 0 || jumps.count(i) > 0 || due, i);
     }
@@ -81,7 +89,12 @@ DVNN_TEST(each_events_frame_is_in_its_file) {
       recording.tell(zone_event("cross", "gate", "person", times[at], at));
       events.insert(at);
     }
-    recording.detect(times[at]);
+    told_before = at;
+    if (below(4) == 0) {
+      recording.gap(times[at]);
+    } else {
+      recording.detect(times[at]);
+    }
   }
   recording.end();
   std::set<size_t> told;
@@ -103,6 +116,63 @@ DVNN_TEST(each_events_frame_is_in_its_file) {
   }
   ck_assert_msg(told == events, "seed %u: %zu of %zu events told", seed, told.size(),
                 events.size());
+}
+
+// Branches that have nothing to bring say so by gaps: clips do not wait for them, and what was told
+// is of that time, also after a seek to what was just shown, and after the last frame.
+DVNN_TEST(gaps_stand_for_frames_and_sound) {
+  Recording recording("before-ms=400 after-ms=400 late-ms=3600000 trigger=cross", true, true);
+  recording.start();
+  const auto play = [&](size_t number, size_t place) {
+    recording.video(place * kFrameTime, place % 5 == 0, number);
+    if (number % 40 == 0) {
+      recording.tell(zone_event("cross", "gate", "person", place * kFrameTime, number));
+    }
+    recording.gap(place * kFrameTime);
+    recording.silence(place * kFrameTime);
+  };
+  for (size_t i = 1; i < 120; ++i) play(i, i);
+  ck_assert_uint_eq(recording.wait_for(2).size(), 2);
+  recording.flush();
+  for (size_t i = 120; i < 180; ++i) play(i, i - 5);
+  recording.tell(zone_event("cross", "gate", "person", 174 * kFrameTime, 179));
+  recording.end();
+  std::map<size_t, GstClockTime> events;
+  for (const Told& file : recording.told()) {
+    ck_assert(file.complete);
+    std::map<size_t, GstClockTime> places;
+    for (const Packet& packet : video_of(file.location)) {
+      places[number_of(packet.bytes)] = packet.pts;
+    }
+    for (const auto& [frame, at] : file.events) {
+      events[frame] = at;
+      ck_assert_msg(places.count(frame) == 1, "no frame %zu", frame);
+      ck_assert_uint_eq(places[frame], at);
+    }
+  }
+  ck_assert_uint_eq(events.size(), 5);
+  for (const size_t frame : {40, 80, 120, 160, 179}) ck_assert_uint_eq(events.count(frame), 1);
+}
+
+DVNN_TEST(motion_keeps_a_clip_going_until_it_ends) {
+  Recording recording("before-ms=400 after-ms=400 trigger=motion");
+  recording.start();
+  const auto tell = [&](const char* name, size_t frame) {
+    recording.tell(gst_structure_new(name, "running-time", G_TYPE_UINT64, frame * kFrameTime,
+                                     "frame", G_TYPE_UINT64, guint64{frame}, nullptr));
+  };
+  for (size_t i = 0; i < 300; ++i) {
+    if (i == 100) tell("dvnn-motion-started", i);
+    if (i == 200) tell("dvnn-motion-ended", i);
+    recording.frame(i, i % 5 == 0);
+  }
+  recording.end();
+  const auto told = recording.told();
+  ck_assert_uint_eq(told.size(), 1);
+  const auto numbers = numbers_of(told[0].location);
+  ck_assert_uint_eq(numbers.front(), 90);
+  ck_assert_uint_ge(numbers.back(), 209);
+  ck_assert_uint_le(numbers.back(), 210);
 }
 
 DVNN_TEST(signal_property_and_events_of_applications_begin_clips) {

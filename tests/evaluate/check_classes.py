@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""dvnet evaluate on folders of classes: top-1 and top-5 are those of what dvnet run prints.
+"""dvnet evaluate on folders of classes: top-1 and top-5 are those of what dvnet run prints. Beside a classifier, a network
+of embeddings takes the folders for identities.
 
     check_classes.py DVNET TEST_DATA
 
-TEST_DATA has SqueezeNet and pictures; without them there is nothing to do.
+TEST_DATA has SqueezeNet and pictures, and may have MobileFaceNet; without SqueezeNet there is nothing to do.
 """
 import json
 import os
@@ -12,6 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import printed  # noqa: E402
 
 DVNET, DATA = sys.argv[1:3]
 MODEL = [os.path.join(DATA, "models", "squeezenet_v1.0_" + end) for end in ("deploy.prototxt", "deepcompression.caffemodel")]
@@ -27,6 +31,30 @@ def evaluate(network, folder, *args):
     done = subprocess.run([DVNET, "evaluate", network, "--data", folder, "--json", *args], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False)
     return json.loads(done.stdout)["networks"][0]["classification"] if done.returncode == 0 else done.stderr
+
+
+def check_side_by_side(folder, classifier, filed):
+    model, faces = os.path.join(DATA, "zoo", "mobilefacenet.onnx"), os.path.join(folder, "faces.dvn")
+    if not os.path.exists(model):
+        return
+    subprocess.check_call([DVNET, "convert", model, "--preset", "mobilefacenet", "-o", faces], stdout=subprocess.DEVNULL)
+    data = os.path.join(folder, "pairs")
+    for first, other in (("cat", "dog"), ("voc_000001", "voc_000456")):
+        to = os.path.join(data, name_of(filed[first]))
+        os.makedirs(to)
+        for name in (first, other):
+            shutil.copy(os.path.join(DATA, "images", name + ".jpg"), to)
+    for networks in ((classifier, faces), (faces, classifier)):
+        text, report = printed.evaluated(DVNET, "evaluate", *networks, "--data", data)
+        of = {of["network"]: of for of in report["networks"]}
+        hits, pairs = of[classifier]["classification"], of[faces]["embeddings"]
+        assert hits["pictures"] == pairs["queries"] == 4 and hits["top1"] not in (0, 1), (hits, pairs)
+        assert printed.table(text, "pictures", "top-1", "top-5", "top-1, 95 % of samples") == [
+            ("squeezenet.dvn", ["4", printed.share(hits["top1"]), printed.share(hits["top5"]),
+                                printed.interval(hits["intervals"]["top1"])])], text
+        assert printed.table(text, "queries", "rank 1", "rank 5", "mAP") == [
+            ("faces.dvn", ["4", *(printed.share(pairs[name]) for name in ("rank1", "rank5", "map"))])], text
+        assert "faces.dvn: 2 pairs of one identity, 4 of two\n" in text, text
 
 
 def main():
@@ -65,6 +93,7 @@ def main():
         refused = evaluate(network, renamed)
         assert "none of the labels of" in refused and "'nobody'" in refused and "--by-index" in refused, refused
         assert evaluate(network, renamed, "--by-index")["pictures"] == 1
+        check_side_by_side(folder, network, filed)
         refused = evaluate(network, data, "--keep")
         assert "--keep" in refused and "thresholds are of boxes" in refused, refused
     return 0

@@ -17,6 +17,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import drawn_pictures as drawn  # noqa: E402
+import printed  # noqa: E402
 
 try:
     from track_rules import Sums, counted  # noqa: E402
@@ -91,6 +92,20 @@ def challenge(truth, found):
     return people, counted(people, of_class(found, lambda *_: True), others, ignored)
 
 
+def check_printed(text, tracking):
+    def row(name, of):
+        return name, [*(f"{of[column]:.3f}" for column in ("hota", "det_a", "ass_a", "loc_a", "mota", "idf1")),
+                      *(str(of[column]) for column in ("switches", "fragments", "missed", "false"))]
+
+    heads = "HOTA DetA AssA LocA MOTA IDF1 switches fragments missed false"
+    assert printed.table(text, "tracks", heads) == [row("results", tracking["figures"])], text
+    wanted = [row(of["sequence"], of["figures"]) for of in tracking["sequences"]]
+    assert printed.table(text, "sequence", heads) == wanted, text
+    if len(tracking["classes"]) > 1:
+        wanted = [row(of["label"], of["figures"]) for of in tracking["classes"]]
+        assert printed.table(text, "class", heads) == wanted, text
+
+
 def check_random(folder, seed):
     rng = random.Random(seed)
     named = rng.random() < 0.5
@@ -125,7 +140,9 @@ def check_random(folder, seed):
                 sums.add(*pair)
     if not by_sequence:
         return 0
-    own = evaluate(data, found=results)["networks"][0]
+    text, report = printed.evaluated(DVNET, "evaluate", results, "--data", data, "--samples", "0")
+    own = report["networks"][0]
+    check_printed(text, own["tracking"])
     assert "detection" not in own, "tracks have no confidence to draw a curve of"
     expect(own["tracking"]["figures"], together.figures(), "seed %d" % seed)
     assert [of["sequence"] for of in own["tracking"]["sequences"]] == sorted(by_sequence)

@@ -16,6 +16,9 @@ import tempfile
 import cv2
 import numpy as np
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import printed  # noqa: E402
+
 DVNET, DATA = sys.argv[1:3]
 ZOO = os.path.join(DATA, "zoo")
 PLATES, FACES = os.path.join(ZOO, "LPRNet.onnx"), os.path.join(ZOO, "mobilefacenet.onnx")
@@ -74,7 +77,14 @@ def check_texts(folder):
     for name, text in forms.items():
         with open(os.path.join(data, name), "w", newline="") as out:
             out.write(text)
-        told = evaluate(network, data if name == "rec_gt.txt" else os.path.join(data, name))["reading"]
+        text, report = printed.evaluated(DVNET, "evaluate", network, "--data",
+                                         data if name == "rec_gt.txt" else os.path.join(data, name))
+        told = report["networks"][0]["reading"]
+        shares = [printed.share(told[share]) for share in ("exact", "cer", "wer")]
+        assert printed.table(text, "texts", "exact", "CER", "WER", "CER, 95 % of samples") == [
+            ("plates.dvn", ["12", *shares, printed.interval(told["intervals"]["cer"])])], text
+        misread = [f"  {os.path.basename(m['picture'])}: '{m['is']}', read: '{m['read']}'" for m in told["misread"]]
+        assert text.split(f"\n{len(misread)} misread:\n")[1].splitlines() == misread[:8], (text, misread)
         assert told["texts"] == 12 and told["exact"] == sum(r == t for r, t in zip(read, truth)) / 12, told
         edits = sum(distance(r, t) for r, t in zip(read, truth))
         assert told["cer"] == edits / sum(len(t) for t in truth), (told, edits)
@@ -129,7 +139,14 @@ def check_identities(folder):
             cv2.imwrite(pictures[-1], distorted(people[y:y + 112, x:x + 112], 100 * person + n))
             identities.append(person)
     embeddings = [one["embedding"] for one in run(network, *pictures)]
-    told = evaluate(network, data)["embeddings"]
+    text, report = printed.evaluated(DVNET, "evaluate", network, "--data", data)
+    told = report["networks"][0]["embeddings"]
+    assert printed.table(text, "queries", "rank 1", "rank 5", "mAP") == [
+        ("faces.dvn", [str(told["queries"]), *(printed.share(told[name]) for name in ("rank1", "rank5", "map"))])], text
+    assert f"{network}: {told['same_pairs']} pairs of one identity, {told['other_pairs']} of two\n" in text, text
+    rates = [line.split() for line in text.split("true accepts    cosine\n")[1].splitlines()]
+    assert rates == [[f"{rate['false_accepts']:g}", f"{rate['true_accepts']:.4f}", f"{rate['threshold']:.4f}"]
+                     for rate in told["rates"]], text
     ranks, precisions = reidentified(embeddings, identities)
     assert told["queries"] == len(ranks) == 48, told
     assert abs(told["rank1"] - np.mean(np.array(ranks) <= 1)) < 1e-12, told

@@ -215,31 +215,38 @@ void print_pixels(const Measured& measured) {
   }
 }
 
+// Folders of pictures are classes for one network and identities for another.
 void print_overview(const std::vector<Measured>& measured) {
-  if (measured[0].tracks) print_tracks(measured);
-  const auto detects = [](const Measured& m) { return m.detector.has_value(); };
+  const auto any = [&](auto member) {
+    return std::any_of(measured.begin(), measured.end(),
+                       [member](const Measured& m) { return (m.*member).has_value(); });
+  };
   const auto has_points = [](const Measured& m) { return m.detector && m.detector->key_points; };
-  if (std::any_of(measured.begin(), measured.end(), detects)) {
+  if (any(&Measured::tracks)) print_tracks(measured);
+  if (any(&Measured::detector)) {
     print_heads("", kColumns);
     for (const Measured& m : measured) {
       if (m.detector) print_figures(base_name(m.path), m.detector->figures, kColumns);
     }
-  } else if (measured[0].reading) {
-    print_readings(measured);
-  } else if (measured[0].embeddings) {
-    print_embeddings(measured);
-  } else if (measured[0].pixels) {
+  }
+  if (any(&Measured::reading)) print_readings(measured);
+  if (any(&Measured::pixels)) {
     std::printf("%s %6s %8s\n", name_text("").c_str(), "mIoU", "accuracy");
     for (const Measured& m : measured) {
+      if (!m.pixels) continue;
       std::printf("%s %s   %s\n", name_text(base_name(m.path)).c_str(),
                   figure_text(m.pixels->mean_overlap).c_str(),
                   figure_text(m.pixels->accuracy).c_str());
     }
-  } else if (measured[0].classifier) {
+  }
+  if (any(&Measured::classifier)) {
     std::printf("%s %8s %6s %6s   %s\n", name_text("").c_str(), "pictures", "top-1", "top-5",
                 "top-1, 95 % of samples");
-    for (const Measured& m : measured) print_classifier(m);
+    for (const Measured& m : measured) {
+      if (m.classifier) print_classifier(m);
+    }
   }
+  if (any(&Measured::embeddings)) print_embeddings(measured);
   const auto has_masks = [](const Measured& m) { return m.detector && m.detector->masks; };
   if (std::any_of(measured.begin(), measured.end(), has_masks)) {
     print_heads("masks", kColumns);

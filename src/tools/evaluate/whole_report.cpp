@@ -39,6 +39,7 @@ void print_readings(const std::vector<Measured>& measured) {
   std::printf("%-*s %8s %6s %6s %6s   %s\n", kNameWidth, "", "texts", "exact", "CER", "WER",
               "CER, 95 % of samples");
   for (const Measured& m : measured) {
+    if (!m.reading) continue;
     const evaluate::ReadingCount& count = m.reading->count;
     std::printf("%s %8llu %s %s %s   %s\n", name_of(m).c_str(),
                 static_cast<unsigned long long>(count.texts),
@@ -85,12 +86,14 @@ OrderedJson reading_json(const evaluate::DataSet& data, const MeasuredReading& m
 void print_embeddings(const std::vector<Measured>& measured) {
   std::printf("%-*s %8s %6s %6s %6s\n", kNameWidth, "", "queries", "rank 1", "rank 5", "mAP");
   for (const Measured& m : measured) {
+    if (!m.embeddings) continue;
     const evaluate::EmbeddingFigures& figures = m.embeddings->figures;
     std::printf("%s %8zu %s %s %s\n", name_of(m).c_str(), figures.queries.size(),
                 share_text(figures.rank(1)).c_str(), share_text(figures.rank(5)).c_str(),
                 share_text(figures.mean_precision()).c_str());
   }
   for (const Measured& m : measured) {
+    if (!m.embeddings) continue;
     const evaluate::EmbeddingFigures& figures = m.embeddings->figures;
     std::printf("\n%s: %llu pairs of one identity, %llu of two\n", printable(m.path).c_str(),
                 static_cast<unsigned long long>(figures.same_pairs),

@@ -6,7 +6,8 @@ proposes on one half of the pictures is held against the other half.
     check_enrol.py DVNET TEST_DATA
 
 TEST_DATA has MobileFaceNet; without it there is nothing to do. The pictures are made: one of smooth random colours for each
-"person", which each look dims, shifts and covers with noise.
+"person", which each look dims, shifts and covers with noise. With --detector, a photograph's surest face is enrolled as
+NumPy cuts it out: by its five points or, of a detector without them, by its box.
 """
 import base64
 import json
@@ -36,7 +37,7 @@ def look(rng, of):
 
 def write(path, pixels):
     with open(path, "wb") as file:
-        file.write(b"P6\n%d %d\n255\n" % (SIDE, SIDE) + pixels.tobytes())
+        file.write(b"P6\n%d %d\n255\n" % (pixels.shape[1], pixels.shape[0]) + pixels.tobytes())
 
 
 def draw(folder, people, rng):
@@ -81,6 +82,78 @@ def mistakes(known, looks, threshold, margin, one_out):
                 rejected += not stranger and not (has_name and order[-1][1] == name)
             count += 1
     return rejected, accepted, count
+
+
+# ArcFace's places of the eyes, the nose and the corners of the mouth, in 112 x 112 pixels.
+ARCFACE = np.array([[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]])
+
+
+def cut_out(pixels, face):
+    """A face as the network is shown it: by its points or, without them, its box in whole pixels."""
+    size = np.array(pixels.shape[1::-1])
+    if "points" not in face:
+        (left, top), (right, bottom) = low, high = np.round(np.array(face["box"]).reshape(2, 2) * size).astype(int)
+        return warped(pixels[top:bottom, left:right], np.column_stack([np.diag(SIDE / (high - low)), [0, 0]]))
+    # Turned, scaled and shifted nearest to ARCFACE (least squares).
+    rows, wanted = [], []
+    for (x, y), place in zip(np.array(face["points"])[:, :2] * size, ARCFACE):
+        rows += [[x, -y, 1, 0], [y, x, 0, 1]]
+        wanted += list(place)
+    a, b, right, down = np.linalg.lstsq(np.array(rows), np.array(wanted), rcond=None)[0]
+    return warped(pixels, np.array([[a, -b, right], [b, a, down]]))
+
+
+def warped(pixels, matrix):
+    """What the matrix brings to SIDE x SIDE pixels, with colours that are interpolated between the middles of four."""
+    middles = np.stack(np.meshgrid(np.arange(SIDE) + 0.5, np.arange(SIDE) + 0.5), -1)
+    at = (middles - matrix[:, 2]) @ np.linalg.inv(matrix[:, :2]).T - 0.5
+    first = np.floor(at).astype(int)
+    part = at - first
+    seen = np.zeros((SIDE, SIDE, 3))
+    for down in (0, 1):
+        for right in (0, 1):
+            x = np.clip(first[..., 0] + right, 0, pixels.shape[1] - 1)
+            y = np.clip(first[..., 1] + down, 0, pixels.shape[0] - 1)
+            weight = np.abs(1 - right - part[..., 0]) * np.abs(1 - down - part[..., 1])
+            seen += weight[..., None] * pixels[y, x]
+    return np.round(seen).astype(np.uint8)
+
+
+def check_detectors(network, folder):
+    model, photograph = (os.path.join(DATA, name) for name in ("zoo/yunet_n_320_320.onnx", "images/mssdface_people.jpg"))
+    if not (os.path.exists(model) and os.path.exists(photograph)):
+        return
+    with_points, without, people, gallery = (os.path.join(folder, name) for name in ("p.dvn", "b.dvn", "people", "p.jsonl"))
+    convert = [DVNET, "convert", model, "--preset", "yunet", "--size", "640x480"]
+    subprocess.check_call([*convert, "-o", with_points], stdout=subprocess.DEVNULL)
+    ends = [f"{part}_{stride}" for part in ("cls", "obj", "bbox") for stride in (8, 16, 32)]
+    subprocess.check_call([*convert, "--outputs", ",".join(ends), "--decoder-params", '{"parts": ["scores", "objectness", "boxes"], '
+                           '"point_count": null, "skeleton": null}', "-o", without], stdout=subprocess.DEVNULL)
+    # NumPy reads no JPEG, and a network's input is a picture in B, G, R.
+    subprocess.check_call([DVNET, "run", with_points, photograph, "--dump", folder], stdout=subprocess.DEVNULL)
+    seen = np.load(os.path.join(folder, os.path.basename(photograph) + ".input.npy"))[0]
+    pixels = np.round(seen[::-1].transpose(1, 2, 0)).astype(np.uint8)
+    ada, cut = os.path.join(people, "Ada"), os.path.join(folder, "cut", "Ada")
+    for of in (ada, cut):
+        os.makedirs(of)
+    write(os.path.join(ada, "a.ppm"), pixels)
+    write(os.path.join(ada, "nobody.ppm"), np.zeros_like(pixels))
+    for detector in (with_points, without):
+        told = enrol(network, people, "--detector", detector, "-o", gallery, "--json")
+        assert (told["pictures"], told["left_out"]) == (1, 1), told
+        found = json.loads(subprocess.check_output([DVNET, "run", detector, os.path.join(ada, "a.ppm"), "--json"]))
+        face = found["detections"][0]
+        assert ("points" in face) == (detector == with_points), face
+        write(os.path.join(cut, "a.ppm"), cut_out(pixels, face))
+        with open(gallery) as file:
+            vector = np.frombuffer(base64.b64decode(json.loads(file.readlines()[1])["vectors"]), "<f4")
+        cosine = float(vector @ embeddings(network, os.path.dirname(cut))["Ada"][0])
+        print("%s: cosine %.5f" % (os.path.basename(detector), cosine))
+        assert cosine > 0.999, cosine
+    for args, message in ((("--detector", with_points, "--size", "320x320"), "--size would be"),
+                          (("--detector", network), "that finds: attributes; it must find boxes")):
+        status, _, error = enrol(network, people, *args)
+        assert status != 0 and message in error, (args, error)
 
 
 def main():
@@ -131,6 +204,18 @@ def main():
         assert not told["proposal"]["reached"]
         status, text, _ = enrol(network, first)
         assert status == 0 and "Proposed: threshold=" in text and "cannot show" in text and "Written" not in text, text
+        # A person whose folder cannot be read, here as its path is too long, is not left out of the gallery without a word.
+        deep = os.path.join(folder, *["d" * 200] * 19)
+        deep = os.path.join(deep, "d" * (4060 - len(deep)))
+        for number in range(PEOPLE):
+            os.makedirs(os.path.join(deep, "p%d" % number))
+            open(os.path.join(deep, "p%d" % number, "a.ppm"), "w").close()
+        inside = os.open(deep, os.O_RDONLY)
+        os.mkdir("p" * 60, dir_fd=inside)
+        os.close(inside)
+        status, _, error = enrol(network, deep)
+        assert status != 0 and error.count("\n") == 1 and "picture" not in error, error[-200:]  # the rest of so long a line is cut
+        check_detectors(network, folder)
         # What is wrong is told.
         for args, message in (
                 ((network,), "needs a network and a folder"), ((network, folder + "/none"), "cannot be read"),

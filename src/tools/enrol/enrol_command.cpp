@@ -33,6 +33,10 @@ using Vectors = std::vector<std::vector<float>>;
 /// Vectors by name.
 using People = std::map<std::string, Vectors>;
 
+Error unreadable(const std::string& folder, const std::error_code& why) {
+  return {ErrorCode::kNotFound, "'" + printable(folder) + "' cannot be read: " + why.message()};
+}
+
 // Returns the pictures of each person: those in FOLDER/NAME.
 Result<std::map<std::string, std::vector<std::string>>> find_pictures(const std::string& folder) {
   std::map<std::string, std::vector<std::string>> found;
@@ -41,9 +45,11 @@ Result<std::map<std::string, std::vector<std::string>>> find_pictures(const std:
     std::error_code ignored;
     if (!entry.is_directory(ignored)) continue;
     std::vector<std::string> pictures;
-    for (const auto& file : fs::directory_iterator(entry.path(), error)) {
+    std::error_code unread;
+    for (const auto& file : fs::directory_iterator(entry.path(), unread)) {
       if (evaluate::is_picture_name(file.path().string())) pictures.push_back(file.path().string());
     }
+    if (unread) return unreadable(entry.path().string(), unread);
     const std::string name = entry.path().filename().string();
     if (const Status good = match::check_name(name); !good.ok()) {
       return good.error().within("folder '" + printable(entry.path().string()) + "'");
@@ -56,10 +62,7 @@ Result<std::map<std::string, std::vector<std::string>>> find_pictures(const std:
     }
     if (!pictures.empty()) found[name] = std::move(pictures);
   }
-  if (error) {
-    return Error(ErrorCode::kNotFound,
-                 "'" + printable(folder) + "' cannot be read: " + error.message());
-  }
+  if (error) return unreadable(folder, error);
   if (found.empty()) {
     return Error(ErrorCode::kNotFound, "'" + printable(folder) +
                                            "' has no folder with pictures: it needs NAME/*.jpg "
@@ -140,7 +143,13 @@ Result<People> embed(const std::string& network, const std::string& folder,
   std::unique_ptr<Session> detector;
   if (arguments.given("detector")) {
     DVNN_ASSIGN(detector, open_session(arguments.text("detector"), arguments));
-    if (!detector->decoder()) return invalid_argument("--detector names a network without decoder");
+    const decode::Decoder* decoder = detector->decoder();
+    if (!decoder || decoder->kind() != objects::Kind::kDetection) {
+      return invalid_argument("--detector names a network that " +
+                              (decoder ? std::string("finds: ") + kind_name(decoder->kind())
+                                       : std::string("has no decoder")) +
+                              "; it must find boxes");
+    }
   }
   People people;
   for (const auto& [name, files] : pictures) {

@@ -188,7 +188,10 @@ Result<network::Model> finish(Result<plan::Graph> graph, const std::string& kind
                               const std::string& path, const ConvertOptions& options,
                               Report* report) {
   if (!graph.ok()) {
-    return Error{graph.error().code, printable(graph.error().message)}.within("'" + path + "'");
+    const Error error{graph.error().code, printable(graph.error().message)};
+    // Readers of files name the file, too.
+    const std::string file = "'" + path + "'";
+    return starts_with(error.message, printable(file)) ? error : error.within(file);
   }
   if (kind != "onnx" && !(options.import.states.empty() && options.import.live.empty())) {
     return unsupported(

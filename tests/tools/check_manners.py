@@ -20,8 +20,9 @@ DVNET, NETWORK = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 failures = []
 
 
-def run(*args):
-    return subprocess.run([DVNET, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+def run(*args, **env):
+    return subprocess.run([DVNET, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          env={**os.environ, **env})
 
 
 def check(right, what):
@@ -38,13 +39,14 @@ def check_answer(args, status, *words):
 
 
 def check_mistakes():
-    for name in ("a.pt", "a.pb", "a.txt", "a.prototxt", "a.caffemodel", "a.dvn", "a.onnx"):
+    for name in ("a.pt", "a.pb", "a.txt", "a.prototxt", "a.caffemodel", "a.dvn", "a.onnx", "a.tflite"):
         open(name, "w").write("hello\n")
     for name, kind in (("a.pt", "PyTorch"), ("a.pb", "TensorFlow"), ("a.txt", "text")):
         check_answer(["convert", name, "-o", "o.dvn"], 2, name, kind)
     check_answer(["convert", "a.prototxt", "-o", "o.dvn"], 2, "caffemodel")
     check_answer(["convert", "a.caffemodel", "-o", "o.dvn"], 2, "prototxt")
-    check_answer(["convert", "a.onnx", "-o", "o.dvn"], 1, "not an ONNX model")
+    check_answer(["convert", "a.onnx", "-o", "o.dvn"], 1, "dvnet: 'a.onnx' is not an ONNX model")
+    check_answer(["convert", "a.tflite", "-o", "o.dvn"], 1, "dvnet: 'a.tflite': is no TensorFlow Lite model")
     # In either order, the prototxt is read as text.
     check_answer(["convert", "a.caffemodel", "a.prototxt", "-o", "o.dvn"], 1, "a.prototxt")
     for command in ("inspect", "run"):
@@ -61,6 +63,7 @@ def check_mistakes():
         check_answer(["convert", "m.tflite", "-o", "o.dvn", *option], 2, f"{option[0]} is for ONNX models")
     check_answer(["convert", "a.onnx", "-o", "o.dvn", "--decoder-params", '{"a": 1}'], 1, "--decoder-params", "--decoder")
     check_answer(["inspect", NETWORK, "--device", "soft"], 2, "--device", "--measure")
+    check_answer(["inspect", NETWORK, "--json", "--estimate", "--html", "p.html"], 2, "shows one thing")
     check_answer(["frobnicate"], 2, "no command")
     check_answer(["convert", NETWORK], 2, "-o")
 
@@ -94,6 +97,16 @@ def check_what_is_asked_seldom():
     for text in ("x", "=1", "x=", "x=1y", "x=nan", "x=inf", "x=1e999"):
         check_answer(["convert", "a.onnx", "-o", "o.dvn", "--set", text], 1, "--set '%s' is not NAME=NUMBER" % text)
     check_answer(["convert", "a.onnx", "-o", "o.dvn", "--set", "x=none.npy"], 1, "none.npy")
+    for text in ("a", "=b", "a=", "a=b:0x2", "a=b:2x", "a=b:1x9999999999"):
+        check_answer(["convert", "a.onnx", "-o", "o.dvn", "--state", text], 1, "--state '%s' is not OUT=IN" % text)
+    done = run("convert", NETWORK, "-o", "o.dvn", "--svg", "o.svg", PATH="/nowhere")
+    check(done.returncode == 1 and "SVG needs Graphviz" in done.stderr, "without dot: %r" % done)
+    count = json.loads(run("bench", "network", NETWORK, "--count", "--json").stdout)
+    layers, to, back, crossing = (count[name + "_bytes"] / 1e6 for name in ("layers", "to_device", "to_cpu", "crossing"))
+    wanted = [f"{value:.3f}" for value in (layers, to, back)] + [str(count["handover_calls"]), f"{crossing:.3f}",
+                                                                f"{(to + back) / crossing:.2f}"]
+    told = re.findall(r"[\d.]*\d", run("bench", "network", NETWORK, "--count").stdout.split("\n", 1)[1])
+    check(told == wanted and count["handover_calls"] > 0, "--count prints %s, not %s" % (told, wanted))
 
 
 def check_table():

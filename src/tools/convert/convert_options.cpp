@@ -121,6 +121,7 @@ Result<import::StateOption> parse_state(const std::string& text) {
       const bool good = !part.empty() && part.size() <= kMostDigits && std::stoi(part) > 0;
       state.dims.push_back(good ? std::stoi(part) : -1);
     }
+    if (dims.back() == 'x') state.dims.push_back(-1);
     state.input.resize(colon);
   }
   const bool good = !state.output.empty() && !state.input.empty() &&

@@ -180,8 +180,8 @@ std::string mistake_in(const Arguments& arguments) {
     }
   }
   if (given("measure") && !given("html")) return "--measure goes with --html";
-  if (given("json") + given("dot") + given("estimate") + given("html") > 1 &&
-      !(given("json") && given("estimate"))) {
+  const bool one_json = given("json") && given("estimate");  // the estimate, as JSON
+  if (given("json") + given("dot") + given("estimate") + given("html") - one_json > 1) {
     return "shows one thing: --html, --json, --dot or --estimate";
   }
   return "";

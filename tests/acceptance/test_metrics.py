@@ -308,5 +308,28 @@ def check_that_counts_by_label_are_told(folder):
     assert value(samples, "dvnn_area_objects", area="all") == 2 and value(samples, "dvnn_area_exits_total") == 3, samples
 
 
+def check_that_motion_and_clips_are_told(folder):
+    module = load("camera_metrics")
+    Gst.init(None)
+    for factory, add, wanted, untold in (
+            ("dvmotion", module.add_motion, {"still": ("dvnn_motion_frames_total", {"reason": "still"}),
+                                             "everywhere": ("dvnn_motion_frames_total", {"reason": "everywhere"})}, {"frames"}),
+            ("dvrecord", module.add_record, {"files": ("dvnn_record_files_total", {}),
+                                             "failed": ("dvnn_record_failures_total", {}),
+                                             "bytes": ("dvnn_record_written_bytes_total", {}),
+                                             "memory": ("dvnn_record_memory_bytes", {}),
+                                             "missed": ("dvnn_record_lost_frames_total", {"reason": "missed"})}, set())):
+        # The names are the element's own; each has a number of its own.
+        counts = Gst.ElementFactory.make(factory).get_property("counts")
+        numbers = {counts.nth_field_name(i): i + 1 for i in range(counts.n_fields())}
+        text = "c, " + ", ".join("%s=(guint64)%d" % one for one in numbers.items()) + ";"
+        metrics = module.Metrics(camera="c")
+        add(metrics, "e", Gst.Structure.from_string(text)[0])
+        samples, _ = parse(metrics.text())
+        assert sorted(samples.values()) == sorted(n for name, n in numbers.items() if name not in untold), (samples, numbers)
+        for name, (sample, labels) in wanted.items():
+            assert value(samples, sample, element="e", **labels) == numbers[name], (name, samples)
+
+
 if __name__ == "__main__":
     run_checks(globals())

@@ -103,7 +103,7 @@ class MatchElement final : public ElementWithSettings<MatchSettings> {
   match::Namer namer_;
   std::atomic<guint64> recognised_{0}, strangers_{0};
   // Streaming thread only, or while there is none.
-  bool opened_ = false, told_mismatch_ = false;
+  bool opened_ = false;
   MatchSettings open_settings_;
   uint64_t mismatch_changes_ = 0;
   LabelList labels_;

@@ -37,9 +37,15 @@ class MotionHarness {
     gst_object_unref(found);  // the bin keeps it
     return found;
   }
-  // The next frame, with a square over this cell, in and out again; the caller's.
-  GstBuffer* push(int column, int row) {
+  // The next frame, with a square over this cell, in and out again; the caller's. `walker`: the
+  // column of a second, small one in the last row of an RGB frame, if not below 0.
+  GstBuffer* push(int column, int row, int walker = -1) {
     GstBuffer* frame = red_square(format_, kWidth, kHeight, column, row);
+    for (int y = kHeight - 40; y < kHeight && walker >= 0; ++y) {
+      const std::string red(size_t{3} * 40, '\xff');
+      gst_buffer_fill(frame, static_cast<gsize>(3 * (y * kWidth + walker * 80)), red.data(),
+                      red.size());
+    }
     GST_BUFFER_PTS(frame) = static_cast<GstClockTime>(number_++) * kFrame;
     return gst_harness_push_and_pull(harness_, frame);
   }
@@ -250,6 +256,26 @@ DVNN_TEST(still_frames_count_in_zones) {
       dvnn_assert_text(h.message(), "");
     }
   }
+}
+
+// Somebody stands in an area, and elsewhere something moves: only that is shown to the network. Who
+// stands is predicted then, but is known to be there.
+DVNN_TEST(who_stands_counts_while_something_moves_elsewhere) {
+  MotionHarness h(
+      "dvmotion name=m hold-ms=200 verify-ms=0 post-messages=false ! dvconvert regions=list "
+      "region-metas=motion ! dvinfer network=" +
+      network_path() +
+      " ! dvdecode ! dvtrack post-messages=false ! dvzones leave-after-ms=1000 "
+      "count-predicted=false zones=\"{\\\"areas\\\":[{\\\"name\\\":\\\"corner\\\",\\\"points\\\":"
+      "[[0,0],[0.4,0],[0.4,0.4],[0,0.4]],\\\"dwell\\\":4000}]}\"");
+  h.rest(40, 0, 0);
+  const guint64 still = h.count("still");
+  for (int i = 0; i < 160; ++i) gst_buffer_unref(h.push(0, 0, i / 5 % 4));
+  ck_assert_uint_eq(h.count("still"), still);
+  ck_assert(h.message().rfind("dvnn-zone-event", 0) == 0);  // enters
+  const std::string dwells = h.message();
+  ck_assert_msg(dwells.rfind("dvnn-zone-event @40", 0) == 0, "%s", dwells.c_str());
+  dvnn_assert_text(h.message(), "");
 }
 
 DVNN_TEST(masks_come_from_the_zones) {

@@ -14,16 +14,16 @@ import tempfile
 import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from check_numbers import write_npy  # noqa: E402
+from check_numbers import read_npy, write_npy  # noqa: E402
 from check_small_network import field  # noqa: E402
 
 SIDE = 4
 COUNT = 3 * SIDE * SIDE
 
 
-def onnx_model(factor, live=False):
+def onnx_model(factor, live=False, shape=(1, 3, SIDE, SIDE)):
     """Returns an ONNX model of hn = factor * h + x and y = 2 * hn, or `live` * hn."""
-    def end(name, dims=(1, 3, SIDE, SIDE)):
+    def end(name, dims=shape):
         shape = b''.join(field(1, field(1, d)) for d in dims)
         return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
 
@@ -72,6 +72,44 @@ def check_evaluation(path):
         assert (done.returncode != 0) == bool(refused) and refused in done.stderr, done
 
 
+def check_folded(path):
+    """What a model does to its picture first is done as the picture is converted; numbers are the model's own all the same."""
+    def constant(name, values):
+        dims = b''.join(field(1, d) for d in (1, 3, 1, 1))
+        return field(5, dims + field(2, 1) + field(8, name) + field(9, struct.pack('<3f', *values)))
+
+    def node(kind, inputs, output):
+        return field(1, b''.join(field(1, n) for n in inputs) + field(2, output) + field(3, output) + field(4, kind))
+    factors, offsets = [2, 0.5, 4], [1, -3, 0]
+    shape = field(2, b''.join(field(1, field(1, d)) for d in (1, 3, SIDE, SIDE)))
+    end = [field(1, name) + field(2, field(1, field(1, 1) + shape)) for name in 'xy']
+    graph = node('Mul', 'xk', 'm') + node('Add', 'mb', 's') + node('Relu', 's', 'y') + field(2, 'g') + constant('k', factors) + \
+        constant('b', offsets) + field(11, end[0]) + field(12, end[1])
+    with open(path('folded.onnx'), 'wb') as file:
+        file.write(field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 13)))
+    dvnet('convert', path('folded.onnx'), '--mean', '8,16,32', '--scale', '0.5,0.25,2', '-o', path('folded.dvn'))
+    assert json.loads(dvnet('inspect', path('folded.dvn'), '--json'))['input']['folded_scale'] == factors
+    numbers = [i - 20 for i in range(COUNT)]
+    write_npy(path('folded.npy'), [1, 3, SIDE, SIDE], numbers)
+    dvnet('run', path('folded.dvn'), path('folded.npy'), '--dump', path('dumped'))
+    own = [n * factors[i // (SIDE * SIDE)] + offsets[i // (SIDE * SIDE)] for i, n in enumerate(numbers)]
+    for name, wanted in (('input', numbers), ('tensor', own), ('y', [max(0, n) for n in own])):
+        assert read_npy(path('dumped/folded.npy.%s.npy' % name))[1] == wanted, name
+
+
+def check_no_pictures(path):
+    """An output that is no picture is not drawn, which is told; a network that takes none is timed on numbers."""
+    done = subprocess.run([sys.argv[1], 'run', path('half.dvn'), path('0.ppm'), '--draw', path('drawn')], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True, timeout=60, check=False)
+    assert done.returncode == 0 and '"sum"' in done.stdout and os.listdir(path('drawn')) == [], done
+    assert "the network has no decoder, and an output of 1x3x4x4 is no picture" in done.stderr, done
+    with open(path('numbers.onnx'), 'wb') as file:
+        file.write(onnx_model(0.5, shape=(1, 8)))
+    dvnet('convert', path('numbers.onnx'), '-o', path('numbers.dvn'))
+    told = json.loads(dvnet('bench', 'network', path('numbers.dvn'), '-n', '3', '--json'))
+    assert told['iterations'] == 3 and told['device_ms'] > 0, told
+
+
 def check_live(path, values):
     """The state goes from frame to frame, and the live input is each frame's own, or one for all."""
     with open(path('live.onnx'), 'wb') as file:
@@ -111,6 +149,8 @@ def main():
             w + 200 / 2 ** k for k, w in enumerate(wanted))]  # of all inputs together
         check_live(path, values)
         check_evaluation(path)
+        check_no_pictures(path)
+        check_folded(path)
         assert 'of one stream' in dvnet('run', '--help')
     return 0
 

@@ -224,7 +224,8 @@ Result<std::shared_ptr<Network>> ModelNetwork::create(
   if (!weights.empty()) {
     std::memcpy(network->weights_.data(), weights.data(), weights.size());
     DVNN_TRY(network->weights_.to_device(0, weights.size()));
-    weights = {};  // the device's copy is the one in use
+    // The device's copy is the one in use. An empty list in braces would leave the memory.
+    weights = std::vector<uint8_t>();
   }
   network->weights_.unmap();
   DVNN_TRY(network->make_pixel_table());

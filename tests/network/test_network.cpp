@@ -94,6 +94,12 @@ DVNN_TEST(the_output_follows_the_input) {
   for (int cell = 0; cell < 16; ++cell) ck_assert(only(run_cell(slot.value().get(), cell), cell));
 }
 
+// The device has a copy of its own, and a model's weights are most of its memory.
+DVNN_TEST(a_loaded_network_holds_its_weights_once) {
+  ck_assert(!test::grid_network().weights.empty());
+  ck_assert_uint_eq(grid()->model().weights.capacity(), 0);
+}
+
 DVNN_TEST(pixels_give_the_outputs_of_their_tensor) {
   // All levels and, as the network is small, random pictures; the same bits either way, and either
   // way in any order.

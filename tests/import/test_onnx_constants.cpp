@@ -108,6 +108,32 @@ static void expect_folded(const char* what, OnnxModel m, const std::vector<float
   expect_output(what, m, std::vector<float>(want.size(), 0.0f), want);
 }
 
+// Large weights become numbers at the first node of the graph that reads them, and are forgotten
+// after the last one; old files name them among the inputs. Each product moves all numbers by a
+// place.
+DVNN_TEST(large_weights_are_there_for_each_node_that_reads_them) {
+  constexpr size_t kSize = 128;
+  for (const bool is_input : {false, true}) {
+    OnnxModel m({1, kSize});
+    onnx::TensorProto* tensor = m.graph().add_initializer();
+    tensor->set_name("w");
+    tensor->set_data_type(1);
+    for (int axis = 0; axis < 2; ++axis) tensor->add_dims(kSize);
+    std::vector<float> matrix(kSize * kSize);
+    for (size_t i = 0; i < kSize; ++i) matrix[i * kSize + (i + 1) % kSize] = 2;
+    tensor->set_raw_data(matrix.data(), matrix.size() * sizeof(float));
+    if (is_input) m.graph().add_input()->set_name("w");
+    m.node("Relu", {"w"}, {"unused"}).node("MatMul", {"x", "w"}, {"a"});
+    m.node("MatMul", {"a", "w"}, {"b"}).node("Transpose", {"w"}, {"back"});
+    m.node("MatMul", {"b", "back"}, {"c"}).node("Neg", {"w"}, {"minus"});
+    m.node("MatMul", {"c", "minus"}, {"y"}).output("y");
+    std::vector<float> input(kSize), want(kSize);
+    for (size_t i = 0; i < kSize; ++i) input[i] = static_cast<float>(i);
+    for (size_t i = 0; i < kSize; ++i) want[(i + 2) % kSize] = -16 * input[i];
+    expect("large weights", m, input, want);
+  }
+}
+
 DVNN_TEST(constants_are_computed_as_the_operators_say) {
   OnnxModel rows({2, 3}, 13);
   rows.places("a", {2, 1}, {10, 20}).ints("b", {1, 2, 3});

@@ -16,6 +16,7 @@
 #include "import/onnx/hints.h"
 #include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
+#include "import/onnx/weights.h"
 #include "plan/reference/reference.h"
 
 namespace dvnn::import {
@@ -339,61 +340,25 @@ class GraphImport {
   size_t rounded_ = 0;  // number of quantised values
 };
 
-// Adds the names that branches and bodies of loops read.
-void add_inner_names(const onnx::GraphProto& graph, std::set<std::string>* names) {
-  for (const onnx::NodeProto& node : graph.node()) {
-    names->insert(node.input().begin(), node.input().end());
-    for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) add_inner_names(attribute.g(), names);
-    }
-  }
-  for (const auto& output : graph.output()) names->insert(output.name());
-}
-
-// For each node, the large weights that no later one reads: they are forgotten after it, since the
-// graph has them then.
-std::vector<std::vector<std::string>> last_weights(const onnx::GraphProto& proto) {
-  constexpr int64_t kLarge = 1 << 16;
-  static const std::set<std::string> kTakers = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  std::set<std::string> large, kept;
-  for (const onnx::TensorProto& tensor : proto.initializer()) {
-    if (element_count(tensor) >= kLarge) large.insert(tensor.name());
-  }
-  for (const auto& output : proto.output()) kept.insert(output.name());
-  for (const onnx::NodeProto& node : proto.node()) {
-    for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) add_inner_names(attribute.g(), &kept);
-    }
-  }
-  std::vector<std::vector<std::string>> last(static_cast<size_t>(proto.node_size()));
-  for (int i = proto.node_size() - 1; i >= 0; --i) {
-    const onnx::NodeProto& node = proto.node(i);
-    const bool takes = is_official(node.domain()) && kTakers.count(node.op_type()) > 0;
-    for (const std::string& name : node.input()) {
-      if (large.count(name) == 0 || !kept.insert(name).second || !takes) continue;
-      nth(last, i).push_back(name);
-    }
-  }
-  return last;
-}
-
-Status import_graph(const onnx::GraphProto& proto, const std::vector<std::string>& wanted,
+// `once`: the graph is imported once, and need not keep its weights.
+Status import_graph(onnx::GraphProto* proto, const std::vector<std::string>& wanted, bool once,
                     GraphImport* nodes, OnnxImporter* importer) {
   std::vector<std::string> ends = wanted;
   for (const OnnxState& state : importer->states) ends.push_back(state.output);
-  const OnnxNeeds needs = needs_of(proto, ends);
-  DVNN_TRY(importer->read_initializers(proto));
-  DVNN_TRY(import_onnx_inputs(proto, needs, importer));
-  const auto last = last_weights(proto);
-  for (int i = 0; i < proto.node_size(); ++i) {
+  const OnnxNeeds needs = needs_of(*proto, ends);
+  OnnxWeights weights(proto, needs.nodes, once);
+  DVNN_TRY(importer->read_initializers(*proto, weights.late()));
+  DVNN_TRY(import_onnx_inputs(*proto, needs, importer));
+  for (int i = 0; i < proto->node_size(); ++i) {
     if (!nth(needs.nodes, i)) continue;
-    const Status status = nodes->import_node(proto.node(i), 0);
+    DVNN_TRY(weights.read_for(i, importer));
+    const Status status = nodes->import_node(proto->node(i), 0);
     if (status.ok()) {
-      for (const std::string& name : nth(last, i)) importer->entries.erase(name);
+      weights.forget_after(i, importer);
       continue;
     }
     const auto knows = [&](const onnx::NodeProto& node) { return nodes->knows(node); };
-    return with_hint(status.error(), {proto, needs, wanted, i, knows}, *importer);
+    return with_hint(status.error(), {*proto, needs, wanted, i, knows}, *importer);
   }
   return {};
 }
@@ -411,10 +376,12 @@ std::vector<std::string> onnx_operators() {
   return names;
 }
 
-// Imports the model with states of the dimensions that are known so far.
-static Result<Graph> import_once(const onnx::ModelProto& model, const std::string& folder,
+// Imports the model with states of the dimensions that are known so far. Without any, it loses its
+// weights.
+static Result<Graph> import_once(onnx::ModelProto* from, const std::string& folder,
                                  const ImportOptions& options, const std::vector<OnnxState>& states,
                                  std::vector<std::string>* notes) {
+  const onnx::ModelProto& model = *from;
   OnnxImporter importer(options);
   importer.folder = folder;
   importer.states = states;
@@ -431,7 +398,7 @@ static Result<Graph> import_once(const onnx::ModelProto& model, const std::strin
     wanted = cut.wanted;
   }
   GraphImport nodes(model, wanted, &importer);
-  DVNN_TRY(import_graph(proto, wanted, &nodes, &importer));
+  DVNN_TRY(import_graph(from->mutable_graph(), wanted, states.empty(), &nodes, &importer));
   if (options.unrounded && importer.unrounded == 0) {
     return invalid_argument(
         "no value between its layers is quantised with known scales: leave --no-rounding out");
@@ -448,7 +415,7 @@ Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
   DVNN_TRY(sort_onnx(&model));
   DVNN_ASSIGN(std::vector<OnnxState> states, find_onnx_states(model.graph(), options));
   std::vector<std::string> own;
-  DVNN_ASSIGN(Graph graph, import_once(model, folder, options, states, &own));
+  DVNN_ASSIGN(Graph graph, import_once(&model, folder, options, states, &own));
   // A state's open dimensions are those of its next value, which may depend on them in turn.
   constexpr int kMostRounds = 4;
   for (int round = 1;; ++round) {
@@ -457,7 +424,7 @@ Result<Graph> import_onnx(onnx::ModelProto model, const std::string& folder,
     if (round == kMostRounds) {
       return unsupported("the dimensions of its states grow with each frame: they are no states");
     }
-    DVNN_ASSIGN(graph, import_once(model, folder, options, states, &own));
+    DVNN_ASSIGN(graph, import_once(&model, folder, options, states, &own));
   }
   if (!states.empty()) own.push_back(tell_of_states(states));
   if (notes) notes->insert(notes->end(), own.begin(), own.end());

@@ -70,8 +70,8 @@ struct OnnxImporter {
   Status check_numbers(uint64_t more) const;
   /// Returns the numbers of a tensor, which may lie in another file.
   Result<OnnxConstant> read(const onnx::TensorProto& tensor) const;
-  /// Makes constants of a graph's initializers.
-  Status read_initializers(const onnx::GraphProto& proto);
+  /// Makes constants of a graph's initializers; those named in `late` are empty ones.
+  Status read_initializers(const onnx::GraphProto& proto, const std::set<std::string>& late = {});
 };
 
 /// A node as its importer sees it.

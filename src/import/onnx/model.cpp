@@ -274,6 +274,13 @@ bool is_onnx_integer(int64_t data_type) {
          data_type == kUint32 || data_type == kUint64 || data_type == kUint4 || data_type == kInt4;
 }
 
+bool is_surely_read(const onnx::TensorProto& tensor) {
+  const int64_t count = element_count(tensor);
+  const size_t bytes = bytes_of_type(tensor.data_type());
+  return tensor.data_location() == 0 && count >= 0 && bytes > 0 && tensor.has_raw_data() &&
+         tensor.raw_data().size() == static_cast<size_t>(count) * bytes;
+}
+
 Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor, const std::string& folder) {
   if (tensor.data_location() == 0) return read_numbers_of(tensor);
   onnx::TensorProto filled = tensor;

@@ -33,6 +33,9 @@ Result<onnx::ModelProto> read_onnx(const std::string& path);
 /// read from `folder` or below it, and from nowhere else.
 Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor, const std::string& folder);
 
+/// Returns whether read_tensor() reads the tensor's own bytes, and refuses nothing of it.
+bool is_surely_read(const onnx::TensorProto& tensor);
+
 /// Values of TensorProto.DataType that operators need.
 constexpr int64_t kOnnxFloat = 1, kOnnxBool = 9;
 bool is_onnx_real(int64_t data_type);

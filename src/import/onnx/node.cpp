@@ -18,13 +18,18 @@ Result<OnnxConstant> OnnxImporter::read(const onnx::TensorProto& tensor) const {
   return read_tensor(tensor, folder);
 }
 
-Status OnnxImporter::read_initializers(const onnx::GraphProto& proto) {
+Status OnnxImporter::read_initializers(const onnx::GraphProto& proto,
+                                       const std::set<std::string>& late) {
   uint64_t all = 0;  // sum of all, before any of them is read
   for (const onnx::TensorProto& tensor : proto.initializer()) {
     all += static_cast<uint64_t>(std::max<int64_t>(element_count(tensor), 0));
     DVNN_TRY(check_numbers(all));
   }
   for (const onnx::TensorProto& tensor : proto.initializer()) {
+    if (late.count(tensor.name()) > 0) {  // an initializer, and none of the inputs
+      entries[tensor.name()].constant = std::make_shared<const OnnxConstant>();
+      continue;
+    }
     auto constant = read(tensor);
     if (!constant.ok()) return constant.error().within("initializer '" + tensor.name() + "'");
     set(tensor.name(), std::move(constant.value()));

@@ -18,11 +18,14 @@ Result<std::vector<float>> optional_floats(const OnnxNode& node, int input) {
 }
 
 // Returns the kernel. A 1-D convolution is one over a picture of one row.
-Result<OnnxConstant> kernel_of(const OnnxNode& node) {
+Result<std::shared_ptr<const OnnxConstant>> kernel_of(const OnnxNode& node) {
   DVNN_ASSIGN(const auto given, node.constant(1));
-  OnnxConstant weights = *given;
-  if (weights.dims.size() == 3) weights.dims.insert(weights.dims.begin() + 2, 1);
-  if (weights.dims.size() == 4) return weights;
+  if (given->dims.size() == 4) return given;
+  if (given->dims.size() == 3) {
+    auto weights = std::make_shared<OnnxConstant>(*given);
+    weights->dims.insert(weights->dims.begin() + 2, 1);
+    return std::shared_ptr<const OnnxConstant>(std::move(weights));
+  }
   return unsupported(
       "the weights are " + given_shape_text(given->dims) +
       ": a convolution over volumes, where those over lines and pictures are supported");
@@ -208,22 +211,22 @@ static Result<int> convolve_long(const OnnxNode& node, const std::string& name, 
 }
 
 Status import_onnx_conv(const OnnxNode& node) {
-  DVNN_ASSIGN(const OnnxConstant weights, kernel_of(node));
-  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, false));
+  DVNN_ASSIGN(const auto weights, kernel_of(node));
+  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, *weights, false));
   DVNN_ASSIGN(const auto bias, optional_floats(node, 2));
   return over_pictures(node, [&](const std::string& name, int in) -> Result<int> {
     const Shape& shape = node.builder().shape_of(in);
     DVNN_ASSIGN(const OnnxPads pads,
                 onnx_pads(node, shape, reach_x(spec), reach_y(spec), spec.stride_x, spec.stride_y));
     set_pads(pads, &spec);
-    if (is_long(spec, shape)) return convolve_long(node, name, in, spec, weights.floats(), bias);
-    return node.builder().convolution(name, in, spec, weights.floats(), bias);
+    if (is_long(spec, shape)) return convolve_long(node, name, in, spec, weights->floats(), bias);
+    return node.builder().convolution(name, in, spec, weights->floats(), bias);
   });
 }
 
 Status import_onnx_conv_transpose(const OnnxNode& node) {
-  DVNN_ASSIGN(const OnnxConstant weights, kernel_of(node));
-  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, weights, true));
+  DVNN_ASSIGN(const auto weights, kernel_of(node));
+  DVNN_ASSIGN(ConvSpec spec, conv_spec(node, *weights, true));
   DVNN_ASSIGN(const auto bias, optional_floats(node, 2));
   return over_pictures(node, [&](const std::string& name, int in) -> Result<int> {
     Extra extra;
@@ -233,7 +236,7 @@ Status import_onnx_conv_transpose(const OnnxNode& node) {
     const bool cuts = beyond.left + beyond.right + beyond.top + beyond.bottom > 0;
     const std::string own = cuts ? name + "_uncut" : name;
     DVNN_ASSIGN(const int made,
-                b.deconvolution(own, in, spec, extra.x, extra.y, weights.floats(), bias));
+                b.deconvolution(own, in, spec, extra.x, extra.y, weights->floats(), bias));
     return b.crop(name, made, {0, 0, beyond.top, beyond.left}, {0, 0, beyond.bottom, beyond.right});
   });
 }

@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of four rows by some vectors of columns, or of one row by eight vectors, stay in registers
-// from the first product to the last.
+// Sums of six rows by some vectors of columns, or of one row by eight vectors, stay in registers
+// from the first product to the last. All rows pass some columns before the next ones, which so
+// stay in the first-level cache.
 #include "kernels/arithmetic/product.h"
+
+#include <type_traits>
+
+#ifndef DVNN_KERNELS_PRODUCT_ONCE
+#define DVNN_KERNELS_PRODUCT_ONCE
+namespace dvnn::kernels {
+namespace {
+
+// Floats between the beginnings of a matrix's rows.
+struct ProductStrides {
+  size_t a, b, to;
+};
+
+}  // namespace
+}  // namespace dvnn::kernels
+#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/arithmetic/product.cpp"
@@ -12,12 +29,9 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Floats between the beginnings of a matrix's rows.
-struct Strides {
-  size_t b, to;
-};
-
-// As many vectors of columns by four rows as there are registers for.
+// As many vectors of columns by kProductRows rows as there are registers for: with one for each
+// column and one for a number of `a`.
+constexpr size_t kProductRows = 6;
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr size_t kWide = 4;
 #else
@@ -25,67 +39,86 @@ constexpr size_t kWide = 2;
 #endif
 
 // Multiplies some rows by some vectors of columns.
-template <size_t kRows, size_t kVectors, class D>
+template <size_t kSome, size_t kVectors, class D>
 HWY_INLINE void MultiplyTile(D d, const float* a, const float* b, float* to, size_t k,
-                             const Strides& strides) {
+                             const ProductStrides& strides) {
   using V = hn::Vec<D>;
-  V sums[kRows][kVectors];
+  V sums[kSome][kVectors];
   for (V(&row)[kVectors] : sums) {
     for (V& sum : row) sum = hn::Zero(d);
   }
   for (size_t i = 0; i < k; ++i, b += strides.b) {
     V columns[kVectors];
     for (size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * hn::Lanes(d));
-    for (size_t r = 0; r < kRows; ++r) {
-      const auto x = hn::Set(d, a[r * k + i]);
+    for (size_t r = 0; r < kSome; ++r) {
+      const auto x = hn::Set(d, a[r * strides.a + i]);
       for (size_t v = 0; v < kVectors; ++v) {
         sums[r][v] = hn::MulAdd(x, columns[v], sums[r][v]);
       }
     }
   }
-  for (size_t r = 0; r < kRows; ++r) {
+  for (size_t r = 0; r < kSome; ++r) {
     for (size_t v = 0; v < kVectors; ++v) {
       hn::StoreU(sums[r][v], d, to + r * strides.to + v * hn::Lanes(d));
     }
   }
 }
 
-// The last vector of columns begins earlier where it would end beyond them: some columns are
-// computed twice, with the same result.
-template <size_t kRows>
-HWY_INLINE void MultiplyRows(const float* a, const float* b, float* to, size_t k, size_t n,
-                             const Strides& strides) {
-  const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 4> few;
-  const hn::CappedTag<float, 1> one;
-  const size_t lanes = hn::Lanes(d);
-  // Sums of a single row wait for themselves if there are few.
-  constexpr size_t kMost = kRows == 1 ? 8 : kWide;
-  size_t j = 0;
-  for (; j + kMost * lanes <= n; j += kMost * lanes) {
-    MultiplyTile<kRows, kMost>(d, a, b + j, to + j, k, strides);
-  }
-  for (; j + 2 * lanes <= n; j += 2 * lanes) {
-    MultiplyTile<kRows, 2>(d, a, b + j, to + j, k, strides);
-  }
-  for (; j + lanes <= n; j += lanes) MultiplyTile<kRows, 1>(d, a, b + j, to + j, k, strides);
-  if (n >= lanes) {
-    const size_t last = n - lanes;
-    if (j < n) MultiplyTile<kRows, 1>(d, a, b + last, to + last, k, strides);
-    return;
-  }
-  for (; j + hn::Lanes(few) <= n; j += hn::Lanes(few)) {
-    MultiplyTile<kRows, 1>(few, a, b + j, to + j, k, strides);
-  }
-  for (; j < n; ++j) MultiplyTile<kRows, 1>(one, a, b + j, to + j, k, strides);
+// Multiplies all rows by some vectors of columns.
+template <size_t kVectors, class D>
+HWY_NOINLINE void MultiplyColumns(D d, const float* a, const float* b, float* to, size_t m,
+                                  size_t k, const ProductStrides& strides) {
+  size_t i = 0;
+  const auto tile = [&](auto some) HWY_ATTR {
+    constexpr size_t kSome = decltype(some)::value;
+    for (; i + kSome <= m; i += kSome) {
+      MultiplyTile<kSome, kVectors>(d, a + i * strides.a, b, to + i * strides.to, k, strides);
+    }
+  };
+  tile(std::integral_constant<size_t, kProductRows>());
+  tile(std::integral_constant<size_t, 2>());
+  tile(std::integral_constant<size_t, 1>());
 }
 
+// For fewer columns than a vector has lanes.
+void MultiplyFew(const float* a, const float* b, float* to, size_t m, size_t k, size_t n,
+                 const ProductStrides& strides) {
+  const hn::CappedTag<float, 4> few;
+  const hn::CappedTag<float, 1> one;
+  size_t j = 0;
+  for (; j + hn::Lanes(few) <= n; j += hn::Lanes(few)) {
+    MultiplyColumns<1>(few, a, b + j, to + j, m, k, strides);
+  }
+  for (; j < n; ++j) MultiplyColumns<1>(one, a, b + j, to + j, m, k, strides);
+}
+
+// The last vector of columns begins earlier where it would end beyond them: some columns are
+// computed twice, with the same result.
 void Multiply(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* HWY_RESTRICT to,
-              size_t m, size_t k, size_t n, size_t stride_b, size_t stride_to) {
-  const Strides strides = {stride_b, stride_to};
-  size_t i = 0;
-  for (; i + 4 <= m; i += 4) MultiplyRows<4>(a + i * k, b, to + i * stride_to, k, n, strides);
-  for (; i < m; ++i) MultiplyRows<1>(a + i * k, b, to + i * stride_to, k, n, strides);
+              size_t m, size_t k, size_t n, const ProductStrides& strides) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  if (n < lanes) return MultiplyFew(a, b, to, m, k, n, strides);
+  const auto columns = [&](size_t vectors, size_t at) HWY_ATTR {
+    if (kWide > 3 && vectors > 3) MultiplyColumns<kWide>(d, a, b + at, to + at, m, k, strides);
+    if (kWide > 2 && vectors == 3) MultiplyColumns<kWide - 1>(d, a, b + at, to + at, m, k, strides);
+    if (vectors == 2) MultiplyColumns<2>(d, a, b + at, to + at, m, k, strides);
+    if (vectors == 1) MultiplyColumns<1>(d, a, b + at, to + at, m, k, strides);
+  };
+  // Sums of a single row wait for themselves if there are few.
+  constexpr size_t kMost = 8;
+  size_t j = 0;
+  for (; m == 1 && j + kMost * lanes <= n; j += kMost * lanes) {
+    MultiplyTile<1, kMost>(d, a, b + j, to + j, k, strides);
+  }
+  for (; j + kWide * lanes <= n; j += kWide * lanes) columns(kWide, j);
+  if (j == n) return;
+  size_t rest = (n - j + lanes - 1) / lanes;
+  if (rest * lanes > n) {
+    columns(--rest, j);
+    rest = 1;
+  }
+  columns(rest, n - rest * lanes);
 }
 
 }  // namespace dvnn::kernels::HWY_NAMESPACE
@@ -97,12 +130,17 @@ namespace dvnn::kernels {
 HWY_EXPORT(Multiply);
 
 void multiply(const float* a, const float* b, float* to, size_t m, size_t k, size_t n) {
-  HWY_DYNAMIC_DISPATCH(Multiply)(a, b, to, m, k, n, n, n);
+  HWY_DYNAMIC_DISPATCH(Multiply)(a, b, to, m, k, n, {k, n, n});
 }
 
 void multiply_panel(const float* a, const float* panel, float* to, size_t m, size_t k, size_t n,
                     size_t stride) {
-  HWY_DYNAMIC_DISPATCH(Multiply)(a, panel, to, m, k, n, n, stride);
+  HWY_DYNAMIC_DISPATCH(Multiply)(a, panel, to, m, k, n, {k, n, stride});
+}
+
+void multiply_rows(const float* a, size_t stride, const float* b, float* to, size_t m, size_t k,
+                   size_t n) {
+  HWY_DYNAMIC_DISPATCH(Multiply)(a, b, to, m, k, n, {stride, n, n});
 }
 
 namespace plain {

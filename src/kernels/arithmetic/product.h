@@ -14,6 +14,9 @@ void multiply(const float* a, const float* b, float* to, size_t m, size_t k, siz
 /// begin `stride` floats apart.
 void multiply_panel(const float* a, const float* panel, float* to, size_t m, size_t k, size_t n,
                     size_t stride);
+/// multiply() for an `a` whose rows begin `stride` floats apart.
+void multiply_rows(const float* a, size_t stride, const float* b, float* to, size_t m, size_t k,
+                   size_t n);
 
 namespace plain {
 /// The plain form of multiply(), whose products are rounded before they are added.

@@ -24,10 +24,10 @@ using Values = std::vector<float>;
 
 namespace {
 
-// One pixel, columns and rows alone, more pixels than a block has, chunks that are not whole, and
-// more channels than fit a tile.
-const Shape kShapes[] = {{1, 9, 1, 1},   {2, 19, 7, 9},  {1, 8, 1, 9},  {1, 9, 257, 1},
-                         {1, 3, 66, 67}, {1, 130, 5, 7}, {1, 300, 3, 5}};
+// One pixel, columns and rows alone, more pixels than a block has, chunks that are whole and that
+// are not, and more channels than fit a tile.
+const Shape kShapes[] = {{1, 9, 1, 1},   {2, 19, 7, 9},  {1, 8, 1, 9},   {1, 9, 257, 1},
+                         {1, 3, 66, 67}, {1, 130, 5, 7}, {1, 300, 3, 5}, {2, 24, 7, 10}};
 
 struct Forms {
   TensorDesc in, out;

@@ -43,6 +43,11 @@ class StandardizePixels final : public CpuLayer {
       : statistics_(layer, channels), channels_(channels), blocks_(blocks) {}
 
   Status run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) override {
+    if (blocks_.in_chunks()) {
+      blocks_.run_chunks(inputs[0], outputs[0],
+                         [this](const PixelBlocks::Chunks& chunks) { standardise(chunks); });
+      return {};
+    }
     blocks_.run(inputs[0], outputs[0], [this](const PixelBlocks::Lines& lines) {
       double means[PixelBlocks::kMostCount], factors[PixelBlocks::kMostCount];
       const size_t count = lines.count;
@@ -58,6 +63,33 @@ class StandardizePixels final : public CpuLayer {
   }
 
  private:
+  // Sums the chunks, then the channels of what is one chunk of each pixel.
+  void standardise(const PixelBlocks::Chunks& chunks) const {
+    double means[kMostSums] = {}, factors[kMostSums] = {};
+    const size_t count = chunks.count * PixelBlocks::kChunk,
+                 lines = channels_ / PixelBlocks::kChunk;
+    kernels::fold_lines(Fold::kSum, chunks.first, count, lines, means, count);
+    replace_sums(means, chunks.count, &Statistics::make_means);
+    kernels::add_deviations(chunks.first, count, lines, means, factors, count);
+    replace_sums(factors, chunks.count, &Statistics::make_factors);
+    kernels::standardise_lines(chunks.first, count, lines, means, factors, chunks.first, count);
+  }
+
+  // Replaces the numbers of each pixel by what `make` makes of their sum.
+  void replace_sums(double* numbers, size_t pixels,
+                    void (Statistics::*make)(double*, size_t) const) const {
+    constexpr size_t kChunk = PixelBlocks::kChunk;
+    double sums[PixelBlocks::kMostChunkPixels];
+    for (size_t i = 0; i < pixels; ++i) {
+      const double* const at = numbers + i * kChunk;
+      sums[i] = ((at[0] + at[4]) + (at[1] + at[5])) + ((at[2] + at[6]) + (at[3] + at[7]));
+    }
+    (statistics_.*make)(sums, pixels);
+    for (size_t i = 0; i < pixels; ++i) std::fill_n(numbers + i * kChunk, kChunk, sums[i]);
+  }
+
+  static constexpr size_t kMostSums = PixelBlocks::kMostChunkPixels * PixelBlocks::kChunk;
+
   Statistics statistics_;
   size_t channels_;
   PixelBlocks blocks_;

@@ -68,6 +68,13 @@ std::optional<PixelBlocks> PixelBlocks::make(const TensorDesc& input, const Tens
   return blocks;
 }
 
+bool PixelBlocks::in_chunks() const {
+  const auto fits = [](const Form& form) {
+    return form.chunks && form.type == ElementType::kFloat16 && form.channels % kChunk == 0;
+  };
+  return fits(in_) && fits(out_) && in_.channels == out_.channels && in_order();
+}
+
 uint64_t PixelBlocks::borrowed(Span<const TensorDesc> inputs, Span<const TensorDesc> outputs,
                                int axis, bool reduces) {
   if (inputs.size() != 1 || outputs.size() != 1) return 0;
@@ -228,6 +235,20 @@ void PixelBlocks::write(const float* lines, const Block& block, uint8_t* to) con
     return write_as(lines, block, reinterpret_cast<half_t*>(to));
   }
   write_as(lines, block, reinterpret_cast<float*>(to));
+}
+
+void PixelBlocks::read_chunks(const uint8_t* from, const Block& block, float* floats) const {
+  for (size_t c = 0; c < in_.channels; c += kChunk, floats += kChunk * block.count()) {
+    const size_t first = lane_of(in_, block.picture, c).first + block.first_fast * kChunk;
+    half_to_float(reinterpret_cast<const half_t*>(from) + first, floats, kChunk * block.count());
+  }
+}
+
+void PixelBlocks::write_chunks(const float* floats, const Block& block, uint8_t* to) const {
+  for (size_t c = 0; c < out_.channels; c += kChunk, floats += kChunk * block.count()) {
+    const size_t first = lane_of(out_, block.picture, c).first + block.first_fast * kChunk;
+    float_to_half(floats, reinterpret_cast<half_t*>(to) + first, kChunk * block.count());
+  }
 }
 
 }  // namespace dvnn::layers

@@ -23,6 +23,13 @@ class PixelBlocks {
     size_t count, picture;
   };
   static constexpr size_t kMostCount = 1024;
+  /// A block as it lies in the device's memory: chunk k begins at first + k * kChunk * count, and
+  /// has kChunk channels of each pixel side by side; the results replace it.
+  struct Chunks {
+    float* first;
+    size_t count;
+  };
+  static constexpr size_t kChunk = 8, kMostChunkPixels = 32;
 
   /// The input's channels are its elements along `axis`; the output has `results` instead, and the
   /// same pixels. Returns no value for layouts without such lines.
@@ -38,24 +45,32 @@ class PixelBlocks {
   /// takes about as long as copying the tensors.
   bool in_order() const { return !turns_; }
 
+  /// Returns whether both tensors have whole chunks of binary16, as many, and pixels in one order.
+  bool in_chunks() const;
+
   /// Calls compute(lines) for each block; threads share them.
   template <typename Compute>
   void run(const ConstTensorView& input, const TensorView& output, Compute compute) const {
-    const uint8_t* const from = source(input, output);
-    uint8_t* const to = begin_moved(output);
-    const size_t blocks = count(), pieces = std::min(blocks, kMostPieces), tile = tile_floats();
-    float* const tiles = Workspace::current().floats(pieces * tile);
-    share(static_cast<int>(pieces), [&](int i) {
-      const auto piece = static_cast<size_t>(i);
-      float* const lines = tiles + piece * tile;
-      for (size_t b = piece * blocks / pieces; b < (piece + 1) * blocks / pieces; ++b) {
-        const Block block = block_at(b);
-        read(from, block, lines);
-        compute(Lines{lines, block.count(), block.picture});
-        write(lines, block, to);
+    each(input, output, [&](const uint8_t* from, const Block& block, float* lines, uint8_t* to) {
+      read(from, block, lines);
+      compute(Lines{lines, block.count(), block.picture});
+      write(lines, block, to);
+    });
+  }
+
+  /// Calls compute(chunks) for blocks of at most kMostChunkPixels pixels; threads share them. For
+  /// tensors in_chunks(), whose elements so need not be transposed.
+  template <typename Compute>
+  void run_chunks(const ConstTensorView& input, const TensorView& output, Compute compute) const {
+    each(input, output, [&](const uint8_t* from, const Block& block, float* floats, uint8_t* to) {
+      for (size_t at = 0; at < block.fast; at += kMostChunkPixels) {
+        const Block part = {block.picture, 0, 1, block.first_fast + at,
+                            std::min(kMostChunkPixels, block.fast - at)};
+        read_chunks(from, part, floats);
+        compute(Chunks{floats, part.fast});
+        write_chunks(floats, part, to);
       }
     });
-    finish_moved(to, output);
   }
 
  private:
@@ -64,7 +79,7 @@ class PixelBlocks {
   // Blocks with exchanged axes read and write some cache lines of each row, so they are larger.
   static constexpr size_t kTurnedFloats = 1 << 15, kTurnedPixels = 64;
   static constexpr size_t kLeastTurned = 4, kMostTurned = kMostCount / kTurnedPixels;
-  static constexpr size_t kLanes = 8;
+  static constexpr size_t kLanes = kChunk;
 
   // The memory order of a tensor's pixels: `slow` rows of `fast` pixels; planes or chunks of
   // channels.
@@ -87,6 +102,21 @@ class PixelBlocks {
   PixelBlocks(const Form& in, const Form& out) : in_(in), out_(out) {}
   static std::optional<Form> form_of(const TensorDesc& desc, const AxisSplit& split,
                                      const Shape& pixels);
+  // Calls work(input, block, floats of the block's own, output) for each block.
+  template <typename Work>
+  void each(const ConstTensorView& input, const TensorView& output, Work work) const {
+    const uint8_t* const from = source(input, output);
+    uint8_t* const to = begin_moved(output);
+    const size_t blocks = count(), pieces = std::min(blocks, kMostPieces), tile = tile_floats();
+    float* const tiles = Workspace::current().floats(pieces * tile);
+    share(static_cast<int>(pieces), [&](int i) {
+      const auto piece = static_cast<size_t>(i);
+      for (size_t b = piece * blocks / pieces; b < (piece + 1) * blocks / pieces; ++b) {
+        work(from, block_at(b), tiles + piece * tile, to);
+      }
+    });
+    finish_moved(to, output);
+  }
   static const uint8_t* source(const ConstTensorView& input, const TensorView& output);
   static Lane lane_of(const Form& form, size_t picture, size_t channel);
   void cut(bool turns, const TensorDesc& input);
@@ -96,6 +126,8 @@ class PixelBlocks {
   Block block_at(size_t index) const;
   void read(const uint8_t* from, const Block& block, float* lines) const;
   void write(const float* lines, const Block& block, uint8_t* to) const;
+  void read_chunks(const uint8_t* from, const Block& block, float* floats) const;
+  void write_chunks(const float* floats, const Block& block, uint8_t* to) const;
   template <typename T>
   void read_as(const T* from, const Block& block, float* lines) const;
   template <typename T>

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/arithmetic/softmax.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
 #include "kernels/inputs.h"
 
 namespace dvnn::test::softmax_tests {
@@ -111,6 +116,103 @@ DVNN_TEST(nothing_behind_the_data_is_touched) {
       kernels::softmax(data.data(), 2, 5, inner);
       for (size_t i = 2 * 5 * inner; i < data.size(); ++i) ck_assert(data[i] == before[i]);
     });
+  }
+}
+
+struct PowersMade {
+  std::vector<float> rows, inverses;
+};
+
+template <typename F>
+PowersMade powers_of(const std::vector<float>& data, size_t count, size_t stride, float scale,
+                     F make) {
+  PowersMade made = {data, std::vector<float>(data.size() / stride)};
+  make(kernels::PowerRows{made.rows.data(), made.inverses.size(), count, stride}, scale,
+       made.inverses.data());
+  return made;
+}
+
+// Powers and sums are those of double precision to some units of the last place, and AVX2 has the
+// bits of AVX-512.
+DVNN_TEST(powers_are_those_of_double_precision) {
+  constexpr size_t kRows = 3;
+  constexpr double kUnit = std::numeric_limits<float>::epsilon();
+  for (const size_t count : {1, 5, 15, 16, 17, 31, 48, 49, 197, 578}) {
+    const size_t stride = (count + 31) / 16 * 16;
+    for (const float scale : {1.0f, 0.125f}) {
+      auto data = test::seeded_floats(kRows * stride, static_cast<unsigned>(count), -20, 20);
+      for (size_t r = 0; r < kRows; ++r) {  // numbers that are not to count
+        std::fill(data.begin() + static_cast<ptrdiff_t>(r * stride + count),
+                  data.begin() + static_cast<ptrdiff_t>((r + 1) * stride), 1e9f);
+      }
+      std::map<std::string, double> worst, worst_sum;
+      std::optional<PowersMade> first;
+      const auto see = [&](const std::string& name, const PowersMade& made) {
+        for (size_t r = 0; r < kRows; ++r) {
+          const float* const row = &data[r * stride];
+          const double top = double{*std::max_element(row, row + count)};
+          double sum = 0;
+          for (size_t k = 0; k < count; ++k) {
+            const double want = std::exp((double{row[k]} - top) * double{scale});
+            const double have = double{made.rows[r * stride + k]};
+            worst[name] = std::max(worst[name], std::fabs(have / want - 1) / kUnit);
+            sum += want;
+          }
+          const double far = std::fabs(double{made.inverses[r]} * sum - 1);
+          worst_sum[name] = std::max(worst_sum[name], far / kUnit);
+        }
+      };
+      see("plain", powers_of(data, count, stride, scale, kernels::plain::softmax_powers));
+      test::on_every_target([&](const char* target) {
+        const std::string name = target;
+        const PowersMade made = powers_of(data, count, stride, scale, kernels::softmax_powers);
+        see(name, made);
+        if (name != "AVX2" && name != "AVX3") return;
+        if (!first) {
+          first = made;
+          return;
+        }
+        for (size_t r = 0; r < kRows; ++r) {
+          for (size_t k = 0; k < count; ++k) {
+            ck_assert(made.rows[r * stride + k] == first->rows[r * stride + k]);
+          }
+        }
+        test::assert_same(target, made.inverses, first->inverses);
+      });
+      // (x - m) scale may be 40, and is off by up to half a unit of its last place: of 2^-19.
+      for (const auto& [name, error] : worst) {
+        ck_assert_msg(error <= 18 && worst_sum[name] <= 4, "%s: %g, %g", name.c_str(), error,
+                      worst_sum[name]);
+      }
+    }
+  }
+}
+
+DVNN_TEST(powers_beyond_the_row_are_left_alone) {
+  const std::vector<float> data = test::seeded_floats(2 * 48, 5, -9, 9);
+  test::on_every_target([&](const char*) {
+    const PowersMade made = powers_of(data, 20, 48, 1, kernels::softmax_powers);
+    for (size_t i = 0; i < data.size(); ++i) {
+      if (i % 48 >= 32) ck_assert(made.rows[i] == data[i]);
+    }
+  });
+}
+
+DVNN_TEST(powers_of_what_is_not_finite_are_as_in_the_plain_form) {
+  for (float odd : test::odd_floats()) {
+    for (size_t at = 0; at < 40; ++at) {
+      std::vector<float> data = test::seeded_floats(48, 7, -20, 20);
+      data[at] = odd;
+      const PowersMade want = powers_of(data, 40, 48, 1, kernels::plain::softmax_powers);
+      test::on_every_target([&](const char* target) {
+        const PowersMade made = powers_of(data, 40, 48, 1, kernels::softmax_powers);
+        for (size_t k = 0; k < 40; ++k) {
+          ck_assert_msg(std::isnan(made.rows[k]) == std::isnan(want.rows[k]), "%s", target);
+          ck_assert((made.rows[k] == 0) == (want.rows[k] == 0));
+        }
+        ck_assert(std::isnan(made.inverses[0]) == std::isnan(want.inverses[0]));
+      });
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check_suite.h"
+#include "tensor/half_chunks.h"
 
 namespace dvnn::test::half_tests {
 
@@ -76,6 +77,40 @@ DVNN_TEST(arrays_equal_single_values_and_stay_in_bounds) {
       ck_assert_uint_eq(to[i], float_to_half(from[i]));
       ck_assert(back[i] == half_to_float(to[i]));
     }
+  }
+}
+
+DVNN_TEST(chunks_are_converted_value_by_value_and_what_is_between_stays) {
+  constexpr float kUntouched = 42;
+  std::mt19937 random(4);
+  for (size_t count : {0, 1, 3, 7, 8, 9, 16, 29, 64}) {
+    const size_t wide = kHalfChunk + 3, high = count + 2;
+    std::vector<half_t> chunks(count * kHalfChunk);
+    for (half_t& h : chunks) h = static_cast<half_t>(random() % 0x7c00);  // finite
+    std::vector<float> rows(count * wide + 1, kUntouched);
+    std::vector<float> columns(kHalfChunk * high, kUntouched);
+    chunks_to_float(chunks.data(), rows.data(), wide, count);
+    chunks_to_columns(chunks.data(), columns.data(), high, count);
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t k = 0; k < wide; ++k) {
+        const float value = k < kHalfChunk ? half_to_float(chunks[i * kHalfChunk + k]) : kUntouched;
+        ck_assert(rows[i * wide + k] == value);
+        if (k < kHalfChunk) ck_assert(columns[k * high + i] == value);
+      }
+    }
+    for (size_t k = 0; k < kHalfChunk; ++k) {
+      for (size_t i = count; i < high; ++i) ck_assert(columns[k * high + i] == kUntouched);
+    }
+    std::vector<float> factors(count);
+    for (float& f : factors) f = static_cast<float>(random() % 1000) / 700;
+    constexpr half_t kGuard = 0xabcd;
+    std::vector<half_t> back(count * kHalfChunk + 1, kGuard);
+    float_to_chunks(rows.data(), wide, factors.data(), back.data(), count);
+    for (size_t i = 0; i < count * kHalfChunk; ++i) {
+      const float value = rows[i / kHalfChunk * wide + i % kHalfChunk] * factors[i / kHalfChunk];
+      ck_assert_uint_eq(back[i], float_to_half(value));
+    }
+    ck_assert_uint_eq(back.back(), kGuard);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention without a matrix of all products: a block of queries of one head is compared with all
-// keys, and its result is computed, before the next block begins.
+// keys, and its result is computed, before the next block begins. Keys are floats in panels that
+// stay in the first-level cache while all queries of a block are compared with them.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -21,20 +22,33 @@ namespace {
 
 constexpr size_t kOperands = 3, kWithAttentionBias = 4;
 constexpr size_t kAttentionPieces = 16;
+constexpr size_t kPanelKeys = 64;
+static_assert(kPanelKeys % kernels::kPowersAlignment == 0);
 constexpr int kMostHeadChannels = 1 << 20, kMostTokens = 1 << 20;
 
-// AttentionSizes of one sequence.
+// Sizes of one sequence.
 struct AttentionSizes {
   size_t queries, keys, size, value_size;
 
-  // Returns the number of queries whose products fill a cache.
+  // Returns `floats` rounded up, so that what comes behind them lies at the beginning of a vector.
+  static size_t aligned(size_t floats) {
+    return (floats + kernels::kPowersAlignment - 1) / kernels::kPowersAlignment *
+           kernels::kPowersAlignment;
+  }
+  // Returns the floats between the beginnings of two rows of products.
+  size_t stride() const { return aligned(keys); }
+  // Returns the number of queries whose products fill a first-level cache, or of those that pay for
+  // reading the keys from the second-level cache.
   size_t rows() const {
-    constexpr size_t kProducts = 1 << 15, kLeast = 4, kMost = 64;
-    return std::min(queries, std::clamp(kProducts / keys / kLeast * kLeast, kLeast, kMost));
+    constexpr size_t kProducts = 6 << 10, kUnit = 6, kLeast = 24, kMost = 96;
+    return std::min(queries, std::clamp(kProducts / stride() / kUnit * kUnit, kLeast, kMost));
   }
   size_t blocks() const { return (queries + rows() - 1) / rows(); }
-  size_t block_floats() const { return rows() * (size + keys + value_size); }
-  size_t head_floats() const { return keys * (size + value_size); }
+  size_t block_floats() const {
+    return rows() * stride() + aligned(rows() * size) + aligned(rows() * value_size) +
+           aligned(rows());
+  }
+  size_t head_floats() const { return stride() * size + aligned(keys * value_size); }
 };
 
 // How the heads of all sequences are shared among threads.
@@ -94,7 +108,13 @@ class Attend {
     float* const heads = blocks + shares.pieces * sizes_.block_floats();
     const auto read = [&](size_t head, const HeadRoom& room) {
       const Place place = place_of(head, 0);
-      in[1].by_channel(part(1, place, 0, sizes_.keys), room.keys);
+      for (size_t first = 0; first < sizes_.keys; first += width_at(first)) {
+        const size_t width = width_at(first), count = std::min(width, sizes_.keys - first);
+        float* const panel = room.keys + first * sizes_.size;
+        // Keys that fill a panel's rows are zeros.
+        if (width > count) std::fill_n(panel, sizes_.size * width, 0.0f);
+        in[1].by_channel(part(1, place, first, count), panel, width);
+      }
       in[2].by_token(part(2, place, 0, sizes_.keys), room.values);
     };
     const auto attend = [&](size_t head, size_t block, const HeadRoom& keys, size_t piece) {
@@ -103,7 +123,7 @@ class Attend {
       const BlockRoom own(blocks + piece * sizes_.block_floats(), sizes_);
       in[0].by_token(part(0, place, place.first, count), own.query);
       see(bias, place, count, keys, own);
-      Tokens::put(own.seen, seen_part(place, count), result, pixels_[kOperands]);
+      Tokens::put(own.seen, own.inverses, seen_part(place, count), result, pixels_[kOperands]);
     };
     const auto room = [&](size_t i) { return HeadRoom(heads + i * sizes_.head_floats(), sizes_); };
     const size_t each = sizes_.blocks(), pieces = shares.pieces;
@@ -138,17 +158,25 @@ class Attend {
   };
   // Row-major matrices of a block, and of a head.
   struct BlockRoom {
-    float *query, *products, *seen;
+    float *products, *query, *seen, *inverses;
     BlockRoom(float* at, const AttentionSizes& sizes)
-        : query(at),
-          products(query + sizes.rows() * sizes.size),
-          seen(products + sizes.rows() * sizes.keys) {}
+        : products(at),
+          query(products + sizes.rows() * sizes.stride()),
+          seen(query + AttentionSizes::aligned(sizes.rows() * sizes.size)),
+          inverses(seen + AttentionSizes::aligned(sizes.rows() * sizes.value_size)) {}
   };
   struct HeadRoom {
     float *keys, *values;
     HeadRoom(float* at, const AttentionSizes& sizes)
-        : keys(at), values(keys + sizes.keys * sizes.size) {}
+        : keys(at), values(keys + sizes.stride() * sizes.size) {}
   };
+  // Returns the width of the panel of keys that begins with this one. The last two share what is
+  // less than two panels, as products of a single vector of keys would wait for one another.
+  size_t width_at(size_t first) const {
+    const size_t rest = sizes_.stride() - first;
+    if (rest <= kPanelKeys) return rest;
+    return rest < 2 * kPanelKeys ? AttentionSizes::aligned(rest / 2) : kPanelKeys;
+  }
 
   Place place_of(size_t head, size_t first) const {
     const auto each = static_cast<size_t>(layer_.heads);
@@ -173,21 +201,30 @@ class Attend {
 
   void see(const float* bias, const Place& place, size_t count, const HeadRoom& head,
            const BlockRoom& own) const {
-    for (size_t i = 0; i < count * sizes_.size; ++i) own.query[i] *= layer_.scale;
-    kernels::multiply(own.query, head.keys, own.products, count, sizes_.size, sizes_.keys);
-    if (bias) add_bias(bias, place, count, own.products);
-    kernels::softmax(own.products, count, sizes_.keys, 1);
-    kernels::multiply(own.products, head.values, own.seen, count, sizes_.keys, sizes_.value_size);
+    const size_t stride = sizes_.stride();
+    for (size_t first = 0; first < sizes_.keys; first += width_at(first)) {
+      kernels::multiply_panel(own.query, head.keys + first * sizes_.size, own.products + first,
+                              count, sizes_.size, width_at(first), stride);
+    }
+    const bool scaled = bias || !(layer_.scale > 0);
+    if (scaled) scale_and_add(bias, place, count, own.products);
+    kernels::softmax_powers({own.products, count, sizes_.keys, stride}, scaled ? 1 : layer_.scale,
+                            own.inverses);
+    kernels::multiply_rows(own.products, stride, head.values, own.seen, count, sizes_.keys,
+                           sizes_.value_size);
   }
 
-  void add_bias(const float* bias, const Place& place, size_t count, float* products) const {
+  // Brings products to their scale, and adds the bias, if there is one.
+  void scale_and_add(const float* bias, const Place& place, size_t count, float* products) const {
     const auto at = [](size_t index, int64_t stride) {
       return static_cast<int64_t>(index) * stride;
     };
     for (size_t i = 0; i < count; ++i) {
+      float* const to = products + i * sizes_.stride();
+      for (size_t j = 0; j < sizes_.keys; ++j) to[j] *= layer_.scale;
+      if (!bias) continue;
       const float* row = bias + at(place.sequence, bias_[0]) + at(place.head, bias_[1]) +
                          at(place.first + i, bias_[2]);
-      float* const to = products + i * sizes_.keys;
       if (bias_[3] == 1) {
         for (size_t j = 0; j < sizes_.keys; ++j) to[j] += row[j];
       } else {

@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "kernels/movement/transpose.h"
-#include "tensor/half.h"
+#include "tensor/half_chunks.h"
 
 namespace dvnn::layers {
 
@@ -29,9 +29,9 @@ class PlaneTokens {
   using Element = float;
   PlaneTokens(const float* first, size_t pixels) : first_(first), pixels_(pixels) {}
 
-  /// Copies the part to a row-major matrix (channels, tokens).
-  void by_channel(const HeadPart& part, float* to) const {
-    for (size_t c = 0; c < part.channels; ++c, to += part.tokens) {
+  /// Copies the part to a matrix (channels, tokens), whose rows begin `stride` floats apart.
+  void by_channel(const HeadPart& part, float* to, size_t stride) const {
+    for (size_t c = 0; c < part.channels; ++c, to += stride) {
       if (!part.places) {
         std::copy_n(line(part) + c * pixels_, part.tokens, to);
         continue;
@@ -50,8 +50,13 @@ class PlaneTokens {
     kernels::transpose(line(part), static_cast<ptrdiff_t>(pixels_), to,
                        static_cast<ptrdiff_t>(part.channels), part.tokens, part.channels);
   }
-  /// Writes such a matrix to the part of a picture that begins at `first`.
-  static void put(const float* from, const HeadPart& part, float* first, size_t pixels) {
+  /// Writes such a matrix, each row times its factor, to the part of a picture that begins at
+  /// `first`.
+  static void put(float* from, const float* factors, const HeadPart& part, float* first,
+                  size_t pixels) {
+    for (size_t i = 0; i < part.tokens; ++i) {
+      for (size_t c = 0; c < part.channels; ++c) from[i * part.channels + c] *= factors[i];
+    }
     for (size_t i = 0; part.places && i < part.tokens; ++i) {
       float* const to = first + part.channel * pixels + part.place(i);
       for (size_t c = 0; c < part.channels; ++c) to[c * pixels] = *from++;
@@ -75,37 +80,31 @@ class PlaneTokens {
 class ChunkTokens {
  public:
   using Element = half_t;
-  static constexpr size_t kChunk = 8;
+  static constexpr size_t kChunk = kHalfChunk;
   ChunkTokens(const half_t* first, size_t pixels) : first_(first), pixels_(pixels) {}
 
-  void by_channel(const HeadPart& part, float* to) const {
-    visit(part, [&](size_t c, size_t t, size_t count, const float* some) {
-      kernels::transpose(some, kChunk, to + c * part.tokens + t,
-                         static_cast<ptrdiff_t>(part.tokens), kChunk, count);
+  void by_channel(const HeadPart& part, float* to, size_t stride) const {
+    visit(part, [&](size_t c, size_t t, size_t count, const half_t* some) {
+      chunks_to_columns(some, to + c * stride + t, stride, count);
     });
   }
   void by_token(const HeadPart& part, float* to) const {
-    visit(part, [&](size_t c, size_t t, size_t count, const float* some) {
-      for (size_t i = 0; i < count; ++i) {
-        std::copy_n(some + i * kChunk, kChunk, to + (t + i) * part.channels + c);
-      }
+    visit(part, [&](size_t c, size_t t, size_t count, const half_t* some) {
+      chunks_to_float(some, to + t * part.channels + c, part.channels, count);
     });
   }
-  static void put(const float* from, const HeadPart& part, half_t* first, size_t pixels) {
-    float some[kSome * kChunk];
+  static void put(const float* from, const float* factors, const HeadPart& part, half_t* first,
+                  size_t pixels) {
     for (size_t c = 0; c < part.channels; c += kChunk) {
+      half_t* const chunk = first + (part.channel + c) * pixels;
+      if (!part.places) {
+        float_to_chunks(from + c, part.channels, factors, chunk + part.token * kChunk, part.tokens);
+        continue;
+      }
       for (size_t t = 0; t < part.tokens; t += kSome) {
         const size_t count = std::min(kSome, part.tokens - t);
-        for (size_t i = 0; i < count; ++i) {
-          std::copy_n(from + (t + i) * part.channels + c, kChunk, some + i * kChunk);
-        }
-        half_t* const chunk = first + (part.channel + c) * pixels;
-        if (!part.places) {
-          float_to_half(some, chunk + (part.token + t) * kChunk, count * kChunk);
-          continue;
-        }
         half_t halves[kSome * kChunk];
-        float_to_half(some, halves, count * kChunk);
+        float_to_chunks(from + t * part.channels + c, part.channels, factors + t, halves, count);
         for (size_t i = 0; i < count; ++i) {
           std::copy_n(halves + i * kChunk, kChunk, chunk + part.place(t + i) * kChunk);
         }
@@ -116,22 +115,19 @@ class ChunkTokens {
  private:
   static constexpr size_t kSome = 64;  // tokens
 
-  // Calls take(first channel, first token, number of tokens, their chunks as floats) for each chunk
-  // of some tokens.
+  // Calls take(first channel, first token, number of tokens, their chunks) for each chunk of some
+  // tokens.
   template <typename Take>
   void visit(const HeadPart& part, Take take) const {
-    float some[kSome * kChunk];
+    half_t gathered[kSome * kChunk];
     for (size_t c = 0; c < part.channels; c += kChunk) {
+      const half_t* const chunk = first_ + (part.channel + c) * pixels_;
       for (size_t t = 0; t < part.tokens; t += kSome) {
         const size_t count = std::min(kSome, part.tokens - t);
-        const half_t* const chunk = first_ + (part.channel + c) * pixels_;
-        half_t halves[kSome * kChunk];
         for (size_t i = 0; part.places && i < count; ++i) {
-          std::copy_n(chunk + part.place(t + i) * kChunk, kChunk, halves + i * kChunk);
+          std::copy_n(chunk + part.place(t + i) * kChunk, kChunk, gathered + i * kChunk);
         }
-        half_to_float(part.places ? halves : chunk + (part.token + t) * kChunk, some,
-                      count * kChunk);
-        take(c, t, count, some);
+        take(c, t, count, part.places ? gathered : chunk + (part.token + t) * kChunk);
       }
     }
   }

@@ -375,6 +375,28 @@ DVNN_TEST(each_track_has_its_own_results) {
   gst_harness_teardown(h);
 }
 
+// Of 256 tracks the windows are kept: one that was not shown for longest begins anew.
+DVNN_TEST(many_tracks_take_the_place_of_one_that_is_gone) {
+  const File action(network_of("action", {1, 4, 3}, {1, 12}, 2));
+  const Looks looks;
+  GstHarness* h = chain(action.then(), video_caps("RGB", 8, 8));
+  for (size_t i = 0; i < 9; ++i) {
+    // Track 1 is gone for a while, 2 is always there, and in each frame come 50 others.
+    std::vector<std::pair<guint64, Numbers>> shown = {{2, Numbers(3, 2)}};
+    if (i < 3 || i == 8) shown.emplace_back(1, Numbers(3, 1));
+    for (guint64 other = 0; i >= 2 && i < 8 && other < 50; ++other) {
+      shown.emplace_back(100 * i + other, Numbers(3, 3));
+    }
+    GstBuffer* out = gst_harness_push_and_pull(h, looks.frame(shown, i));
+    ck_assert_ptr_nonnull(out);
+    std::map<guint64, Numbers> want;
+    if (i >= 3) want[2] = Numbers(12, 4);
+    ck_assert_msg(results_by_track(out, "action") == want, "frame %zu", i);
+    gst_buffer_unref(out);
+  }
+  gst_harness_teardown(h);
+}
+
 // A result that is a whole input needs no track, and no earlier frame.
 DVNN_TEST(a_whole_input_is_shown_at_once) {
   const File head(network_of("head", {1, 1, 1, 3}, {1, 3}, 2));

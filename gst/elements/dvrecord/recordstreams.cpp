@@ -245,8 +245,8 @@ static size_t gst_dv_record_free_track(GstDvRecord* self, const gchar* name) {
   };
   guint number = 0;
   if (name && sscanf(name, "audio_%u", &number) == 1) {
-    const size_t track = kFirstAudioTrack + number;
-    return track < kTrackCount && is_free(track) ? track : 0;
+    const bool is_good = number < kMostAudio && is_free(kFirstAudioTrack + number);
+    return is_good ? kFirstAudioTrack + number : 0;
   }
   for (size_t track = kFirstAudioTrack; track < kTrackCount; ++track) {
     if (is_free(track)) return track;

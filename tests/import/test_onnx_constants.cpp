@@ -130,7 +130,7 @@ DVNN_TEST(large_weights_are_there_for_each_node_that_reads_them) {
     std::vector<float> input(kSize), want(kSize);
     for (size_t i = 0; i < kSize; ++i) input[i] = static_cast<float>(i);
     for (size_t i = 0; i < kSize; ++i) want[(i + 2) % kSize] = -16 * input[i];
-    expect("large weights", m, input, want);
+    expect_output("large weights", m, input, want);
   }
 }
 

@@ -25,6 +25,9 @@ GstElement* element_of(const char* factory) {
   GstElement* element = gst_element_factory_make(factory, "culprit");
   ck_assert_ptr_nonnull(element);
   if (std::string(factory) == "dvpublish") g_object_set(element, "location", "/dev/null", nullptr);
+  if (std::string(factory) == "dvrecord") {
+    g_object_set(element, "location", g_get_tmp_dir(), nullptr);
+  }
   if (std::string(factory) == "dvinfer") {
     g_object_set(element, "network", network_path().c_str(), "device", "soft", nullptr);
   }

@@ -146,7 +146,8 @@ DVNN_TEST(gaps_stand_for_frames_and_sound) {
     }
     for (const auto& [frame, at] : file.events) {
       events[frame] = at;
-      ck_assert_msg(places.count(frame) == 1, "no frame %zu", frame);
+      ck_assert_msg(places.count(frame) == 1, "no frame %llu",
+                    static_cast<unsigned long long>(frame));
       ck_assert_uint_eq(places[frame], at);
     }
   }

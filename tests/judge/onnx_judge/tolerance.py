@@ -39,6 +39,8 @@ STEPS = {'Round', 'Floor', 'Ceil', 'Sign', 'Cast', 'Hardmax', 'Equal', 'Greater'
          'QLinearConv', 'QLinearMatMul', 'QLinearAdd', 'QLinearMul', 'QLinearSigmoid', 'QLinearLeakyRelu', 'QLinearConcat',
          'QLinearGlobalAveragePool', 'QLinearAveragePool', 'QLinearSoftmax', 'QGemm', 'GridSample', 'MaxPool',
          'MaxUnpool', 'Not', 'DynamicQuantizeMatMul', 'QAttention'}
+# Softmax of large numbers chooses the largest, and is as good as a step; roundings within are not drawn.
+CHOICES = {'Attention', 'MultiHeadAttention', 'GroupQueryAttention', 'Softmax'}
 # Inputs that are settings rather than operands.
 SETTINGS = {'Pow': (1,), 'Clip': (1, 2), 'Resize': (1, 2), 'Upsample': (1,), 'Pad': (2,), 'OneHot': (2,), 'QuantizeLinear': (1,),
             'DequantizeLinear': (1,), 'QLinearConv': (1, 4, 6), 'QLinearMatMul': (1, 4, 6), 'QLinearAdd': (1, 4, 6),
@@ -69,6 +71,8 @@ def is_setting(node, at):
 # on both sides.
 CANCEL = {'Resize', 'Upsample', 'GridSample', 'Sigmoid', 'Tanh', 'Gelu', 'FastGelu', 'BiasGelu', 'QuickGelu', 'Mish', 'LogSoftmax',
           'Softplus', 'Celu', 'Elu', 'Selu'}
+# Operators with weights.
+PRODUCTS = {'Conv', 'ConvTranspose', 'Gemm', 'MatMul', 'MatMulNBits', 'FusedConv', 'FusedMatMul'}
 # Their gates are sigmoids, which ONNX Runtime rounds to 0 where others have small values.
 RECURRENT = {'LSTM', 'GRU', 'RNN'}
 
@@ -79,8 +83,10 @@ def lost_digits(node, g):
         return 2.0 ** -22
     if node.op_type == 'DequantizeLinear' and node.input[0] in g.values:
         # With what follows, (q - zero) * scale becomes q * a + b: what is left where both cancel is an error of b.
+        # If weights follow, they are multiplied by a, and rounded to binary16, before they meet q.
+        weighs = any(other.op_type in PRODUCTS and node.output[0] in other.input for other in g.nodes)
         scale = g.constants[node.input[1]] if node.input[1] in g.constants else g.values[node.input[1]]
-        return float(np.abs(g.values[node.input[0]].astype(np.float64)).max()) * float(np.abs(scale).max()) * 2.0 ** -23
+        return float(np.abs(g.values[node.input[0]].astype(np.float64)).max()) * float(np.abs(scale).max()) * (ROUNDING if weighs else 2.0 ** -23)
     return float(np.abs(g.values[node.input[0]]).max()) * 2.0 ** -22 if node.op_type in CANCEL else 0.0
 
 
@@ -279,12 +285,17 @@ class Noise:
             lost = (np.abs(array) < LEAST_ROUNDING) & (rng.uniform(size=array.shape) < 0.5)
             feeds[name + '_n'] = np.asarray(np.where(lost, 0, 1 + spread * size), np.float32)
         for name, (shape, quantum) in self.quanta.items():
-            feeds[name + '_n'] = np.asarray(rng.uniform(-0.9, 0.9, shape) * quantum, np.float32)
+            spread = np.broadcast_to(rng.uniform(-0.9, 0.9, () if common else shape), shape)
+            feeds[name + '_n'] = np.asarray(spread * quantum, np.float32)
         return feeds
 
 
 def in_steps(g):
     return any(node.op_type in STEPS for node in g.nodes)
+
+
+def chooses(g):
+    return any(node.op_type in CHOICES for node in g.nodes)
 
 
 def tolerances(g, outputs, draws=DRAWS):
@@ -297,7 +308,7 @@ def tolerances(g, outputs, draws=DRAWS):
         for k, array in enumerate(noise.draw(rng, 1.0)):
             squares[k] += (array.astype(np.float64) - wanted[k]) ** 2
     allowed = [SPREADS * np.sqrt(s / draws) for s in squares]
-    if in_steps(g):
+    if in_steps(g) or (chooses(g) and draws > DRAWS):
         # Values that become one number in binary16 are equal more often than noise shows.
         rounding = Noise(g, outputs, rounds=True)
         for strength, common in ([(s, False) for s in STRONG] + [(s, True) for s in COMMON]) * (draws // DRAWS):

@@ -41,10 +41,6 @@ constexpr OnnxRow kOperators[] = {
 #undef DVNN_ROW
 };
 
-bool is_official(const std::string& domain) {
-  return domain.empty() || domain == "ai.onnx";
-}
-
 const OnnxRow* find_operator(const onnx::NodeProto& node) {
   const std::string name =
       is_official(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type();

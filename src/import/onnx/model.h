@@ -33,6 +33,11 @@ Result<onnx::ModelProto> read_onnx(const std::string& path);
 /// read from `folder` or below it, and from nowhere else.
 Result<OnnxConstant> read_tensor(const onnx::TensorProto& tensor, const std::string& folder);
 
+/// Returns whether operators of this domain are ONNX's own.
+inline bool is_official(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
 /// Returns whether read_tensor() reads the tensor's own bytes, and refuses nothing of it.
 bool is_surely_read(const onnx::TensorProto& tensor);
 

@@ -32,8 +32,7 @@ std::set<std::string> kept_names(const onnx::GraphProto& proto) {
 // Whether the node's weights are in the graph once it is imported.
 bool takes_weights(const onnx::NodeProto& node) {
   static const std::set<std::string> kTakers = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  const bool official = node.domain().empty() || node.domain() == "ai.onnx";
-  return official && kTakers.count(node.op_type()) > 0;
+  return is_official(node.domain()) && kTakers.count(node.op_type()) > 0;
 }
 
 // Leaves the tensor its name alone.
@@ -52,7 +51,8 @@ OnnxWeights::OnnxWeights(onnx::GraphProto* proto, const std::vector<bool>& neede
     const onnx::TensorProto& tensor = proto->initializer(i);
     if (element_count(tensor) >= kLarge) places_[tensor.name()] = i;
   }
-  std::set<std::string> seen = kept_names(*proto);
+  const std::set<std::string> kept = kept_names(*proto);
+  std::set<std::string> seen = kept;
   for (int i = proto->node_size() - 1; i >= 0; --i) {
     const onnx::NodeProto& node = proto->node(i);
     for (const std::string& name : node.input()) {
@@ -60,7 +60,7 @@ OnnxWeights::OnnxWeights(onnx::GraphProto* proto, const std::vector<bool>& neede
       if (takes_weights(node)) nth(last_, i).push_back(name);
     }
   }
-  seen = kept_names(*proto);
+  seen = kept;
   for (int i = 0; i < proto->node_size(); ++i) {
     if (!nth(needed, i)) continue;
     for (const std::string& name : proto->node(i).input()) {

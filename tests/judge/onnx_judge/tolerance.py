@@ -85,8 +85,8 @@ def lost_digits(node, g):
         # With what follows, (q - zero) * scale becomes q * a + b: what is left where both cancel is an error of b.
         # If weights follow, they are multiplied by a, and rounded to binary16, before they meet q.
         weighs = any(other.op_type in PRODUCTS and node.output[0] in other.input for other in g.nodes)
-        scale = g.constants[node.input[1]] if node.input[1] in g.constants else g.values[node.input[1]]
-        return float(np.abs(g.values[node.input[0]].astype(np.float64)).max()) * float(np.abs(scale).max()) * (ROUNDING if weighs else 2.0 ** -23)
+        largest = float(np.abs(g.values[node.input[0]].astype(np.float64)).max()) * float(np.abs(g.array(node.input[1])).max())
+        return largest * (ROUNDING if weighs else 2.0 ** -23)
     return float(np.abs(g.values[node.input[0]]).max()) * 2.0 ** -22 if node.op_type in CANCEL else 0.0
 
 
@@ -290,12 +290,8 @@ class Noise:
         return feeds
 
 
-def in_steps(g):
-    return any(node.op_type in STEPS for node in g.nodes)
-
-
-def chooses(g):
-    return any(node.op_type in CHOICES for node in g.nodes)
+def in_steps(g, kinds=STEPS):
+    return any(node.op_type in kinds for node in g.nodes)
 
 
 def tolerances(g, outputs, draws=DRAWS):
@@ -308,7 +304,7 @@ def tolerances(g, outputs, draws=DRAWS):
         for k, array in enumerate(noise.draw(rng, 1.0)):
             squares[k] += (array.astype(np.float64) - wanted[k]) ** 2
     allowed = [SPREADS * np.sqrt(s / draws) for s in squares]
-    if in_steps(g) or (chooses(g) and draws > DRAWS):
+    if in_steps(g) or (draws > DRAWS and in_steps(g, CHOICES)):
         # Values that become one number in binary16 are equal more often than noise shows.
         rounding = Noise(g, outputs, rounds=True)
         for strength, common in ([(s, False) for s in STRONG] + [(s, True) for s in COMMON]) * (draws // DRAWS):

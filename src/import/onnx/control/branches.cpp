@@ -10,10 +10,9 @@ namespace {
 
 using Entries = std::vector<OnnxEntry>;
 
-class Brancher {
+class Brancher final : public ControlImport {
  public:
-  Brancher(const OnnxNode& node, const InnerImport& import)
-      : node_(node), importer_(node.importer()), import_(import) {}
+  using ControlImport::ControlImport;
 
   Status run() {
     if (!node_.is_constant(0)) return compute_both();
@@ -103,9 +102,6 @@ class Brancher {
     return import_(made_node("Where", {condition, output + "/then", output + "/else"}, output));
   }
 
-  const OnnxNode& node_;
-  OnnxImporter& importer_;
-  const InnerImport& import_;
   bool is_open_ = false;  // both branches are computed
 };
 

@@ -34,6 +34,22 @@ std::vector<ControlOperator> list_operators();
 /// Fourier transforms as products with known sines, and what is computed of known numbers for them.
 std::vector<ControlOperator> spectral_operators();
 
+/// What the importers of these operators share.
+class ControlImport {
+ public:
+  ControlImport(const OnnxNode& node, const InnerImport& import)
+      : node_(node), importer_(node.importer()), import_(import) {}
+
+ protected:
+  std::string own_name(const std::string& rest) const { return node_.output_name(0) + "/" + rest; }
+  /// Squeezes or unsqueezes a value, by `type`, whose axes are an attribute or an input.
+  Status move(const char* type, const std::string& name, const std::string& output, int64_t axis);
+
+  const OnnxNode& node_;
+  OnnxImporter& importer_;
+  const InnerImport& import_;
+};
+
 template <class Importer>
 Importer importer_with(Status (Importer::*step)());
 

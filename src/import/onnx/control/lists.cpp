@@ -15,10 +15,9 @@ using List = std::vector<OnnxEntry>;
 
 constexpr size_t kMostInList = 1024;
 
-class ListImport {
+class ListImport final : public ControlImport {
  public:
-  ListImport(const OnnxNode& node, const InnerImport& import)
-      : node_(node), importer_(node.importer()), import_(import) {}
+  using ControlImport::ControlImport;
 
   Status construct() {
     List made;
@@ -83,7 +82,7 @@ class ListImport {
     for (size_t i = 0; i < parts.size(); ++i) {
       std::string name = part_name(i);
       if (drops_axis) {
-        DVNN_TRY(move("Squeeze", name, static_cast<int64_t>(axis)));
+        DVNN_TRY(move("Squeeze", name, name + "/moved", static_cast<int64_t>(axis)));
         name += "/moved";
       }
       made.push_back(importer_.entries.at(name));
@@ -101,7 +100,7 @@ class ListImport {
       names.push_back(part_name(i));
       importer_.entries[names.back()] = from[i];
       if (!stacks) continue;
-      DVNN_TRY(move("Unsqueeze", names.back(), axis));
+      DVNN_TRY(move("Unsqueeze", names.back(), names.back() + "/moved", axis));
       names.back() += "/moved";
     }
     onnx::NodeProto proto = made_node("Concat", names, node_.output_name(0));
@@ -163,25 +162,7 @@ class ListImport {
     return parts;
   }
 
-  std::string own_name(const std::string& rest) const { return node_.output_name(0) + "/" + rest; }
   std::string part_name(size_t i) const { return own_name(std::to_string(i)); }
-
-  // Squeezes or unsqueezes NAME to NAME/moved.
-  Status move(const char* type, const std::string& name, int64_t axis) {
-    constexpr int64_t kAxesAreAnInput = 13;
-    onnx::NodeProto proto = made_node(type, {name}, name + "/moved");
-    if (node_.opset() >= kAxesAreAnInput) {
-      importer_.set(name + "/axis", whole_numbers({axis}));
-      proto.add_input(name + "/axis");
-    } else {
-      add_attribute("axes", std::vector{axis}, &proto);
-    }
-    return import_(proto);
-  }
-
-  const OnnxNode& node_;
-  OnnxImporter& importer_;
-  const InnerImport& import_;
 };
 
 }  // namespace

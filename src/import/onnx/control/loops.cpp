@@ -21,10 +21,9 @@ OnnxConstant scalar(int64_t value) {
   return constant;
 }
 
-class Unroller {
+class Unroller final : public ControlImport {
  public:
-  Unroller(const OnnxNode& node, const InnerImport& import)
-      : node_(node), importer_(node.importer()), import_(import) {}
+  using ControlImport::ControlImport;
 
   Status loop();
   Status scan();
@@ -40,7 +39,6 @@ class Unroller {
     const auto it = importer_.entries.find(name);
     return it != importer_.entries.end() ? &it->second : nullptr;
   }
-  std::string own_name(const std::string& rest) const { return node_.output_name(0) + "/" + rest; }
   Status begin(int64_t count);
   Result<int64_t> trips();
   Status run_body(int64_t index);
@@ -50,15 +48,11 @@ class Unroller {
   Status join(int output, int64_t axis, bool backwards, size_t place);
   Status run(const char* type, const std::vector<std::string>& inputs, const std::string& output,
              int64_t axis);
-  Status unsqueeze(const std::string& name, const std::string& output, int64_t axis);
   Result<int64_t> axis_of(const char* attribute, int i, size_t rank) const;
   void set_states(const std::vector<OnnxEntry>& states, int first);
   Result<std::vector<Scanned>> read_scanned(int states);
   Status take_elements(const std::vector<Scanned>& scanned, int64_t index, int first);
 
-  const OnnxNode& node_;
-  OnnxImporter& importer_;
-  const InnerImport& import_;
   const onnx::GraphProto* body_ = nullptr;
   std::vector<std::vector<std::string>> collected_;  // by result that is collected: its parts
 };
@@ -109,17 +103,6 @@ Status Unroller::run(const char* type, const std::vector<std::string>& inputs,
   return import_(proto);
 }
 
-Status Unroller::unsqueeze(const std::string& name, const std::string& output, int64_t axis) {
-  constexpr int64_t kAxesAreInputs = 13;
-  if (node_.opset() >= kAxesAreInputs) {
-    importer_.set(output + "/axis", whole_numbers({axis}));
-    return run("Unsqueeze", {name, output + "/axis"}, output, -1);
-  }
-  onnx::NodeProto proto = made_node("Unsqueeze", {name}, output);
-  add_attribute("axes", std::vector{axis}, &proto);
-  return import_(proto);
-}
-
 // Keeps this repetition's part of each result that is collected.
 Status Unroller::collect(int from, int64_t index) {
   for (int i = from; i < body_->output_size(); ++i) {
@@ -141,7 +124,7 @@ Status Unroller::join(int output, int64_t axis, bool backwards, size_t place) {
                        "' has no elements");
   }
   for (std::string& part : parts) {
-    DVNN_TRY(unsqueeze(part, part + "/whole", axis));
+    DVNN_TRY(move("Unsqueeze", part, part + "/whole", axis));
     part += "/whole";
   }
   if (backwards) std::reverse(parts.begin(), parts.end());

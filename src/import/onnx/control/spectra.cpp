@@ -16,10 +16,9 @@ using Dims = std::vector<int64_t>;
 constexpr double kTurn = 6.283185307179586;
 constexpr int64_t kMostLength = 1 << 16;  // of a transform, and of a window
 
-class Spectrum {
+class Spectrum final : public ControlImport {
  public:
-  Spectrum(const OnnxNode& node, const InnerImport& import)
-      : node_(node), importer_(node.importer()), import_(import) {}
+  using ControlImport::ControlImport;
 
   // A convolution of the line by each frequency's cosine and sine, whose steps are the frames'.
   Status stft() {
@@ -54,13 +53,14 @@ class Spectrum {
         }
       }
     }
-    importer_.set(own("taps"), std::move(taps));
-    DVNN_TRY(reshape(node_.input_name(0), own("line"), {1, 1, in[1]}));
-    onnx::NodeProto conv = made_node("Conv", {own("line"), own("taps")}, own("waves"));
+    importer_.set(own_name("taps"), std::move(taps));
+    DVNN_TRY(reshape(node_.input_name(0), own_name("line"), {1, 1, in[1]}));
+    onnx::NodeProto conv =
+        made_node("Conv", {own_name("line"), own_name("taps")}, own_name("waves"));
     add_attribute("strides", Dims{step}, &conv);
     DVNN_TRY(import_(conv));
-    DVNN_TRY(transpose(own("waves"), own("frames"), {0, 2, 1}));
-    return reshape(own("frames"), node_.output_name(0), {1, frames, bins, 2});
+    DVNN_TRY(transpose(own_name("waves"), own_name("frames"), {0, 2, 1}));
+    return reshape(own_name("frames"), node_.output_name(0), {1, frames, bins, 2});
   }
 
   // A product with a matrix of cosines and sines.
@@ -97,14 +97,15 @@ class Spectrum {
     order.push_back(last);
     for (size_t i = 0; i < rank; ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
     for (size_t i = 0; i + 2 < rank; ++i) moved.push_back(nth(in, order[i]));
-    DVNN_TRY(transpose(node_.input_name(0), own("moved"), order));
+    DVNN_TRY(transpose(node_.input_name(0), own_name("moved"), order));
     moved.push_back(count * parts);
-    DVNN_TRY(reshape(own("moved"), own("flat"), moved));
-    DVNN_TRY(import_(made_node("MatMul", {own("flat"), own("waves")}, own("product"))));
+    DVNN_TRY(reshape(own_name("moved"), own_name("flat"), moved));
+    DVNN_TRY(
+        import_(made_node("MatMul", {own_name("flat"), own_name("waves")}, own_name("product"))));
     moved.back() = bins;
     moved.push_back(2);
-    DVNN_TRY(reshape(own("product"), own("apart"), moved));
-    return transpose(own("apart"), node_.output_name(0), back);
+    DVNN_TRY(reshape(own_name("product"), own_name("apart"), moved));
+    return transpose(own_name("apart"), node_.output_name(0), back);
   }
 
   Status window() {
@@ -172,7 +173,6 @@ class Spectrum {
     return made;
   }
 
-  std::string own(const char* rest) const { return node_.output_name(0) + "/" + rest; }
   Dims dims_of(int value) const { return plan::dims_of(node_.builder().shape_of(value)); }
 
   // Returns a known length; `fallback` if input `i` is absent.
@@ -207,7 +207,7 @@ class Spectrum {
         }
       }
     }
-    importer_.set(own("waves"), std::move(waves));
+    importer_.set(own_name("waves"), std::move(waves));
     return {};
   }
 
@@ -221,10 +221,6 @@ class Spectrum {
     add_attribute("perm", order, &proto);
     return import_(proto);
   }
-
-  const OnnxNode& node_;
-  OnnxImporter& importer_;
-  const InnerImport& import_;
 };
 
 }  // namespace

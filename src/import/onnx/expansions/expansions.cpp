@@ -308,7 +308,7 @@ Result<onnx::FunctionProto> expand_gemm(const onnx::NodeProto& node) {
 }
 
 const Expansion* find_expansion(const onnx::NodeProto& node) {
-  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  const std::string domain = is_official(node.domain()) ? "" : node.domain();
   for (const Expansion& row : kExpansions) {
     if (domain == row.domain && node.op_type() == row.type) return &row;
   }

@@ -82,7 +82,7 @@ Result<int> turned_by_place(const OnnxNode& node, const std::string& name, int i
 // RotaryEmbedding of ONNX, and of ONNX Runtime, whose inputs have another order.
 Status import_onnx_rotary(const OnnxNode& node) {
   GraphBuilder& b = node.builder();
-  const bool official = node.proto().domain().empty() || node.proto().domain() == "ai.onnx";
+  const bool official = is_official(node.proto().domain());
   Rotary rotary;
   rotary.interleaved = node.integer("interleaved", 0) != 0;
   DVNN_ASSIGN(rotary.cosines, node.constant(official ? 1 : 2));

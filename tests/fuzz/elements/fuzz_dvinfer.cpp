@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "../network/leaky_network.h"
+#include "../../network/leaky_network.h"
 #include "grid_file.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "hostile_stream.h"

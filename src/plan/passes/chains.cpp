@@ -197,24 +197,32 @@ class ChainFinder {
   }
 
  private:
-  // Returns whether a node is an elementwise function that only the CPU computes.
-  bool is_for_cpu(const Node& node) const {
+  // Returns whether a node is an elementwise function that only the CPU computes, and whose result
+  // may be binary16.
+  bool is_for_cpu(const Node& node) const { return is_function(node) && !is_wide(node); }
+
+  static bool is_wide(const Node& node) {
+    const auto* layer = node.layer<ElementwiseAttributes>();
+    return layer && layer->wide;
+  }
+
+  bool is_function(const Node& node) const {
     if (node.dead || node.op != Op::kCpu || node.inputs.empty()) return false;
     const Shape& whole = graph_.shape_of(node.output);
     for (int value : node.inputs) {
       if (!fits(graph_.shape_of(value), whole)) return false;
     }
     const auto* layer = node.layer<ElementwiseAttributes>();
-    return layer && !layer->wide &&
-           std::all_of(layer->steps.begin(), layer->steps.end(), [](const auto& step) {
+    return layer && std::all_of(layer->steps.begin(), layer->steps.end(), [](const auto& step) {
              return step.combines ? is_vectored(step.operation) : is_vectored(step.curve);
            });
   }
 
+  // Within a chain, all values are floats.
   bool is_elementwise(const Node& node) const {
     if (node.dead) return false;
     return node.op == Op::kAffine || node.op == Op::kActivation || node.op == Op::kAdd ||
-           is_for_cpu(node);
+           is_function(node);
   }
 
   // Returns whether a convolution does it in its own command, perhaps after another such operation.
@@ -272,7 +280,7 @@ class ChainFinder {
     }
     const size_t reader = *readers->second.begin();
     const Node& next = graph_.nodes[reader];
-    if (taken_[reader] || !is_elementwise(next) || free_[reader] ||
+    if (taken_[reader] || !is_elementwise(next) || is_wide(next) || free_[reader] ||
         graph_.shape_of(next.output) != graph_.shape_of(node.output)) {
       return std::nullopt;
     }

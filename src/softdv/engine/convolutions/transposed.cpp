@@ -53,17 +53,46 @@ bool Transposed::suits(const ConvShape& shape) {
   return gaps && !shape.depthwise;
 }
 
+namespace {
+
+// Returns whether all phases along an axis use the same source pixels for as many results.
+bool phases_agree(const ConvAxis& axis) {
+  const AxisPhase first(axis, 0);
+  for (int i = 1; i < axis.gap; ++i) {
+    const AxisPhase next(axis, i);
+    if (next.taps != first.taps || next.before != first.before || next.out != first.out) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 Transposed::Transposed(const ConvShape& shape, const float* weights, const float* bias,
                        bool overlap)
     : shape_(shape), cuts_(find_cuts(overlap)) {
+  const int phases = shape.rows.gap * shape.columns.gap, channels = shape.out_channels;
+  const bool together =
+      phases * channels <= kChunk && phases_agree(shape.rows) && phases_agree(shape.columns);
+  std::vector<Phase> places;
+  std::vector<float> chosen, biases;
   for (int row = 0; row < shape.rows.gap; ++row) {
     for (int column = 0; column < shape.columns.gap; ++column) {
       const AxisPhase down(shape.rows, row), across(shape.columns, column);
       if (down.out == 0 || across.out == 0) continue;
+      const std::vector<float> own = choose_weights(shape, down, across, weights);
+      places.push_back({row, column});
+      chosen.insert(chosen.end(), own.begin(), own.end());
+      biases.insert(biases.end(), bias, bias + channels);
+      const int made = static_cast<int>(places.size());
+      if (together && made < phases) continue;
       const ConvShape part = {down.axis(shape.rows.in), across.axis(shape.columns.in),
-                              shape.in_channels, shape.out_channels, false};
-      const std::vector<float> chosen = choose_weights(shape, down, across, weights);
-      phases_.push_back({row, column, shape.rows.gap, Direct(part, chosen.data(), bias, false)});
+                              shape.in_channels, made * channels, false};
+      parts_.push_back({std::move(places), Direct(part, chosen.data(), biases.data(), false)});
+      places.clear();
+      chosen.clear();
+      biases.clear();
     }
   }
 }
@@ -86,24 +115,43 @@ Cuts Transposed::find_cuts(bool overlap) const {
   return cuts;
 }
 
+Band Transposed::rows_of(const Part& part, Band rows) const {
+  const auto before = [&](int row, int phase) {
+    return row <= phase ? 0 : (row - phase - 1) / shape_.rows.gap + 1;
+  };
+  return {before(rows.first, part.phases.back().row), before(rows.last, part.phases.front().row)};
+}
+
 ChunkResult Transposed::room_for(Band rows, Group group) const {
-  const Band chunks = phases_.front().convolution.chunks_of(group);
+  const Band chunks = parts_.front().convolution.chunks_of(group);
   const size_t plane = rows.count() * shape_.columns.outputs() * kChunk;
   static thread_local AlignedFloats buffer;
   return {chunks.first, chunks.last - chunks.first, buffer.room(chunks.count() * plane), plane};
 }
 
-void Transposed::spread(const ChunkResult& made, const Phase& phase, Band phase_rows, Band rows,
+void Transposed::spread(const ChunkResult& made, const Part& part, Band mine, Band rows,
                         const ChunkResult& all) const {
-  const int columns = phase.convolution.out_columns(), step = shape_.columns.gap * kChunk;
-  for (int k = 0; k < made.chunks; ++k) {
-    const float* from = made.chunk(made.first_chunk + k);
-    float* const plane = all.chunk(made.first_chunk + k);
-    for (int r = phase_rows.first; r < phase_rows.last; ++r) {
-      const int result_row = phase.row + r * phase.row_gap;
-      float* to = plane + grid_index(phase.column, result_row - rows.first, out_columns()) * kChunk;
-      for (int c = 0; c < columns; ++c, from += kChunk, to += step) {
-        std::copy_n(from, kChunk, to);
+  const size_t columns = static_cast<size_t>(part.convolution.out_columns());
+  const size_t step = static_cast<size_t>(shape_.columns.gap) * kChunk;
+  const size_t channels = part.phases.size() == 1 ? kChunk : shape_.outputs();
+  for (int chunk = made.first_chunk; chunk < made.first_chunk + made.chunks; ++chunk) {
+    for (size_t phase = 0; phase < part.phases.size(); ++phase) {
+      const Phase& place = part.phases[phase];
+      const float* from = made.chunk(chunk) + phase * channels;
+      for (int r = mine.first; r < mine.last; ++r, from += columns * kChunk) {
+        const int row = place.row + r * shape_.rows.gap;
+        if (row < rows.first || row >= rows.last) continue;
+        float* const to =
+            all.chunk(chunk) + grid_index(place.column, row - rows.first, out_columns()) * kChunk;
+        if (channels == kChunk) {
+          for (size_t c = 0; c < columns; ++c) {
+            std::copy_n(from + c * kChunk, kChunk, to + c * step);
+          }
+          continue;
+        }
+        for (size_t c = 0; c < columns; ++c) {
+          for (size_t k = 0; k < channels; ++k) to[c * step + k] = from[c * kChunk + k];
+        }
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transposed convolutions. Results that are a stride apart use the same subset of the taps: such a
 // phase is an ordinary convolution of neighbouring source pixels, without the zeros between them.
+// Phases of few channels which use the same source pixels are computed as channels of one.
 #pragma once
 
 #include <vector>
@@ -28,11 +29,11 @@ class Transposed final : public Convolution {
   template <typename Finish>
   void run(const half_t* from, Band rows, Group group, Finish finish) const {
     const ChunkResult all = room_for(rows, group);
-    for (const Phase& phase : phases_) {
-      const Band mine = {phase.rows_before(rows.first), phase.rows_before(rows.last)};
+    for (const Part& part : parts_) {
+      const Band mine = rows_of(part, rows);
       if (mine.first >= mine.last) continue;
-      phase.convolution.run(from, mine, {0, phase.convolution.out_columns()}, group,
-                            [&](const ChunkResult& made) { spread(made, phase, mine, rows, all); });
+      part.convolution.run(from, mine, {0, part.convolution.out_columns()}, group,
+                           [&](const ChunkResult& made) { spread(made, part, mine, rows, all); });
     }
     if (all.chunks > 0) finish(all);
   }
@@ -40,21 +41,24 @@ class Transposed final : public Convolution {
  private:
   // The results whose row and column have one remainder each modulo the gaps.
   struct Phase {
-    int row, column, row_gap;
-    Direct convolution;
-    // Number of the phase's rows before a row of the result.
-    int rows_before(int result_row) const {
-      return result_row <= row ? 0 : (result_row - row - 1) / row_gap + 1;
-    }
+    int row, column;
   };
-  // Returns room for the results of a piece, of all phases.
+  // A convolution of some phases; its channels are those of one phase after those of the other.
+  struct Part {
+    std::vector<Phase> phases;
+    Direct convolution;
+  };
+  // Returns the rows of a part with all its results in some rows of the whole.
+  Band rows_of(const Part& part, Band rows) const;
+  // Returns room for the results of a piece, of all parts.
   ChunkResult room_for(Band rows, Group group) const;
-  void spread(const ChunkResult& made, const Phase& phase, Band phase_rows, Band rows,
+  // Moves results of a part's rows `mine` to where they are in the piece of rows `rows`.
+  void spread(const ChunkResult& made, const Part& part, Band mine, Band rows,
               const ChunkResult& all) const;
   Cuts find_cuts(bool overlap) const;
 
   ConvShape shape_;
-  std::vector<Phase> phases_;
+  std::vector<Part> parts_;
   Cuts cuts_ = {};
 };
 

@@ -199,18 +199,19 @@ HWY_INLINE bool FinishLines(const SourceLines& source, size_t rows, const float*
                             const float* bias, size_t pixels, const RegisterFinish* finish) {
   if (!finish || finish->addend) return false;
   const hn::FixedTag<float, 8> d;
-  half_t* HWY_RESTRICT const halves = finish->to;
   const auto slope = finish->slopes ? hn::LoadU(d, finish->slopes) : hn::Set(d, finish->slope);
-  const Kernel3<decltype(d)> kernel(d, weights, bias);
   const size_t x1 = kStride == 1 ? 8 : source.odd, x2 = kStride == 1 ? 16 : 8;
   const auto make = [&](auto activation) HWY_ATTR {
-    half_t* to = halves;
-    for (size_t y = 0; y < rows; ++y) {
+    // Made here: compilers would load the weights of an object outside again for each result.
+    const Kernel3<decltype(d)> kernel(d, weights, bias);
+    const size_t count = 8 * pixels;
+    half_t* HWY_RESTRICT to = finish->to;
+    for (size_t y = 0; y < rows; ++y, to += count) {
       const float *r0 = source.Line(y), *r1 = source.Line(y + 1), *r2 = source.Line(y + 2);
-      for (size_t i = 0; i < 8 * pixels; i += 8, to += 8) {
+      for (size_t i = 0; i < count; i += 8) {
         auto sum = kernel.template Convolve<kStride>(d, r0 + i, r1 + i, r2 + i, x1, x2);
         Activate(d, activation, slope, &sum, 1);
-        StoreHalves(d, sum, to);
+        StoreHalves(d, sum, to + i);
       }
     }
   };

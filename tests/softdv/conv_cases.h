@@ -184,4 +184,22 @@ inline bool is_real(device::Dims d) {
   return d.w >= 1 && d.h >= 1;
 }
 
+// A run of three taps along both axes or one, which is computed with fewer products than taps, and
+// of the largest values of windows that overlap or not.
+inline RunCase make_run_of_three(Randomness* r, device::Dims in) {
+  constexpr device::Extent kKernels[] = {{3, 3}, {3, 1}, {1, 3}};
+  device::ConvRun run = make_run(r, in);
+  run.conv = device::ConvKind::kConv;
+  run.m = r->between(14, 70);
+  run.kernel = kKernels[r->between(0, 2)];
+  run.stride = run.dilation = {1, 1};
+  run.conv_pad = {r->between(0, 2), r->between(0, 2), r->between(0, 2), r->between(0, 2)};
+  run.weight_format = device::WeightFormat::kHalf;
+  if (run.pool != device::PoolKind::kNone) run.pool = device::PoolKind::kMax;
+  run.pool_scale = 1;
+  run.pool_size = {r->between(2, 3), r->between(2, 3)};
+  run.pool_pad = {r->between(0, 1), 0, r->between(0, 1), 0};
+  return with_weights(r, run, in);
+}
+
 }  // namespace dvnn::test

@@ -179,14 +179,17 @@ uint64_t in_process(const char* variable, const std::string& value, Work work) {
   return result;
 }
 
-// Returns the FNV-1a hash of the results of random commands.
+// Returns the FNV-1a hash of the results of random commands, every other one of them large and with
+// three taps: tiles of results lie across the bands that threads share.
 uint64_t results_digest() {
   const auto device = soft();
   Randomness random(dvnn_seed(9));
   uint64_t hash = 1469598103934665603u;
   for (int i = 0; i < 40; ++i) {
-    const Dims in = {random.between(1, 60), random.between(1, 60), random.channels()};
-    const RunCase c = make_run_case(&random, in);
+    const bool three = i % 2 == 1;
+    const Dims in = {random.between(three ? 30 : 1, 60), random.between(three ? 30 : 1, 60),
+                     three ? random.between(16, 40) : random.channels()};
+    const RunCase c = three ? make_run_of_three(&random, in) : make_run_case(&random, in);
     const Dims out = run_output(c.run, in);
     if (!is_real(conv_output(c.run, in)) || !is_real(out)) continue;
     ConvCommand command;

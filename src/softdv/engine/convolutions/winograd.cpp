@@ -2,7 +2,8 @@
 #include "softdv/engine/convolutions/winograd.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <limits>
+#include <optional>
 
 #include "base/environment.h"
 #include "softdv/engine/aligned_floats.h"
@@ -27,54 +28,86 @@ bool suits_winograd(const ConvAxis& axis) {
   return taps && axis.stride == 1 && axis.gap == 1;
 }
 
-WinogradTile tile_of(const ConvShape& shape) {
-  return {shape.rows.kernel == 3, shape.columns.kernel == 3};
-}
-
-// Multiplies each column of three numbers, `columns` of them side by side, with G of the paper.
-void expand(const double* from, size_t columns, double* to) {
+// Multiplies each column of three numbers, `columns` of them side by side, with G of the paper for
+// tiles of `results` results; with 1, there is no more than one tap to copy.
+void expand(size_t results, const double* from, size_t columns, double* to) {
   for (size_t x = 0; x < columns; ++x) {
-    const double a = from[x], b = from[columns + x], c = from[2 * columns + x];
-    to[x] = a;
-    to[columns + x] = (a + b + c) / 2;
-    to[2 * columns + x] = (a - b + c) / 2;
-    to[3 * columns + x] = c;
+    const double a = from[x];
+    auto put = [&](size_t row, double value) { to[row * columns + x] = value; };
+    put(0, results == 4 ? a / 4 : a);
+    if (results == 1) continue;
+    const double b = from[columns + x], c = from[2 * columns + x];
+    if (results == 2) {
+      put(1, (a + b + c) / 2);
+      put(2, (a - b + c) / 2);
+      put(3, c);
+      continue;
+    }
+    put(1, -(a + b + c) / 6);
+    put(2, -(a - b + c) / 6);
+    put(3, a / 24 + b / 12 + c / 6);
+    put(4, a / 24 - b / 12 + c / 6);
+    put(5, c);
   }
 }
 
-constexpr size_t kMostPositions = 16;
+constexpr size_t kMostPositions = 36;
 
 // Computes G g G^T of the paper, or G g along the only axis of the taps.
 void transform(const WinogradTile& tile, const float* kernel, double (&to)[kMostPositions]) {
-  double values[12];
-  std::copy_n(kernel, (tile.down ? 3 : 1) * (tile.across ? 3 : 1), values);
-  if (!tile.down || !tile.across) return expand(values, 1, to);
-  double down[12];
-  expand(values, 3, down);
-  for (size_t y = 0; y < 4; ++y) expand(down + 3 * y, 1, to + 4 * y);
+  const size_t across = tile.columns == 1 ? 1 : 3, positions = WinogradTile::sources(tile.columns);
+  double values[9], down[18];
+  std::copy_n(kernel, (tile.rows == 1 ? 1 : 3) * across, values);
+  expand(tile.rows, values, across, down);
+  for (size_t y = 0; y < WinogradTile::sources(tile.rows); ++y) {
+    expand(tile.columns, down + across * y, 1, to + positions * y);
+  }
+}
+
+// Returns the number of products for each pair of channels, or nothing if such tiles do not suit.
+std::optional<int64_t> products(const ConvShape& shape, const WinogradTile& tile) {
+  constexpr int kLeastChannels = 16, kLeastChannelsOfLine = 32;
+  constexpr int64_t kLeastTiles = 32, kLeastLargeTiles = 24, kMostWeights = 3 << 19;
+  const auto positions = static_cast<int64_t>(tile.positions());
+  const int64_t across = quotient_up(shape.columns.out, static_cast<int>(tile.columns));
+  const int64_t tiles = across * quotient_up(shape.rows.out, static_cast<int>(tile.rows));
+  const int64_t weights = positions * shape.in_channels * shape.out_channels;
+  const int64_t row = positions * shape.in_channels * across;
+  const bool is_line = tile.rows == 1 || tile.columns == 1;
+  const bool is_large = tile.rows == 4 || tile.columns == 4;
+  if (shape.in_channels < (is_line ? kLeastChannelsOfLine : kLeastChannels) ||
+      tiles < (is_large ? kLeastLargeTiles : kLeastTiles) || weights > kMostWeights ||
+      row > kLargeTileFloats) {
+    return std::nullopt;
+  }
+  return tiles * positions;
+}
+
+// Chooses tiles of two or four results along the axes of taps.
+std::optional<WinogradTile> choose_tile(const ConvShape& shape) {
+  if (shape.depthwise || is_exact()) return std::nullopt;
+  if (!suits_winograd(shape.rows) || !suits_winograd(shape.columns)) return std::nullopt;
+  const bool down = shape.rows.kernel == 3, across = shape.columns.kernel == 3;
+  if (!down && !across) return std::nullopt;
+  const WinogradTile small = {down ? 2u : 1u, across ? 2u : 1u};
+  const WinogradTile large = {down ? 4u : 1u, across ? 4u : 1u};
+  const auto by_small = products(shape, small), by_large = products(shape, large);
+  // Larger tiles take more additions for each result.
+  constexpr double kWorth = 0.8;
+  const double most =
+      by_small ? kWorth * static_cast<double>(*by_small) : std::numeric_limits<double>::infinity();
+  if (by_large && static_cast<double>(*by_large) < most) return large;
+  return by_small ? std::optional(small) : std::nullopt;
 }
 
 }  // namespace
 
 bool Winograd::suits(const ConvShape& shape) {
-  constexpr int kLeastChannels = 16, kLeastChannelsOfLine = 32, kLeastTiles = 32;
-  constexpr int64_t kMostWeights = 3 << 19;
-  if (shape.depthwise || is_exact()) return false;
-  if (!suits_winograd(shape.rows) || !suits_winograd(shape.columns)) return false;
-  const WinogradTile tile = tile_of(shape);
-  if (!tile.down && !tile.across) return false;
-  const auto positions = static_cast<int64_t>(tile.positions());
-  const int64_t across = quotient_up(shape.columns.out, static_cast<int>(tile.columns()));
-  const int64_t tiles = across * quotient_up(shape.rows.out, static_cast<int>(tile.rows()));
-  const int64_t weights = positions * shape.in_channels * shape.out_channels;
-  const int64_t row = positions * shape.in_channels * across;
-  const int least = tile.down && tile.across ? kLeastChannels : kLeastChannelsOfLine;
-  return shape.in_channels >= least && tiles >= kLeastTiles && weights <= kMostWeights &&
-         row <= kLargeTileFloats;
+  return choose_tile(shape).has_value();
 }
 
 Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap)
-    : shape_(shape), tile_(tile_of(shape)) {
+    : shape_(shape), tile_(*choose_tile(shape)) {
   const size_t in = shape.inputs(), out = shape.outputs();
   const size_t taps = shape.taps(), positions = tile_.positions();
   const size_t all = static_cast<size_t>(panels());
@@ -115,23 +148,24 @@ Cuts Winograd::find_cuts(bool overlap) const {
 }
 
 Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
-  const size_t result_rows = rows.count();
-  const size_t step_down = tile_.rows(), step_across = tile_.columns();
+  const size_t step_down = tile_.rows, step_across = tile_.columns;
   const size_t positions = tile_.positions();
-  const size_t down = quotient_up(result_rows, step_down), across = tile_columns();
+  const size_t skipped = rows.before() % step_down, result_rows = rows.count();
+  const size_t down = quotient_up(skipped + result_rows, step_down), across = tile_columns();
   const size_t count = down * across;
   const size_t all = static_cast<size_t>(chunks());
   // An odd number of cache lines, so that one tile's numbers for all positions use different sets.
   const size_t position = all * count * kChunk + 16;
   const size_t sums = positions * (kPanelsAtOnce * kPanel * count + 16);  // as sums_position()
   const size_t results = kPanelsAtOnce * kPanel * result_rows * shape_.columns.outputs();
-  const Band made_down = {rows.first, rows.first + static_cast<int>(step_down * down)};
+  const int first = rows.first - static_cast<int>(skipped);
+  const Band made_down = {first, first + static_cast<int>(step_down * down)};
   const Band made_across = {0, static_cast<int>(step_across * across)};
   const Reach reach_down = reach(shape_.rows, made_down, true);
   const Reach reach_across = reach(shape_.columns, made_across, true);
   const size_t width = reach_across.places() * kChunk;
   const size_t source = reach_down.places() * width;
-  const size_t spare = 2 * made_across.count() * kChunk;
+  const size_t spare = step_down * made_across.count() * kChunk;
 
   static thread_local AlignedFloats buffer;
   static thread_local std::vector<DirectTap> taps;
@@ -146,6 +180,7 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
                  down,
                  across,
                  position,
+                 skipped,
                  result_rows};
   taps.clear();
   size_t start = 0;
@@ -186,22 +221,25 @@ Band Winograd::multiply(const Tiles& tiles, Band panels) const {
 
 ChunkResult Winograd::convolve(const Tiles& tiles, Band panels) const {
   const Band made = multiply(tiles, panels);
-  const size_t position = tiles.sums_position();
+  const size_t position = tiles.sums_position(), skipped = tiles.skipped;
   const size_t row = shape_.columns.outputs() * kChunk, plane = tiles.result_rows * row;
-  const size_t step = tile_.rows(), spare_row = tile_.columns() * tiles.columns * kChunk;
+  const size_t step = tile_.rows, spare_row = tile_.columns * tiles.columns * kChunk;
   for (size_t chunk = 0; chunk < made.count(); ++chunk) {
     const float* const bias = bias_.data() + (made.before() + chunk) * kChunk;
+    float* const to = tiles.results + chunk * plane;
     for (size_t r = 0; r < tiles.rows; ++r) {
       const float* const sums = tiles.row(chunk, r);
-      float* const to = tiles.results + chunk * plane + step * r * row;
-      const size_t rows = std::min(step, tiles.result_rows - step * r);
-      if (rows == step && spare_row == row) {
-        winograd_results(tile_, sums, position, tiles.columns, bias, to, to + row);
+      const size_t first = step * r, last = first + step;  // of the tiles' rows
+      if (first >= skipped && last <= skipped + tiles.result_rows && spare_row == row) {
+        winograd_results(tile_, sums, position, tiles.columns, bias, to + (first - skipped) * row,
+                         row);
         continue;
       }
-      float* const spare = tiles.spare;
-      winograd_results(tile_, sums, position, tiles.columns, bias, spare, spare + spare_row);
-      for (size_t y = 0; y < rows; ++y) std::copy_n(spare + y * spare_row, row, to + y * row);
+      winograd_results(tile_, sums, position, tiles.columns, bias, tiles.spare, spare_row);
+      const size_t end = std::min(last, skipped + tiles.result_rows);
+      for (size_t y = std::max(first, skipped); y < end; ++y) {
+        std::copy_n(tiles.spare + (y - first) * spare_row, row, to + (y - skipped) * row);
+      }
     }
   }
   return {made.first, made.last - made.first, tiles.results, plane};
@@ -209,7 +247,7 @@ ChunkResult Winograd::convolve(const Tiles& tiles, Band panels) const {
 
 void Winograd::run(const half_t* from, Band rows, Group group, const RegisterFinish& finish) const {
   const Tiles tiles = load(from, rows);
-  const size_t row = shape_.columns.outputs() * kChunk, step = tile_.rows();
+  const size_t row = shape_.columns.outputs() * kChunk, step = tile_.rows;
   const Band mine = band_of(panels(), group.index, group.count);
   for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
     const Band made = multiply(tiles, {panel, std::min(panel + kPanelsAtOnce, mine.last)});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3x3 convolutions with 16 products for every 4 results instead of 36, and 3x1 and 1x3 ones with 4
-// for every 2 instead of 6. Sums are floats, but of sums
-// and differences of source values: the last bits differ from the other convolutions, and a source
+// 3x3 convolutions with 36 products for every 16 results instead of 144, or 16 for every 4, and 3x1
+// and 1x3 ones with 6 for every 4 instead of 12, or 4 for every 2. Sums are floats, but of sums and
+// differences of source values: the last bits differ from the other convolutions, and a source
 // value that is not finite may make a neighbouring result not finite.
 #pragma once
 
@@ -21,8 +21,8 @@ namespace dvnn::softdv {
 class Winograd final : public Convolution {
  public:
   /// Returns whether this is faster: enough channels and pixels share the transforms, and the
-  /// weights, which become 3.6 times as large (2.7 times with taps along one axis), are not limited
-  /// by memory. False if DVNN_SOFT_EXACT is set.
+  /// weights, which become up to eight times as large, are not limited by memory. False if
+  /// DVNN_SOFT_EXACT is set.
   static bool suits(const ConvShape& shape);
   /// `weights` are in ConvShape's order; they and `bias` are copied. With `overlap`, neighbouring
   /// bands convolve some rows twice.
@@ -31,11 +31,12 @@ class Winograd final : public Convolution {
 
   int out_columns() const { return shape_.columns.out; }
   /// Bands are best cut at multiples of this number of rows.
-  int row_step() const { return static_cast<int>(tile_.rows()); }
+  int row_step() const { return static_cast<int>(tile_.rows); }
   /// Cuts the convolution into shares for some threads.
   Shares shares(int threads) const { return choose_shares(cuts_, threads); }
 
-  /// As Direct::run(), for whole rows.
+  /// As Direct::run(), for whole rows. Tiles begin at the same rows whatever is asked for, as the
+  /// last bits depend on a result's place in its tile.
   template <typename Finish>
   void run(const half_t* from, Band rows, Group group, Finish finish) const {
     const Tiles tiles = load(from, rows);
@@ -52,11 +53,11 @@ class Winograd final : public Convolution {
   struct Tiles {
     const float* values;    // (position, chunk, tile, 8)
     float *sums, *results;  // (position, chunk of some panels, tile, 8); (chunk, pixel, 8)
-    float* spare;           // two rows of results
+    float* spare;           // the results of a row of tiles
     const DirectTap* taps;
     size_t tap_count;
     size_t rows, columns, position;  // in tiles; floats of a position in `values`
-    size_t result_rows;
+    size_t skipped, result_rows;  // rows of the first tiles before the results, and of the results
 
     size_t plane() const { return rows * columns * kChunk; }
     // Floats of a position in `sums`: an odd number of cache lines, as in `values`.
@@ -78,7 +79,7 @@ class Winograd final : public Convolution {
   int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
   int panels() const { return (shape_.out_channels + kPanel - 1) / kPanel; }
   Cuts find_cuts(bool overlap) const;
-  size_t tile_columns() const { return quotient_up(shape_.columns.outputs(), tile_.columns()); }
+  size_t tile_columns() const { return quotient_up(shape_.columns.outputs(), tile_.columns); }
 
   ConvShape shape_;
   WinogradTile tile_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transforms of Winograd's convolution F(2x2, 3x3): Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks", 2015. A tile of 4 x 4 source pixels becomes 16 numbers, one for
-// each position; each is multiplied with the kernel's number for that position; of the 16 sums over
-// channels, 2 x 2 results are made. With three taps along one axis alone, a tile is 4 pixels along
-// that axis, which become 4 numbers and 2 results: F(2, 3).
+// The transforms of Winograd's convolutions F(2x2, 3x3) and F(4x4, 3x3): Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks", 2015. A tile of source pixels, two more along each
+// axis than it has results, becomes as many numbers, one for each position; each is multiplied with
+// the kernel's number for that position; of the sums over channels, 2x2 or 4x4 results are made.
+// With three taps along one axis alone, a tile is one pixel across the other: F(2, 3) and F(4, 3).
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,13 @@
 
 namespace dvnn::softdv {
 
-/// A tile along the axes that have three taps; along others it is one pixel.
+/// The numbers of a tile's results down and across: 2 or 4 along axes with three taps, else 1.
 struct WinogradTile {
-  bool down, across;
+  size_t rows, columns;
 
-  /// Numbers of results down and across, and of positions.
-  size_t rows() const { return down ? 2 : 1; }
-  size_t columns() const { return across ? 2 : 1; }
-  size_t positions() const { return size_t{down ? 4u : 1u} * (across ? 4 : 1); }
+  /// Numbers of source pixels along an axis with some results.
+  static constexpr size_t sources(size_t results) { return results == 1 ? 1 : results + 2; }
+  size_t positions() const { return sources(rows) * sources(columns); }
 };
 
 /// Transforms `tiles` tiles side by side of one chunk. `from`: the tiles' rows of pixels of 8
@@ -27,10 +26,10 @@ struct WinogradTile {
 void winograd_sources(WinogradTile tile, const float* from, size_t row, size_t tiles, float* to,
                       size_t position);
 
-/// Transforms sums, which lie as winograd_sources() leaves its numbers, to a row of the tiles'
-/// pixels, or two rows. `bias`: of the chunk's 8 channels.
+/// Transforms sums, which lie as winograd_sources() leaves its numbers, to the tiles' rows of
+/// pixels, `row` floats apart. `bias`: of the chunk's 8 channels.
 void winograd_results(WinogradTile tile, const float* from, size_t position, size_t tiles,
-                      const float* bias, float* upper, float* lower);
+                      const float* bias, float* to, size_t row);
 
 /// As winograd_results(), but finishes the first `columns` pixels of the first `rows` rows, which
 /// lie one after the other in memory. `finish` points to the first of them, and to the chunk's

@@ -275,6 +275,35 @@ DVNN_TEST(rare_convolutions_match_the_scalar_reference) {
   ck_assert_int_ge(ran, rounds * 3 / 4);
 }
 
+// Masks' last layers: transposed convolutions to so few channels that all phases are computed as
+// channels of one convolution, and others beside them, with poolings that cut bands within a phase.
+DVNN_TEST(transposed_convolutions_to_few_channels_match_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(37));
+  int ran = 0;
+  const int rounds = dvnn_rounds(60);
+  for (int i = 0; i < rounds; ++i) {
+    const Dims in = {random.between(5, 40), random.between(5, 40), random.between(3, 30)};
+    ConvRun run = make_run(&random, in);
+    run.conv = ConvKind::kDeconv;
+    run.m = random.between(1, 4);
+    run.stride = {random.between(1, 3), random.between(2, 3)};
+    const int taps = random.chance(4) ? 2 : 1;
+    run.kernel = {taps * run.stride.x, taps * run.stride.y};
+    run.dilation = {1, 1};
+    run.conv_pad = {0, 0, 0, 0};
+    if (random.chance(3)) run.conv_pad = {1, random.between(0, 1), 0, 1};
+    run.weight_format = WeightFormat::kHalf;
+    if (run.pool != PoolKind::kNone) run.pool = PoolKind::kMax;
+    run.pool_scale = 1;
+    run.pool_size = {random.between(2, 3), random.between(2, 3)};
+    run.pool_pad = {random.between(0, 1), 0, random.between(0, 1), 0};
+    ran += check_case(device.value().get(), &random, with_weights(&random, run, in), in, i);
+  }
+  ck_assert_int_ge(ran, rounds * 3 / 4);
+}
+
 // Images with rows or columns of a few pixels, too few for a vector each.
 DVNN_TEST(narrow_images_match_the_scalar_reference) {
   auto device = Device::open("soft");

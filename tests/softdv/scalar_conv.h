@@ -6,11 +6,12 @@
 // half a unit in the last place of 11 bits, 2^-11 relative (2^-25 absolute below 2^-14), plus the
 // difference of FP32 sums in another order: at most n * 2^-24 * sum|w x| for n products.
 //
-// Kernels of three taps may be convolved in tiles by Winograd's F(4x4, 3x3), whose results mix in
-// source values beyond their own taps, which cancel but for FP32's rounding. In units of 2^-24
-// times the channels' sum of largest weight times largest value, NumPy's float32 by the paper's
-// formulas is off from float64 by 1.1 on average and by 36 at most, in 14,400 results of 16 to 256
-// channels whose values spread by up to e^2 to either side; the bound here is 64.
+// Kernels of three taps without strides, for 16 channels or more, may be convolved in tiles by
+// Winograd's F(4x4, 3x3), whose results mix in source values beyond their own taps, which cancel
+// but for FP32's rounding. In units of 2^-24 times the channels' sum of largest weight times
+// largest value, NumPy's float32 by the paper's formulas is off from float64 by 1.1 on average and
+// by 36 at most, in 14,400 results of 16 to 256 channels whose values spread by up to e^2 to either
+// side; the bound here is 64.
 #pragma once
 
 #include <algorithm>
@@ -37,9 +38,14 @@ inline size_t at(device::Dims d, int c, int y, int x) {
 // Returns what tiles may add to the error of a result of the m-th kernel.
 inline double tile_slack(const RunCase& c, const std::vector<float>& in, device::Dims d, int m) {
   const device::ConvRun& run = c.run;
-  const bool three = (run.kernel.x == 3 || run.kernel.x == 1) &&
-                     (run.kernel.y == 3 || run.kernel.y == 1) && run.kernel.x * run.kernel.y > 1;
-  if (!three || run.conv != device::ConvKind::kConv) return 0;
+  const auto in_tiles = [](int kernel, int stride, int dilation) {
+    return stride == 1 && (kernel == 1 || (kernel == 3 && dilation == 1));
+  };
+  if (run.conv != device::ConvKind::kConv || d.c < 16 || run.kernel.x * run.kernel.y == 1 ||
+      !in_tiles(run.kernel.x, run.stride.x, run.dilation.x) ||
+      !in_tiles(run.kernel.y, run.stride.y, run.dilation.y)) {
+    return 0;
+  }
   const auto taps = static_cast<size_t>(run.kernel.x * run.kernel.y);
   const auto pixels = static_cast<size_t>(d.w * d.h), channels = static_cast<size_t>(d.c);
   auto largest = [](const float* from, size_t count) {

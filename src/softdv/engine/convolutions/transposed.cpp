@@ -25,6 +25,18 @@ struct AxisPhase {
   ConvAxis axis(int in) const { return {in, out, std::max(taps, 1), 1, 1, before, 1}; }
 };
 
+// Returns whether all phases along an axis use the same source pixels for as many results.
+bool phases_agree(const ConvAxis& axis) {
+  const AxisPhase first(axis, 0);
+  for (int i = 1; i < axis.gap; ++i) {
+    const AxisPhase next(axis, i);
+    if (next.taps != first.taps || next.before != first.before || next.out != first.out) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Returns the weights of a phase's taps.
 std::vector<float> choose_weights(const ConvShape& shape, const AxisPhase& down,
                                   const AxisPhase& across, const float* weights) {
@@ -52,22 +64,6 @@ bool Transposed::suits(const ConvShape& shape) {
   const bool gaps = shape.rows.gap > 1 || shape.columns.gap > 1;
   return gaps && !shape.depthwise;
 }
-
-namespace {
-
-// Returns whether all phases along an axis use the same source pixels for as many results.
-bool phases_agree(const ConvAxis& axis) {
-  const AxisPhase first(axis, 0);
-  for (int i = 1; i < axis.gap; ++i) {
-    const AxisPhase next(axis, i);
-    if (next.taps != first.taps || next.before != first.before || next.out != first.out) {
-      return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
 
 Transposed::Transposed(const ConvShape& shape, const float* weights, const float* bias,
                        bool overlap)

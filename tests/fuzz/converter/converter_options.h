@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "convert/convert.h"
+#include "target.h"
 
 namespace dvnn::fuzz {
 
@@ -18,6 +20,18 @@ inline convert::ConvertOptions converter_options(uint64_t bits) {
   if (bits & 16) options.import.outputs = {"y"};
   if (bits & 32) options.import.inputs = {{"x", {}, {1}}};
   return options;
+}
+
+/// Converts a file of one part, whose bytes follow one that chooses options.
+template <typename Convert>
+void convert_file(const uint8_t* data, size_t size, Convert convert_model) {
+  static auto* const file = new MemoryFile();
+  if (size < 2) return;
+  const std::string path =
+      file->with(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
+  convert::Report report;
+  const auto model = convert_model(path, converter_options(data[0]), &report);
+  accepted += is_good(model);
 }
 
 }  // namespace dvnn::fuzz

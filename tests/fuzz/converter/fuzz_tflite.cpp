@@ -12,13 +12,7 @@ static void prepare() {
 }
 
 static void try_input(const uint8_t* data, size_t size) {
-  static auto* const file = new fuzz::MemoryFile();
-  if (size < 2) return;
-  const std::string path =
-      file->with(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
-  convert::Report report;
-  const auto model = convert::convert_tflite(path, fuzz::converter_options(data[0]), &report);
-  fuzz::accepted += fuzz::is_good(model);
+  fuzz::convert_file(data, size, convert::convert_tflite);
 }
 
 DVNN_FUZZ_TARGET(tflite)

@@ -90,6 +90,25 @@ DVNN_TEST(quantised_products_round_as_they_say) {
   expect("QGemm", gemm, rising(4), {1, 0});
 }
 
+// What is at its zero point is 0, though each product with it is far from 0.
+DVNN_TEST(zero_points_cancel_before_products) {
+  OnnxModel m({1, 2, 64}, 13);
+  m.floats("xs", {1}).integers("xz", kUint8, {1}, {132});
+  m.floats("ys", {0.5f}).integers("yz", kUint8, {1}, {100});
+  m.integers("m", kInt8, {64, 3}, integers(192, 5, 19, 10)).floats("ms", {0.3f});
+  m.integers("mz", kInt8, {1}, {0});
+  std::vector<int> same(64 * 64);
+  for (size_t i = 0; i < 64; ++i) same[i * 65] = 1;
+  m.integers("e", kInt8, {64, 64}, same);
+  m.node("DequantizeLinear", {"e", "xs"}, {"ef"}).node("MatMul", {"x", "ef"}, {"p"});
+  m.node("QuantizeLinear", {"p", "xs", "xz"}, {"q"});
+  m.node("QLinearMatMul", {"q", "xs", "xz", "m", "ms", "mz", "ys", "yz"}, {"c"});
+  m.node("DequantizeLinear", {"c", "ys", "yz"}, {"y"});
+  std::vector<float> input(128);
+  input[64] = 1;  // times weights of 1, 6 and 11
+  expect("QLinearMatMul", m, input, {0, 0, 0, 0.5f, 2, 3.5f});
+}
+
 DVNN_TEST(quantised_sums_and_concatenations_meet_in_one_scale) {
   OnnxModel sum = quantised({1, 3, 2, 2}, 0.125f);
   sum.node("QLinearAdd", {"q", "xs", "xz", "q", "xs", "xz", "ys", "yz"}, {"c"}).domain(kMicrosoft);

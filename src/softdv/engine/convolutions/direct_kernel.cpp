@@ -13,11 +13,30 @@ HWY_BEFORE_NAMESPACE();
 namespace dvnn::softdv::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// What a block computes at once: kCount vectors of the channels of each of its pixels.
+template <class Tag, size_t kCount>
+struct Width {
+  using D = Tag;
+  static constexpr size_t kVectors = kCount, kLanes = hn::MaxLanes(D());
+  static constexpr size_t kChunks = kVectors * kLanes / 8;
+};
 using Floats = hn::CappedTag<float, kPanelChannels>;
-using Halves = hn::Rebind<hwy::float16_t, Floats>;
-constexpr size_t kLanes = hn::MaxLanes(Floats());
+constexpr size_t kPanelVectors = kPanelChannels / hn::MaxLanes(Floats());
 
-// Numbers of pixels per iteration. Registers hold the sums of these pixels for kVectors vectors of
+// Two panels if there are many registers, else one; a panel; and the last one's single chunk, by
+// vectors of half the length if those can hold two.
+#if HWY_TARGET <= HWY_AVX3
+using TwoPanels = Width<Floats, 2>;
+using Panel = Width<Floats, 1>;
+using Chunk = Width<hn::Half<Floats>, 1>;
+using Widest = TwoPanels;
+#else
+using Panel = Width<Floats, kPanelVectors>;
+using Chunk = Width<Floats, kPanelVectors / 2>;
+using Widest = Panel;
+#endif
+
+// Numbers of pixels per iteration. Registers hold the sums of these pixels for each vector of
 // channels, their weights, and a source value. `Frequent` sizes are for sources whose pixels are 8
 // floats apart; they include those for other sources.
 template <size_t... kPixels>
@@ -33,158 +52,143 @@ constexpr bool AreAmong(Sizes<kPixels...>, Choice sizes) {
   return (HasSize(kPixels, sizes) && ...);
 }
 
-// Two panels if there are many registers; else one, or the single chunk of the last panel.
-#if HWY_TARGET <= HWY_AVX3
-constexpr size_t kMostVectors = 2, kLeastVectors = 1;
-#else
-constexpr size_t kMostVectors = kPanelChannels / kLanes, kLeastVectors = kMostVectors / 2;
-#endif
-template <size_t kVectors, bool kFrequent>
+template <class W, bool kFrequent>
 struct BlockSizes;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // Sanitizers need seconds to compile each size.
-template <size_t kVectors, bool kFrequent>
+template <class W, bool kFrequent>
 struct BlockSizes {
   using Type = Sizes<4, 1>;
 };
 #elif HWY_TARGET <= HWY_AVX3
 template <>
-struct BlockSizes<2, true> {
+struct BlockSizes<TwoPanels, true> {
   using Type = Sizes<14, 13, 12, 11, 10, 8, 7, 6, 5, 4, 3, 2, 1>;
 };
 template <>
-struct BlockSizes<2, false> {
+struct BlockSizes<TwoPanels, false> {
   using Type = Sizes<14, 12, 10, 8, 7, 5, 4, 2, 1>;
 };
-template <>
-struct BlockSizes<1, true> {
+template <class W>
+struct BlockSizes<W, true> {
   using Type = Sizes<24, 20, 16, 12, 8, 6, 4, 2, 1>;
 };
-template <>
-struct BlockSizes<1, false> {
+template <class W>
+struct BlockSizes<W, false> {
   using Type = Sizes<20, 16, 8, 4, 2, 1>;
 };
 #elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 template <>
-struct BlockSizes<kMostVectors, true> {
+struct BlockSizes<Panel, true> {
   using Type = Sizes<6, 5, 4, 3, 2, 1>;
 };
 template <>
-struct BlockSizes<kMostVectors, false> {
+struct BlockSizes<Panel, false> {
   using Type = Sizes<6, 5, 4, 2, 1>;
 };
 template <>
-struct BlockSizes<kLeastVectors, true> {
+struct BlockSizes<Chunk, true> {
   using Type = Sizes<12, 10, 8, 6, 4, 2, 1>;
 };
 template <>
-struct BlockSizes<kLeastVectors, false> {
+struct BlockSizes<Chunk, false> {
   using Type = Sizes<12, 8, 4, 2, 1>;
 };
 #else
-template <size_t kVectors, bool kFrequent>
+template <class W, bool kFrequent>
 struct BlockSizes {
-  using Type = Sizes<kVectors == kMostVectors ? 2 : 4, 1>;
+  using Type = Sizes<W::kChunks == 1 ? 4 : 2, 1>;
 };
 #endif
 
-// A vector's lanes are 16 channels of a pixel, which are two chunks in memory, or fewer of one
-// chunk.
+template <class D>
+HWY_INLINE void StoreChunk(D d, hn::Vec<D> values, half_t* to) {
+  StoreHalves(d, values, to);
+}
+
+template <class D>
+HWY_INLINE void StoreChunk(D d, hn::Vec<D> values, float* to) {
+  hn::StoreU(values, d, to);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> LoadChunks(D d, const half_t* from, size_t) {
+  return LoadHalves(d, from);
+}
+
+// Stores a vector for each of several pixels.
+template <class D, size_t kPixels, typename To>
+HWY_INLINE void StorePixels(D d, const hn::Vec<D> (&pixels)[kPixels], To* to, size_t) {
+  HWY_UNROLL(24)
+  for (size_t p = 0; p < kPixels; ++p) StoreChunk(d, pixels[p], to + p * 8);
+}
+
 #if HWY_TARGET <= HWY_AVX3
-using Bits = hn::RebindToUnsigned<Halves>;
-using HalfBits = hn::Half<Bits>;
-
-HWY_INLINE hn::Vec<Floats> LoadChunks(const half_t* from, size_t plane, bool both) {
-  const auto low = hn::LoadU(HalfBits(), from);
-  const auto high = both ? hn::LoadU(HalfBits(), from + plane) : hn::Zero(HalfBits());
-  return hn::PromoteTo(Floats(), hn::BitCast(Halves(), hn::Combine(Bits(), high, low)));
+// The same for vectors of two chunks, which are `plane` values apart.
+HWY_INLINE hn::Vec<Floats> LoadChunks(Floats d, const half_t* from, size_t plane) {
+  const hn::Rebind<hwy::float16_t, Floats> halves;
+  const hn::RebindToUnsigned<decltype(halves)> bits;
+  const hn::Half<decltype(bits)> chunk;
+  const auto both = hn::Combine(bits, hn::LoadU(chunk, from + plane), hn::LoadU(chunk, from));
+  return hn::PromoteTo(d, hn::BitCast(halves, both));
 }
 
-HWY_INLINE void StoreChunks(hn::Vec<Floats> values, half_t* to, size_t plane, bool both) {
-  const auto bits = hn::BitCast(Bits(), hn::DemoteTo(Halves(), values));
-  hn::StoreU(hn::LowerHalf(HalfBits(), bits), HalfBits(), to);
-  if (both) hn::StoreU(hn::UpperHalf(HalfBits(), bits), HalfBits(), to + plane);
-}
-
-HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t plane) {
-  const hn::Half<Floats> chunk;
-  hn::StoreU(hn::LowerHalf(chunk, values), chunk, to);
-  hn::StoreU(hn::UpperHalf(chunk, values), chunk, to + plane);
-}
-
-// Stores two adjacent pixels of each chunk at once: half as many stores, which are the bottleneck.
-HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, half_t* to, size_t plane,
-                          bool both) {
-  StoreHalves(Floats(), hn::ConcatLowerLower(Floats(), second, first), to);
-  if (both) StoreHalves(Floats(), hn::ConcatUpperUpper(Floats(), second, first), to + plane);
-}
-
-HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, float* to, size_t plane) {
-  hn::StoreU(hn::ConcatLowerLower(Floats(), second, first), Floats(), to);
-  hn::StoreU(hn::ConcatUpperUpper(Floats(), second, first), Floats(), to + plane);
-}
-#else
-HWY_INLINE hn::Vec<Floats> LoadChunks(const half_t* from, size_t, bool) {
-  return LoadHalves(Floats(), from);
-}
-
-HWY_INLINE void StoreChunks(hn::Vec<Floats> values, half_t* to, size_t, bool) {
-  StoreHalves(Floats(), values, to);
-}
-
-HWY_INLINE void StoreChunks(hn::Vec<Floats> values, float* to, size_t) {
-  hn::StoreU(values, Floats(), to);
-}
-
-template <typename To, typename... Plane>
-HWY_INLINE void StorePair(hn::Vec<Floats> first, hn::Vec<Floats> second, To* to, Plane... plane) {
-  StoreChunks(first, to, plane...);
-  StoreChunks(second, to + 8, plane...);
+// Two adjacent pixels of each chunk at once: half as many stores, which are the bottleneck.
+template <size_t kPixels, typename To>
+HWY_INLINE void StorePixels(Floats d, const hn::Vec<Floats> (&pixels)[kPixels], To* to,
+                            size_t plane) {
+  HWY_UNROLL(12)
+  for (size_t p = 0; p + 1 < kPixels; p += 2) {
+    StoreChunk(d, hn::ConcatLowerLower(d, pixels[p + 1], pixels[p]), to + p * 8);
+    StoreChunk(d, hn::ConcatUpperUpper(d, pixels[p + 1], pixels[p]), to + p * 8 + plane);
+  }
+  if constexpr (kPixels % 2 == 1) {
+    constexpr size_t kLast = kPixels - 1;
+    const hn::Half<Floats> chunk;
+    StoreChunk(chunk, hn::LowerHalf(chunk, pixels[kLast]), to + kLast * 8);
+    StoreChunk(chunk, hn::UpperHalf(chunk, pixels[kLast]), to + kLast * 8 + plane);
+  }
 }
 #endif
 
-// Stores a vector for each of several pixels.
-template <size_t kPixels, typename To, typename... Plane>
-HWY_INLINE void StorePixels(const hn::Vec<Floats> (&pixels)[kPixels], To* to, Plane... plane) {
-  HWY_UNROLL(12)
-  for (size_t p = 0; p + 1 < kPixels; p += 2) {
-    StorePair(pixels[p], pixels[p + 1], to + p * 8, plane...);
-  }
-  if (kPixels % 2 == 1) StoreChunks(pixels[kPixels - 1], to + (kPixels - 1) * 8, plane...);
+// The sums of a block: a vector of channels for each pixel, and then the next one.
+template <class W, size_t kPixels>
+using Sums = hn::Vec<typename W::D>[W::kVectors][kPixels];
+
+// Returns the place of a vector's first value of a pixel. `plane`: elements from chunk to chunk.
+template <class W>
+HWY_INLINE size_t PlaceOf(size_t vector, size_t pixel, size_t plane) {
+  const size_t channel = vector * W::kLanes;
+  return channel / 8 * plane + channel % 8 + pixel * 8;
 }
 
-template <size_t kVectors, size_t kPixels>
-HWY_INLINE void StoreFloats(const hn::Vec<Floats> (&sums)[kVectors][kPixels],
-                            const DirectPixels& pixels, size_t pixel) {
+template <class W, size_t kPixels>
+HWY_INLINE void StoreFloats(const Sums<W, kPixels>& sums, const DirectPixels& pixels,
+                            size_t pixel) {
   HWY_UNROLL(24)
-  for (size_t v = 0; v < kVectors; ++v) {
-    const size_t at = v * kLanes / 8 * pixels.plane + v * kLanes % 8 + pixel * 8;
-    StorePixels(sums[v], pixels.floats + at, pixels.plane);
+  for (size_t v = 0; v < W::kVectors; ++v) {
+    StorePixels(typename W::D(), sums[v], pixels.floats + PlaceOf<W>(v, pixel, pixels.plane),
+                pixels.plane);
   }
 }
 
-// `pixel`: index of the first one from where `finish` points to; `chunks`: number to store.
-template <size_t kVectors, size_t kPixels>
-HWY_INLINE void StoreFinished(hn::Vec<Floats> (&sums)[kVectors][kPixels],
-                              const RegisterFinish& finish, size_t pixel, size_t chunks) {
-  const Floats d;
+// `pixel`: index of the first one from where `finish` points to.
+template <class W, size_t kPixels>
+HWY_INLINE void StoreFinished(Sums<W, kPixels>& sums, const RegisterFinish& finish, size_t pixel) {
+  const typename W::D d;
   HWY_UNROLL(24)
-  for (size_t v = 0; v < kVectors; ++v) {
-    const size_t chunk = v * kLanes / 8;
-    if (chunk >= chunks) break;
-    const bool both = chunk + 1 < chunks;
-    const size_t at = chunk * finish.plane + pixel * 8 + v * kLanes % 8;
+  for (size_t v = 0; v < W::kVectors; ++v) {
+    const size_t at = PlaceOf<W>(v, pixel, finish.plane);
     if (finish.addend) {
       HWY_UNROLL(24)
       for (size_t p = 0; p < kPixels; ++p) {
-        sums[v][p] =
-            hn::Add(sums[v][p], LoadChunks(finish.addend + at + p * 8, finish.plane, both));
+        sums[v][p] = hn::Add(sums[v][p], LoadChunks(d, finish.addend + at + p * 8, finish.plane));
       }
     }
     const auto slope =
-        finish.slopes ? hn::LoadU(d, finish.slopes + v * kLanes) : hn::Set(d, finish.slope);
+        finish.slopes ? hn::LoadU(d, finish.slopes + v * W::kLanes) : hn::Set(d, finish.slope);
     Activate(d, finish.activation, slope, sums[v], kPixels);
-    StorePixels(sums[v], finish.to + at, finish.plane, both);
+    StorePixels(d, sums[v], finish.to + at, finish.plane);
   }
 }
 
@@ -195,22 +199,23 @@ HWY_INLINE const float* FirstWeight(const DirectWeights& weights, float) {
   return weights.floats;
 }
 
-HWY_INLINE hn::Vec<Floats> LoadWeights(const hwy::float16_t* from) {
-  return hn::PromoteTo(Floats(), hn::LoadU(Halves(), from));
+template <class D>
+HWY_INLINE hn::Vec<D> LoadWeights(D d, const hwy::float16_t* from) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, D>(), from));
 }
-HWY_INLINE hn::Vec<Floats> LoadWeights(const float* from) {
-  return hn::LoadU(Floats(), from);
+template <class D>
+HWY_INLINE hn::Vec<D> LoadWeights(D d, const float* from) {
+  return hn::LoadU(d, from);
 }
 
 // Adds a block's sources times their weights. kStep: floats between two pixels' sources; 0: as
 // `pixels` says. `pixel`: index of the block's first one.
-template <typename Weight, size_t kStep, size_t kVectors, size_t kPixels>
+template <class W, typename Weight, size_t kStep, size_t kPixels>
 HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const DirectWeights& weights,
-                            hn::Vec<Floats> (&sums)[kVectors][kPixels]) {
-  constexpr size_t kVectorsOfPanel = kPanelChannels / kLanes;
-  constexpr size_t kCacheLine = 64;
+                            Sums<W, kPixels>& sums) {
+  constexpr size_t kVectors = W::kVectors, kCacheLine = 64;
   constexpr int kForReading = 0, kSecondLevel = 2;  // the builtin's second and third argument
-  const Floats d;
+  const typename W::D d;
   const size_t step = kStep ? kStep : pixels.step;
   const auto* row = FirstWeight(weights, Weight());
   FetchedAhead ahead = *weights.ahead;
@@ -222,11 +227,11 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
     }
     const float* from = pixels.from + pixel * step + tap.offset;
     for (const float* const end = from + tap.values; from < end; ++from) {
-      hn::Vec<Floats> w[kVectors];
+      hn::Vec<typename W::D> w[kVectors];
       HWY_UNROLL(24)
       for (size_t v = 0; v < kVectors; ++v) {
-        const auto* at = row + v / kVectorsOfPanel * weights.panel + v % kVectorsOfPanel * kLanes;
-        w[v] = LoadWeights(at);
+        const size_t panel = v / kPanelVectors * weights.panel;
+        w[v] = LoadWeights(d, row + panel + v % kPanelVectors * W::kLanes);
       }
       row += kPanelChannels;
       HWY_UNROLL(24)
@@ -242,41 +247,41 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
 
 // Computes one block of results. The kinds of sources and weights are chosen within it, because the
 // code before and after the products is larger, and the same for all kinds.
-template <size_t kVectors, size_t kPixels>
+template <class W, size_t kPixels>
 HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
                               const DirectWeights& weights) {
-  hn::Vec<Floats> sums[kVectors][kPixels];
+  Sums<W, kPixels> sums;
   HWY_UNROLL(24)
-  for (size_t v = 0; v < kVectors; ++v) {
-    const auto bias = hn::LoadU(Floats(), weights.bias + v * kLanes);
+  for (size_t v = 0; v < W::kVectors; ++v) {
+    const auto bias = hn::LoadU(typename W::D(), weights.bias + v * W::kLanes);
     HWY_UNROLL(24)
     for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
   }
   if (weights.floats && pixels.step == 8) {
-    AddProducts<float, 8>(pixels, pixel, weights, sums);
+    AddProducts<W, float, 8, kPixels>(pixels, pixel, weights, sums);
   } else if (pixels.step == 8) {
-    AddProducts<half_t, 8>(pixels, pixel, weights, sums);
-  } else if constexpr (HasSize(kPixels, typename BlockSizes<kVectors, false>::Type())) {
+    AddProducts<W, half_t, 8, kPixels>(pixels, pixel, weights, sums);
+  } else if constexpr (HasSize(kPixels, typename BlockSizes<W, false>::Type())) {
     if (weights.floats) {
-      AddProducts<float, 0>(pixels, pixel, weights, sums);
+      AddProducts<W, float, 0, kPixels>(pixels, pixel, weights, sums);
     } else if (pixels.step == 16) {
-      AddProducts<half_t, 16>(pixels, pixel, weights, sums);
+      AddProducts<W, half_t, 16, kPixels>(pixels, pixel, weights, sums);
     } else if (pixels.step == 6) {  // images of 3 channels
-      AddProducts<half_t, 6>(pixels, pixel, weights, sums);
+      AddProducts<W, half_t, 6, kPixels>(pixels, pixel, weights, sums);
     } else {
-      AddProducts<half_t, 0>(pixels, pixel, weights, sums);
+      AddProducts<W, half_t, 0, kPixels>(pixels, pixel, weights, sums);
     }
   }
-  if (pixels.finish) return StoreFinished(sums, *pixels.finish, pixel, weights.chunks);
-  StoreFloats(sums, pixels, pixel);
+  if (pixels.finish) return StoreFinished<W, kPixels>(sums, *pixels.finish, pixel);
+  StoreFloats<W, kPixels>(sums, pixels, pixel);
 }
 
 // Computes `blocks` blocks of kPixels, from `pixel` on.
-template <size_t kVectors, size_t kPixels>
+template <class W, size_t kPixels>
 void ConvolveBlocks(const DirectPixels& pixels, size_t pixel, size_t blocks,
                     const DirectWeights& weights) {
   for (size_t i = 0; i < blocks; ++i) {
-    ConvolveBlock<kVectors, kPixels>(pixels, pixel + i * kPixels, weights);
+    ConvolveBlock<W, kPixels>(pixels, pixel + i * kPixels, weights);
   }
 }
 
@@ -312,42 +317,51 @@ class Blocks {
   uint8_t first_[kCounts] = {};
 };
 
-template <size_t kVectors, size_t... kPixels>
+template <class W, size_t... kPixels>
 HWY_INLINE void ConvolveBySize(const DirectPixels& pixels, size_t pixel, size_t blocks, size_t size,
                                const DirectWeights& weights, Sizes<kPixels...>) {
-  (void)((size == kPixels &&
-          (ConvolveBlocks<kVectors, kPixels>(pixels, pixel, blocks, weights), true)) ||
+  (void)((size == kPixels && (ConvolveBlocks<W, kPixels>(pixels, pixel, blocks, weights), true)) ||
          ...);
 }
 
-template <size_t kVectors, class Choice>
+template <class W, class Choice>
 HWY_INLINE void ConvolveChosen(const DirectPixels& pixels, const DirectWeights& weights, Choice) {
-  static constexpr Blocks<kVectors, Choice> kBlocks;
-  constexpr typename BlockSizes<kVectors, true>::Type all;
+  static constexpr Blocks<W::kVectors, Choice> kBlocks;
+  constexpr typename BlockSizes<W, true>::Type all;
   for (size_t done = 0; done < pixels.count;) {
     const size_t size = kBlocks.First(pixels.count - done);
     size_t end = done + size;
     while (end < pixels.count && kBlocks.First(pixels.count - end) == size) end += size;
-    ConvolveBySize<kVectors>(pixels, done, (end - done) / size, size, weights, all);
+    ConvolveBySize<W>(pixels, done, (end - done) / size, size, weights, all);
     done = end;
   }
 }
 
-template <size_t kVectors>
-HWY_INLINE void ConvolveVectors(const DirectPixels& pixels, const DirectWeights& weights) {
-  constexpr typename BlockSizes<kVectors, true>::Type frequent;
-  constexpr typename BlockSizes<kVectors, false>::Type others;
+// Convolves the first W::kChunks chunks. Returns their number.
+template <class W>
+size_t ConvolveWidth(const DirectPixels& pixels, const DirectWeights& weights) {
+  constexpr typename BlockSizes<W, true>::Type frequent;
+  constexpr typename BlockSizes<W, false>::Type others;
   static_assert(AreAmong(others, frequent), "a size without a function would compute nothing");
-  if (pixels.step == 8) return ConvolveChosen<kVectors>(pixels, weights, frequent);
-  ConvolveChosen<kVectors>(pixels, weights, others);
+  if (pixels.step == 8) {
+    ConvolveChosen<W>(pixels, weights, frequent);
+  } else {
+    ConvolveChosen<W>(pixels, weights, others);
+  }
+  return W::kChunks;
 }
 
 bool RegistersAreFew() {
   return HWY_TARGET > HWY_AVX3;
 }
 
+size_t ConvolveSome(const DirectPixels& pixels, const DirectWeights& weights) {
+  if (weights.chunks >= Widest::kChunks) return ConvolveWidth<Widest>(pixels, weights);
+  if (weights.chunks >= Panel::kChunks) return ConvolveWidth<Panel>(pixels, weights);
+  return ConvolveWidth<Chunk>(pixels, weights);
+}
+
 void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
-  constexpr size_t kMostChunks = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
   DirectPixels to = pixels;
   DirectWeights by = weights;
   RegisterFinish finish = {};
@@ -356,22 +370,18 @@ void ConvolvePixels(const DirectPixels& pixels, const DirectWeights& weights) {
     to.finish = &finish;
   }
   for (;;) {
-    if (by.chunks > kMostChunks / 2) {
-      ConvolveVectors<kMostVectors>(to, by);
-    } else {
-      ConvolveVectors<kLeastVectors>(to, by);
-    }
-    if (by.chunks <= kMostChunks) return;
-    by.chunks -= kMostChunks;
-    constexpr size_t kPanels = kMostChunks / 2;
-    if (by.halves) by.halves += kPanels * weights.panel;
-    if (by.floats) by.floats += kPanels * weights.panel;
-    by.bias += kPanels * kPanelChannels;
-    to.floats += kMostChunks * pixels.plane;
+    const size_t made = ConvolveSome(to, by);
+    if (made == by.chunks) return;
+    by.chunks -= made;
+    const size_t panels = made / Panel::kChunks;
+    if (by.halves) by.halves += panels * weights.panel;
+    if (by.floats) by.floats += panels * weights.panel;
+    by.bias += panels * kPanelChannels;
+    to.floats += made * pixels.plane;
     if (!pixels.finish) continue;
-    finish.to += kMostChunks * finish.plane;
-    if (finish.addend) finish.addend += kMostChunks * finish.plane;
-    if (finish.slopes) finish.slopes += kPanels * kPanelChannels;
+    finish.to += made * finish.plane;
+    if (finish.addend) finish.addend += made * finish.plane;
+    if (finish.slopes) finish.slopes += panels * kPanelChannels;
   }
 }
 

@@ -6,9 +6,11 @@ namespace {
 
 // Packs pixels of 8 floats into pixels of `channels` floats, in place.
 void close_up(float* values, size_t pixels, size_t channels) {
-  for (size_t i = 1; channels < kChunk && i < pixels; ++i) {
-    std::copy_n(values + i * kChunk, channels, values + i * channels);
-  }
+  with_channels(channels, [=](auto count) {
+    for (size_t i = 1; count < kChunk && i < pixels; ++i) {
+      std::copy_n(values + i * kChunk, count, values + i * count);
+    }
+  });
 }
 
 }  // namespace

@@ -139,15 +139,11 @@ void Transposed::spread(const ChunkResult& made, const Part& part, Band mine, Ba
         if (row < rows.first || row >= rows.last) continue;
         float* const to =
             all.chunk(chunk) + grid_index(place.column, row - rows.first, out_columns()) * kChunk;
-        if (channels == kChunk) {
+        with_channels(channels, [=](auto count) {
           for (size_t c = 0; c < columns; ++c) {
-            std::copy_n(from + c * kChunk, kChunk, to + c * step);
+            std::copy_n(from + c * kChunk, count, to + c * step);
           }
-          continue;
-        }
-        for (size_t c = 0; c < columns; ++c) {
-          for (size_t k = 0; k < channels; ++k) to[c * step + k] = from[c * kChunk + k];
-        }
+        });
       }
     }
   }

@@ -61,6 +61,20 @@ HWY_INLINE void MaxAcross(const int16_t* HWY_RESTRICT row, const RowShape& in, c
   }
 }
 
+// As MaxAcross() for `count` whole windows of kSize columns, the first of which begins at `row`.
+template <int kSize>
+HWY_INLINE void MaxOfWindows(const int16_t* HWY_RESTRICT row, int stride, int count,
+                             int16_t* HWY_RESTRICT to) {
+  const hn::CappedTag<int16_t, 8> d;
+  const size_t step = 8 * static_cast<size_t>(stride);
+  for (int c = 0; c < count; ++c, row += step, to += 8) {
+    auto best = hn::LoadU(d, row);
+    HWY_UNROLL(4)
+    for (size_t i = 1; i < kSize; ++i) best = hn::Max(best, hn::LoadU(d, row + 8 * i));
+    hn::StoreU(Turn(d, best), d, to);
+  }
+}
+
 // As MaxAcross() for `count` values of whole windows that are a pixel apart: several at once.
 HWY_INLINE void MaxOfNeighbours(const int16_t* HWY_RESTRICT row, int size, size_t count,
                                 int16_t* HWY_RESTRICT to) {
@@ -76,14 +90,22 @@ HWY_INLINE void MaxOfNeighbours(const int16_t* HWY_RESTRICT row, int size, size_
 // Computes a row of the result from the maxima of the rows that it covers.
 HWY_INLINE void MaxOfRow(const int16_t* HWY_RESTRICT row, const RowShape& in, const PoolWindow& w,
                          const RowShape& out, int16_t* HWY_RESTRICT to) {
-  int whole = 0, end = 0;  // pixels whose windows are whole
-  if (w.stride_cols == 1) {
-    whole = std::min(w.pad_cols, out.cols);
-    end = std::clamp(in.cols - w.size_cols + w.pad_cols + 1, whole, out.cols);
-  }
+  // Pixels whose windows are whole.
+  const int whole = std::min(quotient_up(w.pad_cols, w.stride_cols), out.cols);
+  const int room = in.cols - w.size_cols + w.pad_cols;
+  const int end = std::clamp(room < 0 ? 0 : room / w.stride_cols + 1, whole, out.cols);
   MaxAcross(row, in, w, 0, whole, to);
   const size_t before = out.before_pixel(whole);
-  MaxOfNeighbours(row, w.size_cols, out.before_pixel(end) - before, to + before);
+  const auto* const from = row + in.before_pixel(std::max(whole * w.stride_cols - w.pad_cols, 0));
+  if (w.stride_cols == 1) {
+    MaxOfNeighbours(from, w.size_cols, out.before_pixel(end) - before, to + before);
+  } else if (w.size_cols == 2) {
+    MaxOfWindows<2>(from, w.stride_cols, end - whole, to + before);
+  } else if (w.size_cols == 3) {
+    MaxOfWindows<3>(from, w.stride_cols, end - whole, to + before);
+  } else {
+    return MaxAcross(row, in, w, whole, out.cols, to + before);
+  }
   MaxAcross(row, in, w, end, out.cols, to + out.before_pixel(end));
 }
 
@@ -127,12 +149,20 @@ void max_pool_halves(const half_t* from, const RowShape& in, const PoolWindow& w
                      const RowShape& out, Band band) {
   static_assert(sizeof(half_t) == sizeof(int16_t));
   static thread_local AlignedFloats buffer;
-  // A row of maxima, and the rows that several windows cover.
-  const size_t rows = window_rows(in, window, band).count();
-  auto* const row = reinterpret_cast<int16_t*>(buffer.room((1 + rows) * in.row() / 2));
-  HWY_DYNAMIC_DISPATCH(MaxPoolHalves)
-  (reinterpret_cast<const int16_t*>(from), in, window, reinterpret_cast<int16_t*>(to), out, band,
-   row, row + in.row());
+  // Some rows at a time, whose numbers stay in the first-level cache.
+  constexpr size_t kNumbers = 8 << 10;
+  const size_t passed = static_cast<size_t>(window.stride_rows) * in.row();
+  const int most = static_cast<int>(std::max<size_t>(4, kNumbers / passed));
+  for (Band some = {band.first, 0}; some.first < band.last; some.first = some.last) {
+    some.last = std::min(some.first + most, band.last);
+    // A row of maxima, and the rows that several windows cover.
+    const size_t rows = window_rows(in, window, some).count();
+    auto* const row = reinterpret_cast<int16_t*>(buffer.room((1 + rows) * in.row() / 2));
+    HWY_DYNAMIC_DISPATCH(MaxPoolHalves)
+    (reinterpret_cast<const int16_t*>(from), in, window, reinterpret_cast<int16_t*>(to), out, some,
+     row, row + in.row());
+    to += some.count() * out.row();
+  }
 }
 
 }  // namespace dvnn::softdv

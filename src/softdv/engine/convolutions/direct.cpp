@@ -58,6 +58,8 @@ Cuts Direct::find_cuts(bool overlap) const {
   cuts.most_groups = std::max(1, (shape_.out_channels + kPanel - 1) / kPanel / kPanelsAtOnce);
   cuts.groups_first = many_weights || overlap;
   cuts.macs = static_cast<double>(weights_.size()) * out_rows() * out_columns();
+  cuts.mostly_weights =
+      weights_.size() > shape_.inputs() * shape_.rows.inputs() * shape_.columns.inputs();
   return cuts;
 }
 
@@ -125,7 +127,7 @@ DirectWeights Direct::near_weights(const Tile& tile, Band panels, FetchedAhead* 
   constexpr size_t kWorth = 3 * kPixels;
   // Limits for the first-level cache, or for the second-level one beside the sources.
   static const bool few = registers_are_few();
-  const size_t most = few ? 72 << 10 : 8 << 10;
+  const size_t most = few ? 72 << 10 : 36 << 10;
   const bool suits = few || source_step() == kChunk;
   DirectWeights by = weights(tile, panels, ahead);
   if (!suits || tile.rows * tile.columns < kWorth || by.panel * panels.count() > most) return by;

@@ -7,13 +7,14 @@
 
 namespace dvnn::softdv {
 Shares choose_shares(const Cuts& cuts, int threads) {
-  constexpr double kShareMacs = 4e5, kManyMacs = 2e7;
-  // Short work loses more by reading weights and source again than it gains by even shares.
-  constexpr int kSharesOfThread = 4, kFewSharesOfThread = 2;
+  constexpr double kShareMacs = 1e5, kManyMacs = 2e7;
+  constexpr int kMostShares = 4, kFewShares = 2;  // of a thread
   int wanted = 1;
   if (threads > 1) {
-    const int most = (cuts.macs < kManyMacs ? kFewSharesOfThread : kSharesOfThread) * threads;
-    wanted = static_cast<int>(std::clamp(cuts.macs / kShareMacs, 1.0, static_cast<double>(most)));
+    // Short work loses more by reading weights and source again than it gains by even shares.
+    const int own = cuts.macs >= kManyMacs ? kMostShares : cuts.mostly_weights ? 1 : kFewShares;
+    wanted = static_cast<int>(
+        std::clamp(cuts.macs / kShareMacs, 1.0, static_cast<double>(own * threads)));
     if (wanted > 1) wanted = quotient_up(wanted, threads) * threads;
   }
   Shares shares = {std::min(cuts.least_bands, cuts.units), 1};

@@ -22,6 +22,7 @@ struct Cuts {
   int most_groups;    // the most; each group reads all of its band's source
   bool groups_first;  // cut groups before bands: the source is read again rather than the weights
   double macs;        // multiplications of the whole convolution
+  bool mostly_weights = false;  // a whole source has fewer values than the weights
 };
 
 /// Chooses the cut. One thread needs only what the cache asks for. More threads take several shares

@@ -310,20 +310,26 @@ DVNN_TEST(the_ipu_refuses_what_the_driver_refuses) {
   refused(EINVAL, [](auto* c) { c->tex_width = c->tex_height = 4095; });
 }
 
+// A small picture, and one that threads share.
 DVNN_TEST(bytes_are_looked_up_and_swapped) {
   Bench bench;
   fill(&bench);
-  constexpr int kPixels = 5 * 7;
   auto cmd = looked_up_command(&bench);
   const auto* table = reinterpret_cast<const half_t*>(bench.data + kTable);
-  for (uint16_t swap : {0, 1}) {
-    cmd.to_bgr = swap;
-    ck_assert_int_eq(bench.run(cmd), 0);
-    for (int i = 0; i < kPixels; ++i) {
-      for (int k = 0; k < 3; ++k) {
-        half_t got;
-        std::memcpy(&got, bench.data + kWr + 2 * (3 * i + k), sizeof got);
-        ck_assert_uint_eq(got, table[k * 256 + bench.data[3 * i + (swap ? 2 - k : k)]]);
+  constexpr uint16_t kSizes[][2] = {{5, 7}, {130, 70}};
+  for (const auto& size : kSizes) {
+    cmd.conv_cmd.w = size[0];
+    cmd.conv_cmd.h = size[1];
+    for (uint16_t swap : {0, 1}) {
+      cmd.to_bgr = swap;
+      std::memset(bench.data + kWr, 0, 6 * size[0] * size[1]);
+      ck_assert_int_eq(bench.run(cmd), 0);
+      for (int i = 0; i < size[0] * size[1]; ++i) {
+        for (int k = 0; k < 3; ++k) {
+          half_t got;
+          std::memcpy(&got, bench.data + kWr + 2 * (3 * i + k), sizeof got);
+          ck_assert_uint_eq(got, table[k * 256 + bench.data[3 * i + (swap ? 2 - k : k)]]);
+        }
       }
     }
   }

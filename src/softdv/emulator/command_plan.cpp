@@ -111,12 +111,18 @@ class ConvPlan final : public Plan {
     const uint8_t* from = command_.input.data() + start;
     const half_t* table = halves(command_.table);
     half_t* to = room(&scratch->snapshot, elements(command_.in));
-    for (size_t i = 0; i < pixels; ++i) {
-      for (size_t k = 0; k < kPictureChannels; ++k) {
-        const size_t source = command_.to_bgr ? kPictureChannels - 1 - k : k;
-        to[i * kPictureChannels + k] = table[k * 256 + from[i * kPictureChannels + source]];
+    constexpr size_t kLeast = 1 << 12;  // pixels of a piece that is worth its overhead
+    const auto threads = static_cast<size_t>(scratch->team.size());
+    const size_t pieces = std::clamp<size_t>(pixels / kLeast, 1, threads);
+    scratch->team.run(static_cast<int>(pieces), [&](int piece) {
+      const auto n = static_cast<size_t>(piece);
+      for (size_t i = pixels * n / pieces; i < pixels * (n + 1) / pieces; ++i) {
+        for (size_t k = 0; k < kPictureChannels; ++k) {
+          const size_t source = command_.to_bgr ? kPictureChannels - 1 - k : k;
+          to[i * kPictureChannels + k] = table[k * 256 + from[i * kPictureChannels + source]];
+        }
       }
-    }
+    });
     return to;
   }
 

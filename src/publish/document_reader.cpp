@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "base/grid.h"
 #include "base/json.h"
+#include "publish/document_item.h"
 
 namespace dvnn::publish {
 namespace {
@@ -19,110 +20,6 @@ namespace {
 // An object with more members is refused: they keep their order, so each is looked for among those
 // before it.
 constexpr size_t kMostMembers = 256;
-
-/// The first problem of a document; what is read after it counts for nothing.
-class Problem {
- public:
-  void tell(const std::string& what) {
-    if (text_.empty()) text_ = what;
-  }
-  bool none() const { return text_.empty(); }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-/// A value, and where it stands: "objects[2].box".
-class Item {
- public:
-  Item(const OrderedJson* value, std::string place, Problem* problem)
-      : value_(value), place_(std::move(place)), problem_(problem) {}
-
-  bool there() const { return value_ != nullptr; }
-  /// The member of an object; it may not be there.
-  Item may(const char* name) const {
-    const OrderedJson* found = nullptr;
-    if (!value_ || !value_->is_object()) {
-      fail("an object");
-    } else if (const auto at = value_->find(name); at != value_->end()) {
-      found = &*at;
-    }
-    return {found, place_.empty() ? name : place_ + "." + name, problem_};
-  }
-  Item must(const char* name) const {
-    const Item item = may(name);
-    if (!item.there()) problem_->tell("there is no '" + item.place_ + "'");
-    return item;
-  }
-  std::string text() const {
-    if (value_ && value_->is_string()) return value_->get<std::string>();
-    return fail("a string"), std::string();
-  }
-  bool flag() const {
-    if (value_ && value_->is_boolean()) return value_->get<bool>();
-    return fail("true or false"), false;
-  }
-  double number() const {
-    if (value_ && value_->is_number()) {
-      const double number = value_->get<double>();
-      if (std::isfinite(number)) return number;
-    }
-    return fail("a number"), 0;
-  }
-  float single() const {
-    const double value = number();
-    if (std::fabs(value) <= static_cast<double>(std::numeric_limits<float>::max())) {
-      return static_cast<float>(value);
-    }
-    return fail("a number that fits 32 bits"), 0.0f;
-  }
-  uint64_t natural() const {
-    if (value_ && value_->is_number_unsigned()) return value_->get<uint64_t>();
-    return fail("an integer from 0 on"), 0;
-  }
-  int integer() const {
-    const bool whole = value_ && value_->is_number_integer() &&
-                       (!value_->is_number_unsigned() || value_->get<uint64_t>() <= INT32_MAX);
-    const int64_t number = whole ? value_->get<int64_t>() : 0;
-    if (whole && number >= INT32_MIN && number <= INT32_MAX) return static_cast<int>(number);
-    return fail("an integer of 32 bits"), 0;
-  }
-  /// Calls `take` with each item of a list.
-  template <typename Take>
-  void each(Take take) const {
-    if (!value_ || !value_->is_array()) return fail("a list");
-    for (size_t i = 0; i < value_->size() && problem_->none(); ++i) take(at(i));
-  }
-  /// The items of a list of so many.
-  Item at(size_t i) const {
-    return {&(*value_)[i], place_ + "[" + std::to_string(i) + "]", problem_};
-  }
-  bool has(size_t count) const {
-    if (value_ && value_->is_array() && value_->size() == count) return true;
-    return fail(format("a list of %zu", count).c_str()), false;
-  }
-  /// Calls `take` with each member's name and value.
-  template <typename Take>
-  void each_member(Take take) const {
-    if (!value_ || !value_->is_object()) return fail("an object");
-    for (const auto& [name, value] : value_->items()) {
-      take(name, Item(&value, place_ + "." + name, problem_));
-    }
-  }
-  std::string json() const {
-    if (value_ && value_->is_object()) return json_text(*value_);
-    return fail("an object"), std::string();
-  }
-  void fail(const char* wanted) const {
-    problem_->tell("'" + short_text(place_, 60) + "' is not " + wanted);
-  }
-
- private:
-  const OrderedJson* value_;
-  std::string place_;
-  Problem* problem_;
-};
 
 std::string text_or_none(const Item& item) {
   return item.there() ? item.text() : std::string();

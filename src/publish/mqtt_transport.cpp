@@ -29,7 +29,7 @@
 
 #include "base/format.h"
 #include "publish/document.h"
-#include "publish/option_reader.h"
+#include "publish/mqtt_settings.h"
 #include "publish/transports.h"
 
 namespace dvnn::publish {
@@ -48,14 +48,6 @@ constexpr int kMostRecalled = 1 << 20;
 constexpr int kClosed = 7;  // TCP_CLOSE of netinet/tcp.h
 // The largest packet of a broker that keeps to MQTT 5: a reason, and texts for a reader.
 constexpr uint32_t kMostPacket = 65536;
-
-struct MqttSettings {
-  int qos = 1, keepalive = 30;
-  std::optional<int> version;  // the library's number; none: the best that both sides know
-  std::chrono::milliseconds settle{2000};
-  bool retain = false, status = true, tls = false;
-  std::string client_id, user, password, ca, certificate, key;
-};
 
 // mosquitto_lib_init() is not to be called by two threads at once, nor its end early.
 void use_library() {
@@ -470,36 +462,8 @@ class MqttTransport final : public Transport {
 }  // namespace
 
 TransportResult create_mqtt_transport(const TransportRequest& request) {
-  OptionReader in(request.options, request.address.scheme);
-  MqttSettings s;
-  constexpr int kLongestKeepalive = 65535, kLeastKeepalive = 5;
-  s.tls = request.address.scheme == "mqtts";
-  s.qos = static_cast<int>(in.integer("qos", 0, 2, s.qos));
-  const std::string version = in.choice("version", {"auto", "3.1.1", "5"}, "auto");
-  if (version != "auto") s.version = version == "5" ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311;
-  s.keepalive =
-      static_cast<int>(in.integer("keepalive", kLeastKeepalive, kLongestKeepalive, s.keepalive));
-  constexpr int kLongestSettle = 60000;
-  s.settle = std::chrono::milliseconds(in.integer("settle", 0, kLongestSettle, s.settle.count()));
-  if (s.qos == 0) s.settle = {};
-  s.retain = in.choice("retain", {"yes", "no"}, "no") == "yes";
-  s.status = in.choice("status", {"yes", "no"}, "yes") == "yes";
-  s.client_id = in.text("client-id");
-  s.user = in.text("user", request.address.user);
-  s.password = in.text("password", request.address.password);
-  if (s.tls) {
-    s.ca = in.text("ca");
-    s.certificate = in.text("certificate");
-    s.key = in.text("key");
-  }
-  DVNN_TRY(in.status());
-  const std::string& topic = request.identity.topic;
-  if (topic.empty() || mosquitto_pub_topic_check(topic.c_str()) != MOSQ_ERR_SUCCESS) {
-    return invalid_argument(
-        "topic '" + printable(topic) +
-        "' is no MQTT topic to publish to: it must not be empty or have + or #");
-  }
-  return {std::make_unique<MqttTransport>(request, std::move(s))};
+  DVNN_ASSIGN(MqttSettings settings, read_mqtt_settings(request));
+  return {std::make_unique<MqttTransport>(request, std::move(settings))};
 }
 
 }  // namespace dvnn::publish

@@ -48,7 +48,7 @@ Status follow(ModelNetwork* network, const SlotPlan& plan, const Act& act, const
       constants.emplace_back(info.desc.shape.count());
       read_nchw({info.desc, network->constants() + info.offset}, constants.back().data());
       operand = values_of(constants.back());
-    } else if (input != act.step->outputs[0]) {
+    } else if (input != act.sums) {
       operand.kind = DVNN_SOFT_TENSOR;
       operand.tensor = buffer(input);
     }

@@ -59,6 +59,16 @@ class Memory {
     const auto& place = nth(values_of_, tensor);
     return place ? &values_[*place] : nullptr;
   }
+  // Returns the value that the step at `time` reads as this tensor: what was written to it, or to
+  // its bytes as a picture of other rows, whose pixels have the same order. Null if there is none.
+  Value* value_read(int tensor, size_t time) {
+    if (Value* const value = value_of(tensor)) return value;
+    const auto it = std::find_if(values_.begin(), values_.end(), [&](const Value& value) {
+      return std::count(value.read.begin(), value.read.end(), time) > 0 &&
+             have_same_pixels(value.tensor, tensor);
+    });
+    return it == values_.end() ? nullptr : &*it;
+  }
   // Places all tensors anew, without the values that are `dropped` and have an empty `read`.
   // Returns the size of the buffer.
   uint64_t place(const std::vector<bool>& dropped, std::vector<uint64_t>* offsets);
@@ -67,6 +77,13 @@ class Memory {
   ByteRange range_of(int tensor) const {
     const TensorInfo& info = model_.tensor(tensor);
     return {info.offset, info.desc.bytes()};
+  }
+  bool have_same_pixels(int a, int b) const {
+    const TensorDesc &x = model_.tensor(a).desc, &y = model_.tensor(b).desc;
+    const ByteRange first = range_of(a), second = range_of(b);
+    return in_io(b) && first.offset == second.offset && first.bytes == second.bytes &&
+           x.type == y.type && x.layout == y.layout && x.shape.rank == 4 && y.shape.rank == 4 &&
+           x.shape.n() == y.shape.n() && x.shape.channels() == y.shape.channels();
   }
   bool in_io(int tensor) const { return model_.tensor(tensor).storage == Storage::kIo; }
   size_t root(int tensor) {
@@ -217,8 +234,12 @@ class Fusion {
 
  private:
   const TensorDesc& desc(int tensor) const { return model_.tensor(tensor).desc; }
+  struct Followed {
+    size_t act;
+    int sums;  // the layer's input that the act's command writes
+  };
   bool is_operand(int tensor, const TensorDesc& result) const;
-  std::optional<size_t> command_of(const Step& layer);
+  std::optional<Followed> command_of(const Step& layer, size_t time);
   bool try_to_follow(size_t index);
 
   const Model& model_;
@@ -243,44 +264,52 @@ bool Fusion::is_operand(int tensor, const TensorDesc& result) const {
   return info.desc.shape.elements() == 1 || layers::is_per_channel(info.desc.shape, result.shape);
 }
 
-// Returns the act with the command that writes the operand which exists last; nothing if another
-// kind of step writes it, or if the layer cannot follow a command at all.
-std::optional<size_t> Fusion::command_of(const Step& layer) {
+// Returns the act with the command that writes the operand which exists last, and that operand;
+// nothing if another kind of step writes it, or if the layer cannot follow a command at all.
+std::optional<Fusion::Followed> Fusion::command_of(const Step& layer, size_t time) {
   const TensorDesc& result = desc(layer.outputs[0]);
   if (result.type != ElementType::kFloat16 || result.shape.rank != 4) return std::nullopt;
-  size_t last = 0;
+  const Value* last = nullptr;
+  int sums = -1;
   for (int input : layer.inputs) {
     if (!is_operand(input, result)) return std::nullopt;
     if (model_.tensor(input).storage != Storage::kIo) continue;
-    const Value* const value = memory_.value_of(input);
+    const Value* const value = memory_.value_read(input, time);
     if (!value) return std::nullopt;
-    last = std::max(last, value->written);
+    if (last && last->written >= value->written) continue;
+    last = value;
+    sums = input;
   }
-  if (last == 0) return std::nullopt;
-  const Act& act = plan_.acts[last - 1];
+  if (!last || last->written == 0) return std::nullopt;
+  const Act& act = plan_.acts[last->written - 1];
   if (!act.step || act.step->kind != StepKind::kDevice || act.follower) return std::nullopt;
   const auto& command = act.step->command;
   if (command.topo != uint32_t{1} << (command.runs.size() - 1)) return std::nullopt;
-  const auto& inputs = layer.inputs;
-  const bool reads = std::count(inputs.begin(), inputs.end(), act.step->outputs[0]) > 0;
-  return reads ? std::optional<size_t>(last - 1) : std::nullopt;
+  if (last->tensor != act.step->outputs[0]) return std::nullopt;
+  const bool otherwise = std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](int input) {
+    return input != sums && memory_.value_read(input, time) == last;
+  });
+  if (otherwise) return std::nullopt;
+  return Followed{last->written - 1, sums};
 }
 
 bool Fusion::try_to_follow(size_t index) {
   const Step* const layer = plan_.acts[index].step;
   if (layer->kind != StepKind::kCpu || !can_follow(*layer->layer)) return false;
-  const auto command = command_of(*layer);
-  if (!command) return false;
-  Act& act = plan_.acts[*command];
-  const size_t old_time = index + 1, new_time = *command + 1;
+  const size_t old_time = index + 1;
+  const auto followed = command_of(*layer, old_time);
+  if (!followed) return false;
+  Act& act = plan_.acts[followed->act];
+  const size_t new_time = followed->act + 1;
   for (int input : layer->inputs) {
-    Value* const value = memory_.value_of(input);
+    Value* const value = memory_.value_read(input, old_time);
     if (!value) continue;
     std::replace(value->read.begin(), value->read.end(), old_time, new_time);
   }
   memory_.value_of(layer->outputs[0])->written = new_time;
   const Value& own = *memory_.value_of(act.step->outputs[0]);
   act.follower = layer;
+  act.sums = followed->sums;
   act.keeps_own =
       std::any_of(own.read.begin(), own.read.end(), [=](size_t time) { return time != new_time; });
   nth(dropped_, act.step->outputs[0]) = !act.keeps_own;
@@ -297,10 +326,9 @@ ByteRange SlotPlan::range(const Model& model, int tensor) const {
 MemoryUse memory_use(const Model& model, const SlotPlan& plan, const Act& act) {
   MemoryUse use;
   use.by_device = act.step->kind == StepKind::kDevice;
-  const int own = act.step->outputs[0];
   const auto add_reads = [&](const Step& step) {
     for (int i : step.inputs) {
-      const bool made_here = &step == act.follower && i == own;
+      const bool made_here = &step == act.follower && i == act.sums;
       if (made_here || model.tensor(i).storage != Storage::kIo) continue;
       use.reads.push_back(plan.range(model, i));
     }

@@ -15,6 +15,7 @@ struct Act {
   const Step* step = nullptr;
   const Step* follower = nullptr;  // an Elementwise layer; null: none
   bool keeps_own = true;           // the command's own output is read by others, too
+  int sums = -1;                   // the follower's input that is the command's own output
 };
 
 struct SlotPlan {

@@ -24,8 +24,9 @@ using namespace dvnn::network;
 
 namespace {
 
-// 8 channels of 6 x 5 pixels each, or 16 where two lie side by side.
-constexpr int kChannels = 8, kHeight = 6, kWidth = 5;
+// 8 channels of 6 x 5 pixels each, or 16 where two lie side by side. Some commands read and write
+// the same pixels as 2 rows of 15.
+constexpr int kChannels = 8, kHeight = 6, kWidth = 5, kFewRows = 2, kLongRow = 15;
 
 class RandomNetwork {
  public:
@@ -72,6 +73,15 @@ class RandomNetwork {
     return index;
   }
 
+  // Adds the tensor's bytes as a picture of few long rows.
+  int folded(int tensor) {
+    const TensorInfo info = model_.tensor(tensor);
+    const int region = region_of_[static_cast<size_t>(tensor)];
+    const int index = add_tensor(info.name + "_folded", info.desc.shape.c(), region, info.offset);
+    model_.tensors.back().desc.shape = {1, info.desc.shape.c(), kFewRows, kLongRow};
+    return index;
+  }
+
   int read(int tensor) {
     Region& region = regions_[static_cast<size_t>(region_of_[static_cast<size_t>(tensor)])];
     region.death = std::max(region.death, now());
@@ -101,8 +111,8 @@ class RandomNetwork {
     run.conv = device::ConvKind::kConv;
     run.weight_format = device::WeightFormat::kHalf;
     run.weight_offset = model_.weights.size();
-    step.command.w = kWidth;
-    step.command.h = kHeight;
+    step.command.w = model_.tensor(from).desc.shape.w();
+    step.command.h = model_.tensor(from).desc.shape.h();
     step.command.c = channels(from);
     step.command.runs = {run};
     const PackedGeometry g = device::run_geometry(run, channels(from));
@@ -170,7 +180,10 @@ class RandomNetwork {
     if (between(0, 1) && channels(like) == m && channels(other) == m) {
       return compute(between(0, 1) ? std::vector<int>{like, other} : std::vector<int>{like}, to);
     }
-    convolve(choose(0), to, m);
+    const int from = choose(0);
+    if (between(0, 2)) return convolve(from, to, m);
+    const int as_read = folded(from);
+    convolve(as_read, folded(to), m);
   }
 
   // The newest, and some of the others, which must live to the end.

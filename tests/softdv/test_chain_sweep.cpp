@@ -27,6 +27,8 @@ using kernels::Operation;
 
 namespace {
 
+constexpr float kRootHalf = 0.70710678f;
+
 // A chain with the tensors and values that it reads.
 struct ChainCase {
   std::vector<dvnn_soft_operand> operands;
@@ -69,6 +71,16 @@ std::vector<dvnn_soft_step> common_steps(int kind) {
               operation(Operation::kMul, 1, 2)};
     case 4:
       return {curve(Curve::kGelu, 0)};
+    case 13:  // GELU, written out, with its 1/2 elsewhere
+      return {curve(Curve::kLine, 0, kRootHalf), curve(Curve::kErf, 1),
+              curve(Curve::kLine, 2, 1, 1), operation(Operation::kMul, 0, 3)};
+    case 14:
+      return {curve(Curve::kLine, 0, kRootHalf), curve(Curve::kErf, 1),
+              curve(Curve::kLine, 2, 1.5f, 1.5f), operation(Operation::kMul, 3, 0),
+              curve(Curve::kLine, 4, -0.5f)};
+    case 15:  // of another width: no GELU
+      return {curve(Curve::kLine, 0, 0.5f), curve(Curve::kErf, 1), curve(Curve::kLine, 2, 1, 1),
+              operation(Operation::kMul, 0, 3)};
     case 5:
       return {curve(Curve::kGeluTanh, 0)};
     case 6:
@@ -113,6 +125,8 @@ double value_of(const dvnn_soft_step& step, double x, double y) {
       return a * x + b;
     case Curve::kClip:
       return std::min(std::max(x, a), b);
+    case Curve::kErf:
+      return std::erf(x);
     case Curve::kGelu:
       return x / 2 * std::erfc(-x / std::sqrt(2));
     case Curve::kGeluTanh:
@@ -214,7 +228,7 @@ void add_operands(Randomness* r, const Dims& out, const TensorDesc& desc, Places
   }
   for (size_t i = 0; i < c->operands.size(); ++i) c->operands[i].values = c->numbers[i].data();
   const int more = static_cast<int>(c->operands.size()) - 1;
-  c->steps = common_steps(r->between(0, 12));
+  c->steps = common_steps(r->between(0, 15));
   // Steps are numbered after the operands; before, there was one operand.
   for (dvnn_soft_step& step : c->steps) {
     if (step.x > 0) step.x += more;

@@ -2,6 +2,7 @@
 #include "softdv/engine/finish/chain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -28,8 +29,12 @@ Chain::Chain(std::vector<Operand> operands, std::vector<Step> steps, half_t* to,
 
 // Replaces a known series of steps by one step, in one pass.
 void Chain::join_steps() {
+  for (Step& step : steps_) {
+    if (is_curve(step, Curve::kGelu)) step.a = 1;  // which the layer does not have
+  }
   std::optional<Step> joined = joined_swish();
   if (!joined) joined = joined_gate();
+  if (!joined) joined = joined_gelu();
   if (joined) steps_ = {*joined};
 }
 
@@ -73,6 +78,30 @@ std::optional<Chain::Step> Chain::joined_gate() const {
   gated.gate =
       Gate{steps_[0].a * factor, steps_[0].b * factor, steps_[1].a * factor, steps_[1].b * factor};
   return gated;
+}
+
+// GELU: x times a line of the error function of x by the root of 2, c (1 + erf(x / root of 2)); a
+// factor may follow. Exporters write it so, and fold its 1/2 into what is near.
+std::optional<Chain::Step> Chain::joined_gelu() const {
+  const size_t count = steps_.size(), scaled = operands_.size();
+  constexpr float kRootHalf = 0.70710678f, kRoundings = 1e-6f;
+  if (count != 4 && count != 5) return std::nullopt;
+  const Step &scale = steps_[0], &error = steps_[1], &line = steps_[2];
+  const size_t x = scale.x;
+  const bool joins = is_curve(scale, Curve::kLine) && scale.b == 0 &&
+                     std::fabs(scale.a - kRootHalf) < kRoundings && is_curve(error, Curve::kErf) &&
+                     error.x == scaled && is_curve(line, Curve::kLine) && line.x == scaled + 1 &&
+                     line.a == line.b && multiplies(steps_[3], x, scaled + 2);
+  if (!joins) return std::nullopt;
+  Step gelu;
+  gelu.curve = Curve::kGelu;
+  gelu.x = x;
+  gelu.a = 2 * line.a;
+  if (count == 4) return gelu;
+  const Step& last = steps_[4];
+  if (!is_curve(last, Curve::kLine) || last.x != scaled + 3 || last.b != 0) return std::nullopt;
+  gelu.a *= last.a;
+  return gelu;
 }
 
 // Computes one step of `count` elements to `to` or, if `halves` is not null, rounded to `halves`;

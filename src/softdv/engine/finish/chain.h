@@ -49,6 +49,7 @@ class Chain {
   bool multiplies(const Step& step, size_t x, size_t y) const;
   std::optional<Step> joined_swish() const;
   std::optional<Step> joined_gate() const;
+  std::optional<Step> joined_gelu() const;
   static void compute(const Step& step, const float* const* values, size_t count, float* to,
                       half_t* halves);
 

@@ -19,12 +19,13 @@ struct Gate {
 /// exceed `most`.
 void short_gate(const Gate& gate, const float* from, size_t count, float* to, half_t* halves);
 
-/// Returns whether short_curve() has a curve: sigmoid, swish, and GELU by a hyperbolic tangent.
+/// Returns whether short_curve() has a curve: sigmoid, swish, and GELU in both forms.
 bool is_short(kernels::Curve curve);
 
-/// Writes the curve, with its parameter `a`, of `count` floats: rounded to `halves` or, if that is
-/// null, to `to`, which may be `from`. Before rounding, the error is within 2^-20 of the result, or
-/// 2^-24 for small results. NaN gives NaN.
+/// Writes the curve, with its parameter `a` (a factor of GELU's), of `count` floats: rounded to
+/// `halves` or, if that is null, to `to`, which may be `from`. Before rounding, the error is within
+/// 2^-20 of the result (2^-18 of GELU by the error function), or 2^-24 for small results. NaN
+/// gives NaN.
 void short_curve(kernels::Curve curve, float a, const float* from, size_t count, float* to,
                  half_t* halves);
 

@@ -69,13 +69,17 @@ template <>
 struct BlockSizes<TwoPanels, false> {
   using Type = Sizes<14, 12, 10, 8, 7, 5, 4, 2, 1>;
 };
-template <class W>
-struct BlockSizes<W, true> {
+template <>
+struct BlockSizes<Panel, true> {
   using Type = Sizes<24, 20, 16, 12, 8, 6, 4, 2, 1>;
 };
-template <class W>
-struct BlockSizes<W, false> {
+template <>
+struct BlockSizes<Panel, false> {
   using Type = Sizes<20, 16, 8, 4, 2, 1>;
+};
+template <bool kFrequent>
+struct BlockSizes<Chunk, kFrequent> {
+  using Type = Sizes<24, 16, 8, 4, 2, 1>;
 };
 #elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 template <>

@@ -4,31 +4,21 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace dvnn::softdv {
+
+template <size_t... kBelow, typename F>
+bool with_one_of(std::index_sequence<kBelow...>, size_t channels, F f) {
+  return ((channels == kBelow + 1 && (f(std::integral_constant<size_t, kBelow + 1>()), true)) ||
+          ...);
+}
 
 /// Calls f(channels) with a constant for 1 to 8 channels of a chunk: what copies so few values of
 /// each pixel is then several times as fast.
 template <typename F>
 void with_channels(size_t channels, F f) {
-  switch (channels) {
-    case 1:
-      return f(std::integral_constant<size_t, 1>());
-    case 2:
-      return f(std::integral_constant<size_t, 2>());
-    case 3:
-      return f(std::integral_constant<size_t, 3>());
-    case 4:
-      return f(std::integral_constant<size_t, 4>());
-    case 5:
-      return f(std::integral_constant<size_t, 5>());
-    case 6:
-      return f(std::integral_constant<size_t, 6>());
-    case 7:
-      return f(std::integral_constant<size_t, 7>());
-    default:
-      return f(std::integral_constant<size_t, 8>());
-  }
+  with_one_of(std::make_index_sequence<8>(), channels, f);
 }
 
 /// Some pixels of some chunks of a convolution's result.

@@ -2,7 +2,6 @@
 #include "publish/document_reader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <limits>

@@ -31,10 +31,6 @@ bool have_few_values(const std::vector<float>& weights) {
   return are_bytes(halves);
 }
 
-bool all_are(const std::vector<float>& numbers, float number) {
-  return std::all_of(numbers.begin(), numbers.end(), [number](float n) { return n == number; });
-}
-
 // Returns whether the device can multiply by these numbers, and add them: steps of 16 bits that a
 // model divides by may be too small.
 bool fit_half(const std::vector<float>& numbers) {
@@ -200,13 +196,12 @@ class TokenTurner {
       // After a convolution, they go into the weights of that one.
       if (further >= 0 && nth(graph_.nodes, further).op == Op::kConvolution) return;
       // Weights that are bytes stay bytes if all channels have the same factor.
-      const bool one_factor = all_are(affine.weights, affine.weights[0]);
+      const bool one_factor =
+          std::all_of(affine.weights.begin(), affine.weights.end(),
+                      [&](float factor) { return factor == affine.weights[0]; });
       if (!one_factor && have_few_values(conv->weights)) return;
       // A zero point stays: far from 0, products would cancel against a bias that is rounded, too.
-      if (all_are(affine.weights, 1) && affine.bias[0] != 0 &&
-          all_are(affine.bias, affine.bias[0])) {
-        return;
-      }
+      if (const auto line = line_of(affine); line && line->first == 1 && line->second != 0) return;
       const size_t k = affine.weights.size();
       for (size_t o = 0; o < conv->bias.size(); ++o) {
         double sum = static_cast<double>(conv->bias[o]);

@@ -107,16 +107,16 @@ class ConvPlan final : public Plan {
 
   // Converts the bytes from `start` on to binary16 by the table, in the snapshot.
   const half_t* look_up(size_t start, Scratch* scratch) {
-    const size_t pixels = elements(command_.in) / kPictureChannels;
+    constexpr size_t kLeast = 1 << 12;  // pixels of a piece that is worth its overhead
+    const device::Dims in = command_.in;
     const uint8_t* from = command_.input.data() + start;
     const half_t* table = halves(command_.table);
-    half_t* to = room(&scratch->snapshot, elements(command_.in));
-    constexpr size_t kLeast = 1 << 12;  // pixels of a piece that is worth its overhead
-    const auto threads = static_cast<size_t>(scratch->team.size());
-    const size_t pieces = std::clamp<size_t>(pixels / kLeast, 1, threads);
-    scratch->team.run(static_cast<int>(pieces), [&](int piece) {
-      const auto n = static_cast<size_t>(piece);
-      for (size_t i = pixels * n / pieces; i < pixels * (n + 1) / pieces; ++i) {
+    half_t* to = room(&scratch->snapshot, elements(in));
+    const auto most = static_cast<int>(grid_size(in.w, in.h) / kLeast);
+    const int pieces = std::clamp(most, 1, scratch->team.size());
+    scratch->team.run(pieces, [&](int piece) {
+      const Band rows = band_of(in.h, piece, pieces);
+      for (size_t i = grid_size(in.w, rows.first); i < grid_size(in.w, rows.last); ++i) {
         for (size_t k = 0; k < kPictureChannels; ++k) {
           const size_t source = command_.to_bgr ? kPictureChannels - 1 - k : k;
           to[i * kPictureChannels + k] = table[k * 256 + from[i * kPictureChannels + source]];

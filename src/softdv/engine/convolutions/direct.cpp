@@ -125,7 +125,7 @@ FetchedAhead Direct::panels_after(Band panels, int last) const {
 // converted weights worthwhile.
 DirectWeights Direct::near_weights(const Tile& tile, Band panels, FetchedAhead* ahead) const {
   constexpr size_t kWorth = 3 * kPixels;
-  // Limits for the first-level cache, or for the second-level one beside the sources.
+  // Weights that fit the second-level cache beside the sources.
   static const bool few = registers_are_few();
   const size_t most = few ? 72 << 10 : 36 << 10;
   const bool suits = few || source_step() == kChunk;

@@ -52,7 +52,7 @@ struct DirectWeights {
 /// to its products.
 bool registers_are_few();
 
-/// Convolves and adds the bias. `floats` must have room for both chunks of the last panel.
+/// Convolves and adds the bias.
 void convolve_pixels(const DirectPixels& pixels, const DirectWeights& weights);
 
 }  // namespace dvnn::softdv

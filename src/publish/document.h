@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "objects/object.h"
-#include "publish/transport.h"
+#include "publish/transports/transport.h"
 
 namespace dvnn::publish {
 

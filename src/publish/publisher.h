@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "publish/spool.h"
-#include "publish/transport.h"
+#include "publish/transports/transport.h"
 
 namespace dvnn::publish {
 

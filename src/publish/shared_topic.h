@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "publish/transport.h"
+#include "publish/transports/transport.h"
 
 namespace dvnn::publish {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "publish/transport.h"
+#include "publish/transports/transport.h"
 #include "waiting.h"
 
 namespace dvnn::test::publisher_tests {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "fuzzed_data.h"
-#include "publish/transport.h"
+#include "publish/transports/transport.h"
 #include "target.h"
 
 namespace dvnn::fuzz::transports_target {
@@ -161,8 +161,8 @@ publish::Options any_options(FuzzedData* in, bool is_mqtt) {
   static const char* const kQos[] = {"1", "0", "2"};
   static const char* const kStatus[] = {"no", "yes"};
   if (!is_mqtt) return {{"batch", in->one_of(kBatches)}};
-  // In MQTT 5, some answers end a libmosquitto that is old (src/publish/mqtt_transport.cpp): what
-  // it is asked to try first is for it to say.
+  // In MQTT 5, some answers end a libmosquitto that is old
+  // (src/publish/transports/mqtt_transport.cpp): what it is asked to try first is for it to say.
   const char* const version = in->flag() ? "auto" : "3.1.1";
   return {{"version", version}, {"qos", in->one_of(kQos)}, {"status", in->one_of(kStatus)}};
 }

@@ -29,8 +29,8 @@
 
 #include "base/format.h"
 #include "publish/document.h"
-#include "publish/mqtt_settings.h"
-#include "publish/transports.h"
+#include "publish/transports/mqtt_settings.h"
+#include "publish/transports/transports.h"
 
 namespace dvnn::publish {
 namespace {

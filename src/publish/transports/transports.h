@@ -2,7 +2,7 @@
 // The transports that were built in, one function each. create_transport() chooses.
 #pragma once
 
-#include "publish/transport.h"
+#include "publish/transports/transport.h"
 
 namespace dvnn::publish {
 

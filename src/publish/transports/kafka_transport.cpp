@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/log.h"
-#include "publish/option_reader.h"
-#include "publish/transports.h"
+#include "publish/transports/option_reader.h"
+#include "publish/transports/transports.h"
 
 namespace dvnn::publish {
 namespace {

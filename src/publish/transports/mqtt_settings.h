@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "publish/transports.h"
+#include "publish/transports/transports.h"
 
 namespace dvnn::publish {
 

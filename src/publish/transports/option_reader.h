@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "publish/transport.h"
+#include "publish/transports/transport.h"
 
 namespace dvnn::publish {
 

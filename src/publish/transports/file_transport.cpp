@@ -12,8 +12,8 @@
 
 #include "base/file.h"
 #include "base/format.h"
-#include "publish/option_reader.h"
-#include "publish/transports.h"
+#include "publish/transports/option_reader.h"
+#include "publish/transports/transports.h"
 
 namespace dvnn::publish {
 namespace {

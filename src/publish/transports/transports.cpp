@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "publish/transports.h"
+#include "publish/transports/transports.h"
 
 #include "base/format.h"
 

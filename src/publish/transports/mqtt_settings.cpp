@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "publish/mqtt_settings.h"
+#include "publish/transports/mqtt_settings.h"
 
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 
-#include "publish/option_reader.h"
+#include "publish/transports/option_reader.h"
 
 namespace dvnn::publish {
 

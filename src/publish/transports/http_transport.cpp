@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/format.h"
-#include "publish/option_reader.h"
-#include "publish/transports.h"
+#include "publish/transports/option_reader.h"
+#include "publish/transports/transports.h"
 
 namespace dvnn::publish {
 namespace {

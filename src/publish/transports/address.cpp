@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "base/format.h"
-#include "publish/option_reader.h"
-#include "publish/transport.h"
+#include "publish/transports/option_reader.h"
+#include "publish/transports/transport.h"
 
 namespace dvnn::publish {
 namespace {

@@ -26,10 +26,10 @@ DeviceTurns::Turn::~Turn() {
 
 DeviceTurns& DeviceTurns::of_process() {
   // Never destroyed: a thread that a device has held may return late.
-  // Two, so that one run can use the CPU while another uses the device; one per processor if there
-  // are more, as a network may consist mostly of CPU layers.
+  // One per processor, as a network may consist mostly of CPU layers, and one more, which is there
+  // as soon as another ends.
   static auto* const turns =
-      new DeviceTurns(std::max(2, static_cast<int>(std::thread::hardware_concurrency())));
+      new DeviceTurns(static_cast<int>(std::thread::hardware_concurrency()) + 1);
   return *turns;
 }
 

@@ -293,6 +293,10 @@ bool Device::follows() const {
          !environment("DVNN_SOFT_PACE");
 }
 
+int Device::lanes() const {
+  return library_->fn().soft_lanes ? library_->fn().soft_lanes() : 1;
+}
+
 Result<Memory> Device::allocate(size_t size) {
   const InCall in_call;
   const Functions& fn = library_->fn();

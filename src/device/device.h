@@ -143,6 +143,9 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Returns whether functions may follow a command before its results are rounded: true for the
   /// software device, unless DVNN_SOFT_UNFUSED or DVNN_SOFT_PACE is set.
   bool follows() const;
+  /// Returns how many command lists the device may run at once if they do not share memory that one
+  /// of them writes, at least 1. A board runs one list after the other.
+  int lanes() const;
   Result<Memory> allocate(size_t size);
   Result<CommandList> create_command_list();
   /// Returns whether the device takes pixels, and the order of its table. No document states it, so

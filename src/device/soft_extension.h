@@ -52,10 +52,14 @@ struct dvnn_soft_chain {
 /// list unchanged.
 int dvnn_soft_follow(dmp_dv_cmdlist list, const dvnn_soft_chain* chain);
 
-/// Does the same as exec() and wait(), in the order of submission among all lists, but on the
-/// calling thread, so that no other thread has to be woken. Writes the time of the first `commands`
+/// Does the same as exec() and wait(), but on the calling thread if it can, so that no other thread
+/// has to be woken. Writes the time of the first `commands`
 /// commands to `command_ns`, in nanoseconds (null: not wanted). Returns 0, or wait()'s error.
 int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int commands);
+
+/// Returns how many lists the convolution block runs at once if that many wait, none of which
+/// writes memory that another one touches. It runs all others in the order of submission.
+int dvnn_soft_lanes(void);
 
 /// Calls call(work, i) for i in 0..count-1, each once, on the device's threads and the calling one
 /// if the device is idle, else on the calling one alone; returns when all have returned. `call`

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The software device's functions, loaded once, and a place to run single commands.
+// The software device's functions, loaded once, and places to run single commands and small lists.
 #pragma once
 
+#include <dlfcn.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "check_suite.h"
 #include "device/loader.h"
 #include "dmp_dv_cmdraw_v1.h"
+#include "tensor/packing.h"
 
 namespace dvnn::test {
 
@@ -19,6 +24,15 @@ inline const device::Functions& fn() {
     std::abort();
   }
   return library.value()->fn();
+}
+
+// Returns the bytes of all device memories of the process.
+inline int64_t total_size() {
+  void* handle = dlopen(std::getenv("DVNN_SOFT_DEVICE"), RTLD_NOW);
+  auto get = reinterpret_cast<int64_t (*)()>(dlsym(handle, "dmp_dv_mem_get_total_size"));
+  const int64_t size = get();
+  dlclose(handle);
+  return size;
 }
 
 // A context and one mapped memory; commands name parts of it by offset.
@@ -53,5 +67,48 @@ struct Bench {
     return rc;
   }
 };
+
+// A 1x1 convolution of 8 to 8 channels over 4x4 pixels, all buffers in `mem`.
+inline dmp_dv_cmdraw_conv_v0 small_command(dmp_dv_mem mem) {
+  dmp_dv_cmdraw_conv_v0 cmd;
+  std::memset(&cmd, 0, sizeof cmd);
+  cmd.header.size = sizeof cmd;
+  cmd.header.device_type = DMP_DV_DEV_CONV;
+  cmd.input_buf.mem = cmd.output_buf.mem = cmd.run[0].weight_buf.mem = mem;
+  cmd.output_buf.offs = 256;
+  cmd.run[0].weight_buf.offs = 512;
+  cmd.topo = 1;
+  cmd.w = cmd.h = 4;
+  cmd.z = 1;
+  cmd.c = 8;
+  cmd.run[0].m = 8;
+  cmd.run[0].conv_enable = 1;
+  cmd.run[0].p = 1;
+  cmd.run[0].pz = 1;
+  cmd.run[0].conv_stride = 0x0101;
+  cmd.run[0].weight_fmt = 1;
+  return cmd;
+}
+
+// A list, and the memory of its commands.
+struct Fixture {
+  dmp_dv_context ctx = fn().context_create();
+  dmp_dv_mem mem = fn().mem_alloc(ctx, 8192);
+  dmp_dv_cmdlist list = fn().cmdlist_create(ctx);
+  ~Fixture() {
+    fn().cmdlist_release(list);
+    fn().mem_release(mem);
+    fn().context_release(ctx);
+  }
+  int add(dmp_dv_cmdraw_conv_v0 cmd) { return fn().cmdlist_add_raw(list, &cmd.header); }
+};
+
+// Sets all of small_command()'s input and all of its weights to one value each.
+inline void set_values(uint8_t* data, float input, float weight) {
+  const PackedGeometry g = {8, 8, 1, 1, false, false, false};
+  const std::vector<half_t> weights(64, float_to_half(weight));
+  pack_weights(g, {nullptr, weights.data(), nullptr, nullptr}, data + 512);
+  std::fill_n(reinterpret_cast<half_t*>(data), 128, float_to_half(input));
+}
 
 }  // namespace dvnn::test

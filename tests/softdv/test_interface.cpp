@@ -2,14 +2,11 @@
 // The C interface itself, called as the vendor's programs call it.
 #include <dirent.h>
 #include <dlfcn.h>
-#include <sys/resource.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "check_suite.h"
@@ -25,69 +22,12 @@ using dvnn::test::fn;
 
 namespace {
 
-int64_t total_size() {
-  void* handle = dlopen(std::getenv("DVNN_SOFT_DEVICE"), RTLD_NOW);
-  auto get = reinterpret_cast<int64_t (*)()>(dlsym(handle, "dmp_dv_mem_get_total_size"));
-  const int64_t size = get();
-  dlclose(handle);
-  return size;
-}
-
 int open_files() {
   int count = 0;
   DIR* folder = opendir("/proc/self/fd");
   while (readdir(folder)) ++count;
   closedir(folder);
   return count;
-}
-
-// Returns how often the calling thread has gone to sleep.
-int64_t own_sleeps() {
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nvcsw;
-}
-
-// A 1x1 convolution of 8 to 8 channels over 4x4 pixels, all buffers in `mem`.
-dmp_dv_cmdraw_conv_v0 small_command(dmp_dv_mem mem) {
-  dmp_dv_cmdraw_conv_v0 cmd;
-  std::memset(&cmd, 0, sizeof cmd);
-  cmd.header.size = sizeof cmd;
-  cmd.header.device_type = DMP_DV_DEV_CONV;
-  cmd.input_buf.mem = cmd.output_buf.mem = cmd.run[0].weight_buf.mem = mem;
-  cmd.output_buf.offs = 256;
-  cmd.run[0].weight_buf.offs = 512;
-  cmd.topo = 1;
-  cmd.w = cmd.h = 4;
-  cmd.z = 1;
-  cmd.c = 8;
-  cmd.run[0].m = 8;
-  cmd.run[0].conv_enable = 1;
-  cmd.run[0].p = 1;
-  cmd.run[0].pz = 1;
-  cmd.run[0].conv_stride = 0x0101;
-  cmd.run[0].weight_fmt = 1;
-  return cmd;
-}
-
-struct Fixture {
-  dmp_dv_context ctx = fn().context_create();
-  dmp_dv_mem mem = fn().mem_alloc(ctx, 8192);
-  dmp_dv_cmdlist list = fn().cmdlist_create(ctx);
-  ~Fixture() {
-    fn().cmdlist_release(list);
-    fn().mem_release(mem);
-    fn().context_release(ctx);
-  }
-  int add(dmp_dv_cmdraw_conv_v0 cmd) { return fn().cmdlist_add_raw(list, &cmd.header); }
-};
-
-// Sets all of small_command()'s input and all of its weights to one value each.
-void set_values(uint8_t* data, float input, float weight) {
-  const PackedGeometry g = {8, 8, 1, 1, false, false, false};
-  const std::vector<half_t> weights(64, float_to_half(weight));
-  pack_weights(g, {nullptr, weights.data(), nullptr, nullptr}, data + 512);
-  std::fill_n(reinterpret_cast<half_t*>(data), 128, float_to_half(input));
 }
 
 }  // namespace
@@ -295,114 +235,6 @@ DVNN_TEST(weights_that_change_after_commit_count) {
     ck_assert_int_eq(fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)), 0);
     ck_assert(half_to_float(halves[128]) == 8 * value);
   }
-}
-
-DVNN_TEST(lists_run_on_the_thread_that_waits_for_them) {
-  Fixture f;
-  ck_assert_int_eq(fn().soft_run(nullptr, nullptr, 0), EINVAL);
-  ck_assert_int_eq(f.add(small_command(f.mem)), 0);
-  ck_assert_int_eq(fn().soft_run(f.list, nullptr, 0), -1);  // not committed
-  ck_assert_int_eq(fn().cmdlist_commit(f.list), 0);
-  uint8_t* data = fn().mem_map(f.mem);
-  set_values(data, 1, 2);
-  int64_t times[2] = {0, -5};
-  ck_assert_int_eq(fn().soft_run(f.list, times, 2), 0);
-  ck_assert(half_to_float(reinterpret_cast<half_t*>(data)[128]) == 16);
-  ck_assert(times[0] > 0 && times[1] == -5);  // there is one command
-}
-
-DVNN_TEST(lists_of_the_worker_and_of_waiting_threads_take_their_turns) {
-  Fixture first;
-  Fixture second;
-  uint8_t* data = fn().mem_map(first.mem);
-  set_values(data, 1, 0.5f);
-  dmp_dv_cmdraw_conv_v0 after = small_command(first.mem);
-  after.input_buf.offs = 256;
-  after.output_buf.offs = 4096;
-  ck_assert_int_eq(first.add(small_command(first.mem)), 0);
-  ck_assert_int_eq(second.add(after), 0);
-  ck_assert_int_eq(fn().cmdlist_commit(first.list), 0);
-  ck_assert_int_eq(fn().cmdlist_commit(second.list), 0);
-  for (int i = 0; i < 200; ++i) {
-    std::memset(data + 256, 0, 256);
-    std::memset(data + 4096, 0, 256);
-    ck_assert_int_gt(fn().cmdlist_exec(first.list), 0);
-    ck_assert_int_eq(fn().soft_run(second.list, nullptr, 0), 0);
-    ck_assert(half_to_float(reinterpret_cast<half_t*>(data)[2048]) == 16);
-  }
-}
-
-DVNN_TEST(shared_work_is_done_once_beside_lists) {
-  constexpr int kPieces = 300, kRounds = 40;
-  std::vector<std::thread> threads;
-  std::atomic<int> failures{0};
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&failures] {
-      for (int round = 0; round < kRounds; ++round) {
-        std::vector<std::atomic<int>> done(kPieces);
-        fn().soft_share(
-            kPieces,
-            [](void* work, int i) {
-              ++(*static_cast<std::vector<std::atomic<int>>*>(work))[static_cast<size_t>(i)];
-            },
-            &done);
-        for (const auto& times : done) failures += times != 1;
-      }
-    });
-  }
-  threads.emplace_back([&failures] {
-    Fixture f;
-    if (f.add(small_command(f.mem)) != 0 || fn().cmdlist_commit(f.list) != 0) ++failures;
-    for (int round = 0; round < kRounds; ++round) {
-      failures += fn().soft_run(f.list, nullptr, 0) != 0;
-      failures += fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)) != 0;
-    }
-  });
-  for (std::thread& thread : threads) thread.join();
-  ck_assert_int_eq(failures, 0);
-}
-
-DVNN_TEST(threads_share_the_device) {
-  std::vector<std::thread> threads;
-  std::atomic<int> failures{0};
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&failures] {
-      for (int i = 0; i < 25; ++i) {
-        Fixture f;
-        if (f.add(small_command(f.mem)) != 0 || fn().cmdlist_commit(f.list) != 0 ||
-            fn().cmdlist_wait(f.list, fn().cmdlist_exec(f.list)) != 0) {
-          ++failures;
-        }
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  ck_assert_int_eq(failures, 0);
-  ck_assert_int_eq(total_size(), 0);
-}
-
-// Of many threads that wait for their lists only whose list has run is woken: it sleeps once for a
-// list. If all were woken after each list, each would sleep about once for every list of the
-// others.
-DVNN_TEST(nobody_is_woken_for_the_lists_of_others) {
-  constexpr int kThreads = 12, kRounds = 40, kCommands = 100;
-  std::vector<std::thread> threads;
-  std::atomic<int> ready{0}, failures{0};
-  std::atomic<int64_t> sleeps{0};
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&] {
-      Fixture f;
-      for (int i = 0; i < kCommands; ++i) failures += f.add(small_command(f.mem)) != 0;
-      failures += fn().cmdlist_commit(f.list) != 0;
-      for (++ready; ready < kThreads;) std::this_thread::yield();
-      const int64_t before = own_sleeps();
-      for (int i = 0; i < kRounds; ++i) failures += fn().soft_run(f.list, nullptr, 0) != 0;
-      sleeps += own_sleeps() - before;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  ck_assert_int_eq(failures, 0);
-  ck_assert_int_lt(sleeps, 3 * kThreads * kRounds);
 }
 
 DVNN_TEST(fully_connected_commands_compute_dot_products) {

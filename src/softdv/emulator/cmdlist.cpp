@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -136,6 +137,21 @@ int follow(dmp_dv_cmdlist list, const dvnn_soft_chain* chain) {
   return 0;
 }
 
+// Sorts the memories that a list touches, and those that it writes, and drops repetitions.
+void list_memories(dmp_dv_cmdlist list) {
+  auto& all = list->memories;
+  std::sort(all.begin(), all.end());
+  for (size_t i = 1; i < all.size(); ++i) {
+    if (all[i] == all[i - 1]) dmp_dv_mem_release(all[i]);
+  }
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  auto& written = list->written;
+  written.clear();
+  for (const auto& plan : list->plans) plan->add_written(&written);
+  std::sort(written.begin(), written.end());
+  written.erase(std::unique(written.begin(), written.end()), written.end());
+}
+
 int commit(dmp_dv_cmdlist list) {
   if (!list) {
     set_error("Invalid argument: cmdlist is NULL");
@@ -168,6 +184,7 @@ int commit(dmp_dv_cmdlist list) {
   if (const auto hardware = pace(); hardware.ok() && hardware.value()) {
     for (const auto& plan : list->plans) list->pace_us += plan->estimate_us(*hardware.value());
   }
+  list_memories(list);
   list->committed = true;
   return 0;
 }
@@ -231,6 +248,10 @@ DVNN_EXPORT int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int comm
   const dvnn::Span<int64_t> times(command_ns, command_ns ? static_cast<size_t>(commands) : 0);
   return ended(list, without_exceptions("running the command list", kFailed,
                                         [&] { return run_here(list, times); }));
+}
+
+DVNN_EXPORT int dvnn_soft_lanes() {
+  return lanes();
 }
 
 DVNN_EXPORT void dvnn_soft_share(int count, void (*call)(void* work, int i), void* work) {

@@ -57,6 +57,11 @@ class ConvPlan final : public Plan {
     return decode_chain(chain, command_, &chain_, &chained_, memories);
   }
 
+  void add_written(std::vector<dmp_dv_mem>* memories) const override {
+    memories->push_back(command_.output.mem);
+    if (chain_) memories->push_back(chained_.mem);
+  }
+
   double estimate_us(const device::Hardware& hardware) const override {
     device::ConvCommand command;
     command.w = command_.in.w;

@@ -29,6 +29,8 @@ class Plan {
   /// Appends a chain to the command, before prepare(), with the rules and results of
   /// dvnn_soft_follow(). Adds the memories that the chain reads and writes to `memories`.
   virtual int follow(const dvnn_soft_chain& chain, std::vector<dmp_dv_mem>* memories);
+  /// Adds the memories that the command writes, if its block runs several lists at once.
+  virtual void add_written(std::vector<dmp_dv_mem>*) const {}
   /// Runs the command. Its memories were bounds-checked when it was added.
   virtual void execute(Scratch* scratch) = 0;
   /// Estimates the command's time on that hardware, in microseconds; 0 if there is no model of it.

@@ -37,7 +37,8 @@ struct dmp_dv_cmdlist_impl {
   int device_type = 0;  // DMP_DV_DEV_CONV, _IPU or _MAXIMIZER; 0 before the first command
   bool mixed = false;   // holds commands of more than one type
   std::vector<std::unique_ptr<dvnn::softdv::Plan>> plans;  // one per accepted command, in order
-  std::vector<dmp_dv_mem> memories;                        // retained
+  std::vector<dmp_dv_mem> memories;                        // retained; from commit on each once
+  std::vector<dmp_dv_mem> written;                         // some of them; set by commit
   double pace_us = 0;               // least time of an execution, microseconds
   std::atomic<int64_t> last_id{0};  // id of the newest execution
   std::atomic<int64_t> last_exec_us{0};

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/environment.h"
 #include "softdv/emulator/objects.h"
@@ -21,9 +23,27 @@ namespace {
 
 constexpr size_t kRemembered = 64;  // number of executions whose times are kept
 
-// Runs one block's lists in order. A caller that finds the block idle and the queue empty runs its
-// list itself, with the block's team of threads. While lists wait, the worker runs one after the
-// other: to wake another thread for each would let the block idle in between.
+// Whether one of two sorted lists has a memory of the other.
+bool meet(const std::vector<dmp_dv_mem>& a, const std::vector<dmp_dv_mem>& b) {
+  for (auto i = a.begin(), k = b.begin(); i != a.end() && k != b.end();) {
+    if (*i == *k) return true;
+    *i < *k ? ++i : ++k;
+  }
+  return false;
+}
+
+// Whether two lists have the same results in any order and at once.
+bool independent(const dmp_dv_cmdlist_impl& a, const dmp_dv_cmdlist_impl& b) {
+  return !meet(a.written, b.memories) && !meet(b.written, a.memories);
+}
+
+// Runs one block's lists. As long as there are fewer independent ones than lanes, one list runs
+// after the other, with the team of all threads. As many as lanes, or more, run at once, each on
+// one thread: no thread then waits for the others at the end of each layer.
+//
+// A caller that finds a free lane and nothing waiting runs its list itself. While lists wait, each
+// worker runs one after the other: to wake another thread for each would let the block idle in
+// between.
 class Queue {
  public:
   int64_t submit(dmp_dv_cmdlist list) {
@@ -33,27 +53,32 @@ class Queue {
 
   int64_t run(dmp_dv_cmdlist list, Span<int64_t> command_ns) {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (leading_ || !waiting_.empty()) {
-      Caller caller;
-      enqueue({list, command_ns, &caller});
-      caller.done.wait(lock, [&] { return caller.spent.has_value(); });
-      return *caller.spent;
-    }
     prepare(list->device_type);
-    list->last_id = ++submitted_;
-    return lead({list, command_ns, nullptr}, &lock);
+    if (Lane* const lane =
+            waiting_.empty() && can_run(*list, submitted_ + 1, 0) ? free_lane(0) : nullptr) {
+      list->last_id = ++submitted_;
+      const int64_t spent = lead({list, command_ns, nullptr, submitted_}, lane, &lock);
+      offer();
+      return spent;
+    }
+    Caller caller;
+    enqueue({list, command_ns, &caller});
+    caller.done.wait(lock, [&] { return caller.spent.has_value(); });
+    return *caller.spent;
   }
 
   void share(int device_type, int count, void (*call)(void* work, int i), void* work) {
-    if (!take_lead(device_type)) {
+    Lane* const team = take_team(device_type);
+    if (!team) {
       for (int i = 0; i < count; ++i) call(work, i);
       return;
     }
-    scratch_->team.wake();
-    scratch_->team.run(count, [=](int i) { call(work, i); });
-    scratch_->team.rest();
+    team->scratch.team.wake();
+    team->scratch.team.run(count, [=](int i) { call(work, i); });
+    team->scratch.team.rest();
     const std::lock_guard<std::mutex> lock(mutex_);
-    end_lead();
+    team->busy = false;
+    offer();
   }
 
   int64_t wait_for(int64_t id) {
@@ -77,101 +102,174 @@ class Queue {
     dmp_dv_cmdlist list;
     Span<int64_t> command_ns;
     Caller* caller;  // null: the caller waits by the execution's id
+    int64_t id = 0;
+  };
+  // Threads that run one list at a time, with their working memory.
+  struct Lane {
+    explicit Lane(int threads) : scratch(threads) {}
+    Scratch scratch;
+    bool busy = false;
+    const dmp_dv_cmdlist_impl* list = nullptr;  // the one that runs
   };
 
   void prepare(int device_type) {
-    if (scratch_) return;
-    scratch_ = std::make_unique<Scratch>(device_type == DMP_DV_DEV_CONV ? thread_count() : 1);
+    if (team_) return;
+    const bool convolves = device_type == DMP_DV_DEV_CONV;
+    lane_count_ = convolves ? static_cast<size_t>(lanes()) : 1;
+    team_ = std::make_unique<Lane>(convolves ? thread_count() : 1);
   }
 
-  // Leaves a list to the worker; returns the execution's id.
-  int64_t enqueue(const Waiting& waiting) {
+  // Leaves a list to the workers; returns the execution's id.
+  int64_t enqueue(Waiting waiting) {
+    waiting.id = submitted_ + 1;
     waiting_.push_back(waiting);  // may throw, as the next may: then nothing was submitted
-    if (!started_) {
-      try {
-        prepare(waiting.list->device_type);
+    try {
+      prepare(waiting.list->device_type);
+      if (workers_ < lane_count_ && workers_ < waiting_.size()) {
         std::thread(&Queue::work, this).detach();
-      } catch (...) {
+        ++workers_;
+      }
+    } catch (...) {
+      // A worker that exists runs the list in its turn.
+      if (workers_ == 0) {
         waiting_.pop_back();
         throw;
       }
-      started_ = true;
     }
     waiting.list->last_id = ++submitted_;
-    if (!leading_) listed_.notify_one();
+    offer();
     return submitted_;
   }
 
-  // Reserves the team for work without a list. False if it is busy, lists wait, or memory is short.
-  bool take_lead(int device_type) noexcept {
+  // Whether a list depends neither on one that runs nor on one of the first `before` that wait, and
+  // there is room for its time.
+  bool can_run(const dmp_dv_cmdlist_impl& list, int64_t id, size_t before) const {
+    if (id - completed_ > static_cast<int64_t>(kRemembered)) return false;
+    for (const auto& lane : single_) {
+      if (lane->busy && !independent(*lane->list, list)) return false;
+    }
+    return std::all_of(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(before),
+                       [&](const Waiting& first) { return independent(*first.list, list); });
+  }
+
+  // Returns where a list may run now, or null. `waited`: number of independent lists that had to
+  // wait. Callers who wait for their lists come again, so the next few lists are crowded, too.
+  Lane* free_lane(size_t waited) {
+    if (team_->busy) return nullptr;
+    size_t busy = 0;
+    Lane* idle = nullptr;
+    for (const auto& lane : single_) {
+      busy += lane->busy;
+      if (!lane->busy) idle = lane.get();
+    }
+    if (waited + busy + 1 >= lane_count_) crowded_ = kCrowded;
+    if (busy == 0 && (lane_count_ == 1 || crowded_ == 0)) return team_.get();
+    if (busy == lane_count_) return nullptr;
+    if (idle) return idle;
+    try {
+      single_.push_back(std::make_unique<Lane>(1));
+    } catch (...) {  // without memory for another lane the others go on
+      return busy == 0 ? team_.get() : nullptr;
+    }
+    return single_.back().get();
+  }
+
+  // Returns the place in the queue of the first list that may run now, and its lane; null: none.
+  Lane* next(size_t* place) {
+    size_t ready = 0;
+    for (size_t i = 0; i < waiting_.size() && ready < lane_count_; ++i) {
+      if (!can_run(*waiting_[i].list, waiting_[i].id, i)) continue;
+      if (ready++ == 0) *place = i;
+    }
+    return ready > 0 ? free_lane(ready) : nullptr;
+  }
+
+  // Reserves the team for work without a list. Null if a list runs or waits, or memory is short.
+  Lane* take_team(int device_type) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (leading_ || !waiting_.empty()) return false;
     try {
       prepare(device_type);
     } catch (...) {
-      return false;
+      return nullptr;
     }
-    leading_ = true;
-    return true;
+    const bool running =
+        std::any_of(single_.begin(), single_.end(), [](const auto& lane) { return lane->busy; });
+    if (team_->busy || running || !waiting_.empty()) return nullptr;
+    team_->busy = true;
+    return team_.get();
   }
 
-  void end_lead() {
-    leading_ = false;
-    if (!waiting_.empty()) listed_.notify_one();
+  // Wakes a worker if a list may run now.
+  void offer() {
+    size_t place = 0;
+    if (next(&place)) listed_.notify_one();
   }
 
   void work() {
     pthread_setname_np(pthread_self(), "softdv");
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
-      listed_.wait(lock, [&] { return !leading_ && !waiting_.empty(); });
-      const Waiting next = waiting_.front();
-      waiting_.pop_front();
-      lead(next, &lock);
+      size_t place = 0;
+      Lane* lane = nullptr;
+      listed_.wait(lock, [&] { return (lane = next(&place)) != nullptr; });
+      const Waiting chosen = waiting_[place];
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
+      lead(chosen, lane, &lock);
     }
   }
 
   // Runs a list that has left the queue; returns what wait_for() does.
-  int64_t lead(const Waiting& next, std::unique_lock<std::mutex>* lock) {
-    leading_ = true;
+  int64_t lead(const Waiting& next, Lane* lane, std::unique_lock<std::mutex>* lock) {
+    lane->busy = true;
+    lane->list = next.list;
+    if (crowded_ > 0) --crowded_;
+    offer();  // there may be another lane
     lock->unlock();
     const auto start = Clock::now();
-    const bool failed = !execute(next.list, next.command_ns);
+    const bool failed = !execute(next.list, next.command_ns, &lane->scratch);
     const int64_t spent =
         failed
             ? kFailed
             : std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
     lock->lock();
-    ++completed_;
-    finished_[static_cast<size_t>(completed_) % kRemembered] = {completed_, spent};
+    complete(next.id, spent);
     if (next.caller) {
       next.caller->spent = spent;
       next.caller->done.notify_one();
     }
     completed_one_.notify_all();
-    end_lead();
+    lane->busy = false;
     return spent;
   }
 
+  // Lists may end in another order than that of their ids.
+  void complete(int64_t id, int64_t spent) {
+    const auto of = [this](int64_t i) -> Finished& {
+      return finished_[static_cast<size_t>(i) % kRemembered];
+    };
+    of(id) = {id, spent};
+    while (of(completed_ + 1).id == completed_ + 1) ++completed_;
+  }
+
   // Runs the list's commands. False for lack of memory: waiters get the error, the device goes on.
-  bool execute(dmp_dv_cmdlist list, Span<int64_t> command_ns) {
+  bool execute(dmp_dv_cmdlist list, Span<int64_t> command_ns, Scratch* scratch) {
     const auto start = Clock::now();
-    scratch_->team.wake();
+    scratch->team.wake();
     bool done = true;
     try {
       for (size_t i = 0; i < list->plans.size(); ++i) {
         if (i >= command_ns.size()) {
-          list->plans[i]->execute(scratch_.get());
+          list->plans[i]->execute(scratch);
           continue;
         }
         const auto before = Clock::now();
-        list->plans[i]->execute(scratch_.get());
+        list->plans[i]->execute(scratch);
         command_ns[i] = std::chrono::nanoseconds(Clock::now() - before).count();
       }
     } catch (...) {
       done = false;
     }
-    scratch_->team.rest();
+    scratch->team.rest();
     if (list->pace_us > 0) {
       std::this_thread::sleep_until(start +
                                     std::chrono::duration<double, std::micro>(list->pace_us));
@@ -181,14 +279,18 @@ class Queue {
 
   using Clock = std::chrono::steady_clock;
   std::mutex mutex_;
-  std::condition_variable listed_;         // the worker waits for a list that it may run
+  std::condition_variable listed_;         // workers wait for a list that they may run
   std::condition_variable completed_one_;  // others wait for a list to have run
   std::deque<Waiting> waiting_;
   std::array<Finished, kRemembered> finished_{};
-  int64_t submitted_ = 0, completed_ = 0;
-  bool started_ = false;  // the worker thread
-  bool leading_ = false;  // a thread runs work on the team
-  std::unique_ptr<Scratch> scratch_;
+  int64_t submitted_ = 0;
+  int64_t completed_ = 0;  // all ids up to this one have run
+  static constexpr int kCrowded = 8;
+  int crowded_ = 0;  // number of lists that still run on one thread each
+  size_t workers_ = 0;
+  size_t lane_count_ = 1;
+  std::unique_ptr<Lane> team_;
+  std::vector<std::unique_ptr<Lane>> single_;  // lanes of one thread, made when they are needed
 };
 
 // Never destroyed: workers live as long as the process, as a device does.
@@ -229,6 +331,11 @@ Result<const device::Hardware*> pace() {
   if (!setting.kept) return static_cast<const device::Hardware*>(nullptr);
   if (!setting.hardware.ok()) return setting.hardware.error().within("DVNN_SOFT_PACE");
   return &setting.hardware.value();
+}
+
+int lanes() {
+  const auto hardware = pace();
+  return hardware.ok() && hardware.value() ? 1 : thread_count();
 }
 
 int thread_count() {

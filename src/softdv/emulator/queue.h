@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's queues, one per block: command lists run in the order of submission, across all
-// lists and contexts of the process, on a worker thread or on the thread that waits for them.
-// Blocks run beside one another. Ids count from 1, per block.
+// lists and contexts of the process, on worker threads or on the thread that waits for them. Lists
+// that wait and are independent of all before them may run at once. Blocks run beside one another.
+// Ids count from 1, per block.
 #pragma once
 
 #include <cstdint>
@@ -36,5 +37,9 @@ Result<const device::Hardware*> pace();
 
 /// Returns how many threads a command may use: $DVNN_SOFT_THREADS, or all processors.
 int thread_count();
+
+/// Returns how many lists the convolution block runs at once, each on one thread, if that many are
+/// independent: as many as a command may use threads, but one if the device keeps a pace.
+int lanes();
 
 }  // namespace dvnn::softdv

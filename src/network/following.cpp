@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "base/nth.h"
 #include "device/soft_extension.h"
 #include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
@@ -30,13 +29,14 @@ dvnn_soft_operand values_of(const std::vector<float>& values) {
 
 }  // namespace
 
-Status follow(ModelNetwork* network, const SlotPlan& plan, const Act& act, const device::Memory& io,
-              device::CommandList* list) {
+Status follow(ModelNetwork* network, const SlotPlan& plan, const Act& act,
+              const TensorMemory& memory, device::CommandList* list) {
   const Step& layer = *act.follower;
   const auto& attributes = *layer.layer->as<ElementwiseAttributes>();
   const Model& model = network->model();
   auto buffer = [&](int tensor) {
-    return dmp_dv_buf{{static_cast<dmp_dv_mem>(io.handle())}, nth(plan.offsets, tensor)};
+    const device::BufferRef place = plan.place(memory, tensor);
+    return dmp_dv_buf{{static_cast<dmp_dv_mem>(place.memory->handle())}, place.offset};
   };
   std::vector<std::vector<float>> constants;
   constants.reserve(layer.inputs.size());  // the chain points to them

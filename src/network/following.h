@@ -6,9 +6,9 @@
 
 namespace dvnn::network {
 
-/// Has `act`'s follower follow the last command of `list`. `io` is the slot's buffer, where tensors
-/// lie as `plan` says; constants become values of the chain, and may change after it.
-Status follow(ModelNetwork* network, const SlotPlan& plan, const Act& act, const device::Memory& io,
-              device::CommandList* list);
+/// Has `act`'s follower follow the last command of `list`. Tensors lie in `memory` as `plan` says;
+/// constants become values of the chain, and may change after it.
+Status follow(ModelNetwork* network, const SlotPlan& plan, const Act& act,
+              const TensorMemory& memory, device::CommandList* list);
 
 }  // namespace dvnn::network

@@ -33,8 +33,11 @@ struct StageTimes {
 
 class StepSlot final : public Slot {
  public:
-  StepSlot(std::shared_ptr<ModelNetwork> network, SlotPlan plan)
-      : Slot(network), network_(std::move(network)), plan_(std::move(plan)) {}
+  StepSlot(std::shared_ptr<ModelNetwork> network, SlotPlan plan, const device::Memory* transient)
+      : Slot(network),
+        network_(std::move(network)),
+        plan_(std::move(plan)),
+        transient_(transient) {}
   Status build(const Cancellation* cancellation);
   Span<uint8_t> input() const override;
   void expect_tensor() override { input_kind_ = InputKind::kTensor; }
@@ -70,10 +73,6 @@ class StepSlot final : public Slot {
   Result<const Step*> trace();
   Status add_device_step(const Act& act);
   Status add_command(const Act& act, InputKind kind, device::CommandList* list);
-  bool is_fused() const {
-    return std::any_of(plan_.acts.begin(), plan_.acts.end(),
-                       [](const Act& act) { return act.follower != nullptr; });
-  }
   bool reads_pixels(const Stage& stage) const {
     return std::any_of(stage.acts.begin(), stage.acts.end(),
                        [this](const Act* act) { return network_->reads_input(*act->step); });
@@ -83,14 +82,19 @@ class StepSlot final : public Slot {
   Status add_cpu_step(const Act& act);
   Status bind(const Step& step, layers::BoundLayer* layer) const;
   const TensorInfo& tensor(int index) const { return model().tensor(index); }
+  TensorMemory memory() const { return {&io_, transient_}; }
   uint8_t* data(int index) const {
-    const bool in_io = tensor(index).storage == Storage::kIo;
-    return (in_io ? io_.data() : network_->constants()) + nth(plan_.offsets, index);
+    if (tensor(index).storage == Storage::kConstant) {
+      return network_->constants() + nth(plan_.offsets, index);
+    }
+    const device::BufferRef place = plan_.place(memory(), index);
+    return place.memory->data() + place.offset;
   }
   ByteRange input_range() const { return plan_.range(model(), model().input.tensor); }
 
   std::shared_ptr<ModelNetwork> network_;
   const SlotPlan plan_;
+  const device::Memory* transient_;  // the network's; null if the plan needs none
   device::Memory io_;
   std::vector<Stage> stages_;
   layers::Workspace workspace_;
@@ -139,7 +143,7 @@ Status StepSlot::add_device_step(const Act& act) {
 
 Status StepSlot::add_command(const Act& act, InputKind kind, device::CommandList* list) {
   const Step& step = *act.step;
-  auto buffer = [&](int index) { return device::BufferRef{&io_, nth(plan_.offsets, index)}; };
+  auto buffer = [&](int index) { return plan_.place(memory(), index); };
   const device::BufferRef eltwise =
       step.command.eltwise_add ? buffer(step.inputs[1]) : device::BufferRef{};
   const bool pixels = kind == InputKind::kPixels && network_->reads_input(step);
@@ -150,7 +154,7 @@ Status StepSlot::add_command(const Act& act, InputKind kind, device::CommandList
   // The layer itself checks what is the layer's to check.
   layers::BoundLayer layer;
   Status status = bind(*act.follower, &layer);
-  if (status.ok()) status = follow(network_.get(), plan_, act, io_, list);
+  if (status.ok()) status = follow(network_.get(), plan_, act, memory(), list);
   return status.ok() ? status : status.error().within("layer '" + act.follower->name + "'");
 }
 
@@ -320,9 +324,9 @@ Result<const Step*> StepSlot::trace() {
 
 Result<std::string> StepSlot::first_not_finite() {
   const Span<uint8_t> bytes = input();
-  if (is_fused()) {
-    // What is between a command and the layer that follows it does not exist here.
-    StepSlot by_steps(network_, plan_step_by_step(*network_));
+  if (!plan_.is_step_by_step()) {
+    // Not every step leaves its results here.
+    StepSlot by_steps(network_, plan_step_by_step(*network_), nullptr);
     DVNN_TRY(by_steps.build(nullptr));
     std::copy(bytes.begin(), bytes.end(), by_steps.input().begin());
     for (size_t i = 0; i < model().extra_inputs.size(); ++i) {
@@ -342,7 +346,7 @@ Result<std::string> StepSlot::first_not_finite() {
 }
 
 Status StepSlot::time_apart(Span<int64_t> step_ns) {
-  if (is_fused()) return Slot::time_apart(step_ns);  // that device measures commands
+  if (!plan_.is_step_by_step()) return Slot::time_apart(step_ns);  // that device measures commands
   DVNN_TRY(io_.to_device(0, io_.size()));
   spoilt_ = true;
   return guarded("timing the network's steps", [&]() -> Status {
@@ -388,8 +392,12 @@ ConstTensorView StepSlot::output(size_t i) const {
 
 Result<std::unique_ptr<Slot>> ModelNetwork::make_slot(const Cancellation* cancellation) {
   SlotPlan plan = device_->follows() ? plan_fused(*this) : plan_step_by_step(*this);
+  const device::Memory* transient = nullptr;
+  if (plan.transient_bytes > 0) {
+    DVNN_ASSIGN(transient, take_transient(plan.transient_bytes));
+  }
   auto slot = std::make_unique<StepSlot>(std::static_pointer_cast<ModelNetwork>(shared_from_this()),
-                                         std::move(plan));
+                                         std::move(plan), transient);
   DVNN_TRY(slot->build(cancellation));
   return std::unique_ptr<Slot>(std::move(slot));
 }

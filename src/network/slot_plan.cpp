@@ -28,6 +28,7 @@ struct Block {
   ByteRange range;
   size_t birth, death;
   uint64_t offset = 0;
+  bool transient = false;
   bool lives_with(const Block& o) const { return birth <= o.death && o.birth <= death; }
 };
 
@@ -70,8 +71,7 @@ class Memory {
     return it == values_.end() ? nullptr : &*it;
   }
   // Places all tensors anew, without the values that are `dropped` and have an empty `read`.
-  // Returns the size of the buffer.
-  uint64_t place(const std::vector<bool>& dropped, std::vector<uint64_t>* offsets);
+  void place(const std::vector<bool>& dropped, SlotPlan* plan);
 
  private:
   ByteRange range_of(int tensor) const {
@@ -178,7 +178,17 @@ uint64_t place_blocks(std::vector<Block*> blocks) {
   return total;
 }
 
-uint64_t Memory::place(const std::vector<bool>& dropped, std::vector<uint64_t>* offsets) {
+// Returns how many acts before each time, which counts from 1, run on the CPU.
+std::vector<size_t> count_layers(const std::vector<Act>& acts) {
+  std::vector<size_t> counts(acts.size() + 2, 0);
+  for (size_t i = 0; i < acts.size(); ++i) {
+    const bool on_cpu = acts[i].step && acts[i].step->kind == StepKind::kCpu;
+    counts[i + 2] = counts[i + 1] + on_cpu;
+  }
+  return counts;
+}
+
+void Memory::place(const std::vector<bool>& dropped, SlotPlan* plan) {
   std::vector<std::optional<Block>> blocks(parents_.size());  // by root
   for (const Value& value : values_) {
     if (nth(dropped, value.tensor)) continue;
@@ -191,18 +201,23 @@ uint64_t Memory::place(const std::vector<bool>& dropped, std::vector<uint64_t>* 
     block->death = std::max(block->death, value.written);
     for (size_t time : value.read) block->death = std::max(block->death, time);
   }
-  std::vector<Block*> all;
+  const std::vector<size_t> layers_before = count_layers(plan->acts);
+  std::vector<Block*> kept, transient;
   for (auto& block : blocks) {
-    if (block) all.push_back(&*block);
+    if (!block) continue;
+    // What the caller writes or reads lives before or after all acts.
+    block->transient = block->birth > 0 && block->death <= plan->acts.size() &&
+                       layers_before[block->birth] == layers_before[block->death + 1];
+    (block->transient ? transient : kept).push_back(&*block);
   }
-  const uint64_t total = place_blocks(all);
-  for (size_t t = 0; t < offsets->size(); ++t) {
+  plan->io_bytes = place_blocks(kept);
+  plan->transient_bytes = place_blocks(transient);
+  for (size_t t = 0; t < plan->offsets.size(); ++t) {
     const auto& block = blocks[root(static_cast<int>(t))];
-    if (in_io(static_cast<int>(t)) && block) {
-      (*offsets)[t] = block->offset + (*offsets)[t] - block->range.offset;
-    }
+    if (!in_io(static_cast<int>(t)) || !block) continue;
+    plan->offsets[t] = block->offset + plan->offsets[t] - block->range.offset;
+    plan->transient[t] = block->transient;
   }
-  return total;
 }
 
 // Finds the commands that layers can follow.
@@ -216,16 +231,15 @@ class Fusion {
 
   SlotPlan run() {
     if (!memory_.known()) return plan_;
-    bool any = false;
-    for (size_t i = 0; i < plan_.acts.size(); ++i) any = try_to_follow(i) || any;
-    if (!any) return plan_;
-    plan_.io_bytes = memory_.place(dropped_, &plan_.offsets);
+    for (size_t i = 0; i < plan_.acts.size(); ++i) try_to_follow(i);
+    memory_.place(dropped_, &plan_);
     auto& acts = plan_.acts;
     for (const Act& act : acts) {
+      if (!act.follower || act.keeps_own) continue;
       // Where nothing is stored, the command still names memory.
-      if (act.follower && !act.keeps_own) {
-        nth(plan_.offsets, act.step->outputs[0]) = nth(plan_.offsets, act.follower->outputs[0]);
-      }
+      const int own = act.step->outputs[0], stored = act.follower->outputs[0];
+      nth(plan_.offsets, own) = nth(plan_.offsets, stored);
+      nth(plan_.transient, own) = nth(plan_.transient, stored);
     }
     acts.erase(std::remove_if(acts.begin(), acts.end(), [](const Act& a) { return !a.step; }),
                acts.end());
@@ -240,7 +254,7 @@ class Fusion {
   };
   bool is_operand(int tensor, const TensorDesc& result) const;
   std::optional<Followed> command_of(const Step& layer, size_t time);
-  bool try_to_follow(size_t index);
+  void try_to_follow(size_t index);
 
   const Model& model_;
   SlotPlan plan_;
@@ -293,12 +307,12 @@ std::optional<Fusion::Followed> Fusion::command_of(const Step& layer, size_t tim
   return Followed{last->written - 1, sums};
 }
 
-bool Fusion::try_to_follow(size_t index) {
+void Fusion::try_to_follow(size_t index) {
   const Step* const layer = plan_.acts[index].step;
-  if (layer->kind != StepKind::kCpu || !can_follow(*layer->layer)) return false;
+  if (layer->kind != StepKind::kCpu || !can_follow(*layer->layer)) return;
   const size_t old_time = index + 1;
   const auto followed = command_of(*layer, old_time);
-  if (!followed) return false;
+  if (!followed) return;
   Act& act = plan_.acts[followed->act];
   const size_t new_time = followed->act + 1;
   for (int input : layer->inputs) {
@@ -314,7 +328,6 @@ bool Fusion::try_to_follow(size_t index) {
       std::any_of(own.read.begin(), own.read.end(), [=](size_t time) { return time != new_time; });
   nth(dropped_, act.step->outputs[0]) = !act.keeps_own;
   plan_.acts[index].step = nullptr;
-  return true;
 }
 
 }  // namespace
@@ -323,18 +336,26 @@ ByteRange SlotPlan::range(const Model& model, int tensor) const {
   return {nth(offsets, tensor), model.tensor(tensor).desc.bytes()};
 }
 
+bool SlotPlan::is_step_by_step() const {
+  return transient_bytes == 0 &&
+         std::none_of(acts.begin(), acts.end(), [](const Act& act) { return act.follower; });
+}
+
 MemoryUse memory_use(const Model& model, const SlotPlan& plan, const Act& act) {
   MemoryUse use;
   use.by_device = act.step->kind == StepKind::kDevice;
+  const auto add = [&](int tensor, std::vector<ByteRange>* to) {
+    if (model.tensor(tensor).storage != Storage::kIo || nth(plan.transient, tensor)) return;
+    to->push_back(plan.range(model, tensor));
+  };
   const auto add_reads = [&](const Step& step) {
     for (int i : step.inputs) {
       const bool made_here = &step == act.follower && i == act.sums;
-      if (made_here || model.tensor(i).storage != Storage::kIo) continue;
-      use.reads.push_back(plan.range(model, i));
+      if (!made_here) add(i, &use.reads);
     }
   };
   const auto add_writes = [&](const Step& step) {
-    for (int i : step.outputs) use.writes.push_back(plan.range(model, i));
+    for (int i : step.outputs) add(i, &use.writes);
   };
   add_reads(*act.step);
   if (act.follower) add_reads(*act.follower);
@@ -381,6 +402,7 @@ SlotPlan plan_step_by_step(const ModelNetwork& network) {
   }
   for (const TensorInfo& tensor : model.tensors) plan.offsets.push_back(tensor.offset);
   plan.io_bytes = model.io_bytes;
+  plan.transient.resize(model.tensors.size());
   return plan;
 }
 

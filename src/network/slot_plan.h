@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/nth.h"
 #include "network/handover.h"
 #include "network/model_network.h"
 
@@ -18,11 +19,27 @@ struct Act {
   int sums = -1;                   // the follower's input that is the command's own output
 };
 
+/// The memories of a slot's tensors.
+struct TensorMemory {
+  const device::Memory* io;         // the slot's own
+  const device::Memory* transient;  // shared by slots
+};
+
 struct SlotPlan {
   std::vector<Act> acts;          // in order, without the steps of constant results
   std::vector<uint64_t> offsets;  // of each tensor of the model, in its storage
   uint64_t io_bytes = 0;          // size of the slot's I/O buffer
+  // Whether a tensor's bytes are written and read within one command list. No two lists that write
+  // the same memory run at once, so slots share it, and `offsets` are in what they share.
+  std::vector<bool> transient;
+  uint64_t transient_bytes = 0;  // size of that memory
   ByteRange range(const Model& model, int tensor) const;
+  /// Returns where a command finds a tensor that is not constant.
+  device::BufferRef place(const TensorMemory& memory, int tensor) const {
+    return {nth(transient, tensor) ? memory.transient : memory.io, nth(offsets, tensor)};
+  }
+  /// Returns whether each step's results stay until a later step needs their place.
+  bool is_step_by_step() const;
 };
 
 /// What an act reads and writes in the I/O buffer.
@@ -42,9 +59,9 @@ SlotPlan plan_step_by_step(const ModelNetwork& network);
 
 /// Plans for devices that follow() commands: an Elementwise layer runs with the last command that
 /// makes one of its operands, if all its operands exist by then. Tensors move, because a layer's
-/// result then exists earlier than the model planned, and the command's own may not exist at all.
-/// Returns plan_step_by_step() if no layer can follow, if bytes are read that no step writes, or if
-/// the network has many thousands of steps.
+/// result then exists earlier than the model planned, the command's own may not exist at all, and
+/// what lives within one command list is in memory that slots share. Returns plan_step_by_step() if
+/// bytes are read that no step writes, or if the network has many thousands of steps.
 SlotPlan plan_fused(const ModelNetwork& network);
 
 }  // namespace dvnn::network

@@ -2,6 +2,7 @@
 // Slots whose layers follow commands, against the same networks step by step: seeded random
 // networks whose tensors share memory as those of converted models do.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -9,12 +10,14 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "../layers/named_layer.h"
 #include "check_suite.h"
-#include "network/network.h"
+#include "network/model_network.h"
+#include "network/slot_plan.h"
 
 namespace dvnn::test::slot_plan_tests {
 
@@ -299,6 +302,34 @@ DVNN_TEST(results_are_those_of_single_steps_but_for_roundings) {
     ck_assert_int_eq(count_followers(plain.get()), 0);
   }
   ck_assert_int_gt(followers, rounds);  // most of the networks have some
+}
+
+// Slots share memory for what lives within one command list, and lists of several slots may run at
+// once.
+DVNN_TEST(slots_that_run_at_once_have_the_results_of_each_alone) {
+  constexpr unsigned kSlots = 5;
+  const int rounds = dvnn_rounds(60);
+  std::atomic<int> wrong{0};
+  int sharing = 0;
+  for (int i = 0; i < rounds; ++i) {
+    const auto network = load(RandomNetwork(dvnn_seed(2) + static_cast<unsigned>(i)).model());
+    sharing += plan_fused(static_cast<const ModelNetwork&>(*network)).transient_bytes > 0;
+    std::vector<std::unique_ptr<Slot>> slots;
+    std::vector<std::vector<float>> alone;
+    for (unsigned k = 0; k < kSlots; ++k) {
+      slots.push_back(slot_of(network, true));
+      alone.push_back(results_of(slots.back().get(), k));
+    }
+    std::vector<std::thread> threads;
+    for (unsigned k = 0; k < kSlots; ++k) {
+      threads.emplace_back([&, k] {
+        for (int run = 0; run < 8; ++run) wrong += results_of(slots[k].get(), k) != alone[k];
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ck_assert_msg(wrong == 0, "network %d: %d runs differ", i, wrong.load());
+  }
+  ck_assert_int_gt(2 * sharing, rounds);
 }
 
 // The search names the step that would be the first one by itself, and leaves the input.

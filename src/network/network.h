@@ -110,7 +110,8 @@ class Slot {
   virtual Result<std::string> first_not_finite() { return std::string(); }
   /// Runs what input() holds step by step, each command in a list of its own, and writes the steps'
   /// times to `step_ns`, which has room for all: for devices that do not measure single commands.
-  /// Zeros where steps cannot be told apart. Uses up what input() holds.
+  /// Zeros where steps cannot be told apart. Takes memory for another slot meanwhile, as
+  /// first_not_finite() does.
   virtual Status time_apart(Span<int64_t> step_ns) {
     std::fill(step_ns.begin(), step_ns.end(), 0);
     return {};

@@ -70,7 +70,9 @@ class StepSlot final : public Slot {
   // Both return what the run itself took, in nanoseconds.
   Result<int64_t> run_layer_alone(Stage* stage);
   Result<int64_t> run_alone(const Step& step);
+  Result<std::unique_ptr<StepSlot>> by_steps() const;
   Result<const Step*> trace();
+  Status time_steps(Span<int64_t> step_ns);
   Status add_device_step(const Act& act);
   Status add_command(const Act& act, InputKind kind, device::CommandList* list);
   bool reads_pixels(const Stage& stage) const {
@@ -322,48 +324,47 @@ Result<const Step*> StepSlot::trace() {
   return nullptr;
 }
 
-Result<std::string> StepSlot::first_not_finite() {
+// Returns a slot in which each step leaves its result, with the same input.
+Result<std::unique_ptr<StepSlot>> StepSlot::by_steps() const {
+  auto slot = std::make_unique<StepSlot>(network_, plan_step_by_step(*network_), nullptr);
+  DVNN_TRY(slot->build(nullptr));
   const Span<uint8_t> bytes = input();
-  if (!plan_.is_step_by_step()) {
-    // Not every step leaves its results here.
-    StepSlot by_steps(network_, plan_step_by_step(*network_), nullptr);
-    DVNN_TRY(by_steps.build(nullptr));
-    std::copy(bytes.begin(), bytes.end(), by_steps.input().begin());
-    for (size_t i = 0; i < model().extra_inputs.size(); ++i) {
-      const TensorView own = extra_input(i);
-      std::copy(own.data, own.data + own.desc.bytes(), by_steps.extra_input(i).data);
-    }
-    by_steps.input_kind_ = input_kind_;
-    return by_steps.first_not_finite();
+  std::copy(bytes.begin(), bytes.end(), slot->input().begin());
+  for (size_t i = 0; i < model().extra_inputs.size(); ++i) {
+    const TensorView own = extra_input(i);
+    std::copy(own.data, own.data + own.desc.bytes(), slot->extra_input(i).data);
   }
-  const std::vector<uint8_t> kept(bytes.begin(), bytes.end());
-  DVNN_TRY(io_.to_device(0, io_.size()));
-  spoilt_ = true;
-  auto found = guarded("running the network step by step", [&] { return trace(); });
-  std::copy(kept.begin(), kept.end(), bytes.begin());  // later steps may have used its memory
+  slot->input_kind_ = input_kind_;
+  DVNN_TRY(slot->io_.to_device(0, slot->io_.size()));
+  return slot;
+}
+
+Result<std::string> StepSlot::first_not_finite() {
+  DVNN_ASSIGN(const auto slot, by_steps());
+  auto found = guarded("running the network step by step", [&] { return slot->trace(); });
   if (!found.ok()) return found.error();
   return found.value() ? found.value()->name : std::string();
 }
 
 Status StepSlot::time_apart(Span<int64_t> step_ns) {
-  if (!plan_.is_step_by_step()) return Slot::time_apart(step_ns);  // that device measures commands
-  DVNN_TRY(io_.to_device(0, io_.size()));
-  spoilt_ = true;
-  return guarded("timing the network's steps", [&]() -> Status {
-    const layers::Workspace::Loan loan(&workspace_);
-    for (Stage& stage : stages_) {
-      for (const Act* act : stage.acts) {
-        DVNN_ASSIGN(nth(step_ns, number_of(*act->step)),
-                    stage.layer ? run_layer_alone(&stage) : run_alone(*act->step));
-      }
+  DVNN_ASSIGN(const auto slot, by_steps());
+  return guarded("timing the network's steps", [&] { return slot->time_steps(step_ns); });
+}
+
+Status StepSlot::time_steps(Span<int64_t> step_ns) {
+  const layers::Workspace::Loan loan(&workspace_);
+  for (Stage& stage : stages_) {
+    for (const Act* act : stage.acts) {
+      DVNN_ASSIGN(nth(step_ns, number_of(*act->step)),
+                  stage.layer ? run_layer_alone(&stage) : run_alone(*act->step));
     }
-    return {};
-  });
+  }
+  return {};
 }
 
 // As on a board, where no layer runs with a command.
 HandoverCount StepSlot::handed_over() const {
-  const SlotPlan plan = plan_step_by_step(*network_);
+  const SlotPlan plan = plan_slot(*network_, false);
   const StageUses uses = memory_uses(model(), plan);
   const ByteRange input = plan.range(model(), model().input.tensor);
   HandoverCount count = count_handovers(
@@ -391,7 +392,7 @@ ConstTensorView StepSlot::output(size_t i) const {
 }  // namespace
 
 Result<std::unique_ptr<Slot>> ModelNetwork::make_slot(const Cancellation* cancellation) {
-  SlotPlan plan = device_->follows() ? plan_fused(*this) : plan_step_by_step(*this);
+  SlotPlan plan = plan_slot(*this, device_->follows());
   const device::Memory* transient = nullptr;
   if (plan.transient_bytes > 0) {
     DVNN_ASSIGN(transient, take_transient(plan.transient_bytes));

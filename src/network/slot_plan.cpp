@@ -28,7 +28,7 @@ struct Block {
   ByteRange range;
   size_t birth, death;
   uint64_t offset = 0;
-  bool transient = false;
+  enum class Place : uint8_t { kCommands, kLayers, kTransient } place = Place::kCommands;
   bool lives_with(const Block& o) const { return birth <= o.death && o.birth <= death; }
 };
 
@@ -154,9 +154,14 @@ bool Memory::are_apart() {
   return true;
 }
 
+// CPU and device must not share a cache line.
+uint64_t align_line(uint64_t offset) {
+  constexpr uint64_t kLine = 64;
+  return (offset + kLine - 1) / kLine * kLine;
+}
+
 // The largest blocks first, each at the lowest place that is free while it lives.
 uint64_t place_blocks(std::vector<Block*> blocks) {
-  constexpr uint64_t kAlign = 64;
   std::stable_sort(blocks.begin(), blocks.end(),
                    [](const Block* a, const Block* b) { return a->range.bytes > b->range.bytes; });
   std::vector<const Block*> placed;  // in the order of their offsets
@@ -166,7 +171,7 @@ uint64_t place_blocks(std::vector<Block*> blocks) {
     for (const Block* other : placed) {
       if (!other->lives_with(*block)) continue;
       if (other->offset >= at + block->range.bytes) break;
-      at = std::max(at, (other->offset + other->range.bytes + kAlign - 1) / kAlign * kAlign);
+      at = std::max(at, align_line(other->offset + other->range.bytes));
     }
     block->offset = at;
     total = std::max(total, at + block->range.bytes);
@@ -189,12 +194,21 @@ std::vector<size_t> count_layers(const std::vector<Act>& acts) {
 }
 
 void Memory::place(const std::vector<bool>& dropped, SlotPlan* plan) {
+  using Place = Block::Place;
+  const auto by_command = [&](size_t time) {
+    return time > 0 && time <= plan->acts.size() && plan->acts[time - 1].step &&
+           plan->acts[time - 1].step->kind == StepKind::kDevice;
+  };
   std::vector<std::optional<Block>> blocks(parents_.size());  // by root
   for (const Value& value : values_) {
     if (nth(dropped, value.tensor)) continue;
     const ByteRange range = range_of(value.tensor);
     auto& block = blocks[root(value.tensor)];
-    if (!block) block = Block{range, value.written, value.written};
+    if (!block) block = Block{range, value.written, value.written, 0, Place::kLayers};
+    if (by_command(value.written) ||
+        std::any_of(value.read.begin(), value.read.end(), by_command)) {
+      block->place = Place::kCommands;
+    }
     const uint64_t begin = std::min(block->range.offset, range.offset);
     block->range = {begin, std::max(block->range.end(), range.end()) - begin};
     block->birth = std::min(block->birth, value.written);
@@ -202,36 +216,41 @@ void Memory::place(const std::vector<bool>& dropped, SlotPlan* plan) {
     for (size_t time : value.read) block->death = std::max(block->death, time);
   }
   const std::vector<size_t> layers_before = count_layers(plan->acts);
-  std::vector<Block*> kept, transient;
+  std::vector<Block*> at[3];
   for (auto& block : blocks) {
     if (!block) continue;
     // What the caller writes or reads lives before or after all acts.
-    block->transient = block->birth > 0 && block->death <= plan->acts.size() &&
-                       layers_before[block->birth] == layers_before[block->death + 1];
-    (block->transient ? transient : kept).push_back(&*block);
+    const bool in_one_list = block->birth > 0 && block->death <= plan->acts.size() &&
+                             layers_before[block->birth] == layers_before[block->death + 1];
+    if (in_one_list) block->place = Place::kTransient;
+    at[static_cast<size_t>(block->place)].push_back(&*block);
   }
-  plan->io_bytes = place_blocks(kept);
-  plan->transient_bytes = place_blocks(transient);
+  // Values that only CPU layers use lie apart: memory that a command writes next would have to be
+  // cleaned from the caches first.
+  const uint64_t layers = align_line(place_blocks(at[0]));
+  plan->io_bytes = layers + place_blocks(at[1]);
+  plan->transient_bytes = place_blocks(at[2]);
   for (size_t t = 0; t < plan->offsets.size(); ++t) {
     const auto& block = blocks[root(static_cast<int>(t))];
     if (!in_io(static_cast<int>(t)) || !block) continue;
-    plan->offsets[t] = block->offset + plan->offsets[t] - block->range.offset;
-    plan->transient[t] = block->transient;
+    const uint64_t begin = block->place == Place::kLayers ? layers : 0;
+    plan->offsets[t] = begin + block->offset + plan->offsets[t] - block->range.offset;
+    plan->transient[t] = block->place == Place::kTransient;
   }
 }
 
-// Finds the commands that layers can follow.
-class Fusion {
+// Finds the commands that layers can follow, and places tensors anew.
+class SlotPlanner {
  public:
-  explicit Fusion(const ModelNetwork& network)
+  explicit SlotPlanner(const ModelNetwork& network)
       : model_(network.model()),
         plan_(plan_step_by_step(network)),
         memory_(network, plan_.acts),
         dropped_(model_.tensors.size()) {}
 
-  SlotPlan run() {
+  SlotPlan run(bool layers_follow) {
     if (!memory_.known()) return plan_;
-    for (size_t i = 0; i < plan_.acts.size(); ++i) try_to_follow(i);
+    for (size_t i = 0; layers_follow && i < plan_.acts.size(); ++i) try_to_follow(i);
     memory_.place(dropped_, &plan_);
     auto& acts = plan_.acts;
     for (const Act& act : acts) {
@@ -272,7 +291,7 @@ bool can_follow(const layers::LayerAttributes& layer) {
 }
 
 // A tensor like the result, or constants for channels or for all.
-bool Fusion::is_operand(int tensor, const TensorDesc& result) const {
+bool SlotPlanner::is_operand(int tensor, const TensorDesc& result) const {
   const TensorInfo& info = model_.tensor(tensor);
   if (info.storage == Storage::kIo) return info.desc == result;
   return info.desc.shape.elements() == 1 || layers::is_per_channel(info.desc.shape, result.shape);
@@ -280,7 +299,7 @@ bool Fusion::is_operand(int tensor, const TensorDesc& result) const {
 
 // Returns the act with the command that writes the operand which exists last, and that operand;
 // nothing if another kind of step writes it, or if the layer cannot follow a command at all.
-std::optional<Fusion::Followed> Fusion::command_of(const Step& layer, size_t time) {
+std::optional<SlotPlanner::Followed> SlotPlanner::command_of(const Step& layer, size_t time) {
   const TensorDesc& result = desc(layer.outputs[0]);
   if (result.type != ElementType::kFloat16 || result.shape.rank != 4) return std::nullopt;
   const Value* last = nullptr;
@@ -307,7 +326,7 @@ std::optional<Fusion::Followed> Fusion::command_of(const Step& layer, size_t tim
   return Followed{last->written - 1, sums};
 }
 
-void Fusion::try_to_follow(size_t index) {
+void SlotPlanner::try_to_follow(size_t index) {
   const Step* const layer = plan_.acts[index].step;
   if (layer->kind != StepKind::kCpu || !can_follow(*layer->layer)) return;
   const size_t old_time = index + 1;
@@ -334,11 +353,6 @@ void Fusion::try_to_follow(size_t index) {
 
 ByteRange SlotPlan::range(const Model& model, int tensor) const {
   return {nth(offsets, tensor), model.tensor(tensor).desc.bytes()};
-}
-
-bool SlotPlan::is_step_by_step() const {
-  return transient_bytes == 0 &&
-         std::none_of(acts.begin(), acts.end(), [](const Act& act) { return act.follower; });
 }
 
 MemoryUse memory_use(const Model& model, const SlotPlan& plan, const Act& act) {
@@ -406,12 +420,12 @@ SlotPlan plan_step_by_step(const ModelNetwork& network) {
   return plan;
 }
 
-SlotPlan plan_fused(const ModelNetwork& network) {
+SlotPlan plan_slot(const ModelNetwork& network, bool layers_follow) {
   // What follows grows with the square of the steps, of which a file may name tens of thousands.
   constexpr size_t kMostUses = 8192;
   size_t uses = 0;
   for (const Step& step : network.model().steps) uses += step.inputs.size() + step.outputs.size();
-  return uses > kMostUses ? plan_step_by_step(network) : Fusion(network).run();
+  return uses > kMostUses ? plan_step_by_step(network) : SlotPlanner(network).run(layers_follow);
 }
 
 }  // namespace dvnn::network

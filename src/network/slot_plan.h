@@ -38,8 +38,6 @@ struct SlotPlan {
   device::BufferRef place(const TensorMemory& memory, int tensor) const {
     return {nth(transient, tensor) ? memory.transient : memory.io, nth(offsets, tensor)};
   }
-  /// Returns whether each step's results stay until a later step needs their place.
-  bool is_step_by_step() const;
 };
 
 /// What an act reads and writes in the I/O buffer.
@@ -54,14 +52,16 @@ std::vector<ByteRange> results(const Model& model, const SlotPlan& plan);
 /// Returns where the extra inputs lie.
 std::vector<ByteRange> extras(const Model& model, const SlotPlan& plan);
 
-/// Plans every step by itself, with tensors where the model has them, as on a board.
+/// Plans every step by itself, with tensors where the model has them: a step's result stays until a
+/// later step needs its place.
 SlotPlan plan_step_by_step(const ModelNetwork& network);
 
-/// Plans for devices that follow() commands: an Elementwise layer runs with the last command that
-/// makes one of its operands, if all its operands exist by then. Tensors move, because a layer's
-/// result then exists earlier than the model planned, the command's own may not exist at all, and
-/// what lives within one command list is in memory that slots share. Returns plan_step_by_step() if
-/// bytes are read that no step writes, or if the network has many thousands of steps.
-SlotPlan plan_fused(const ModelNetwork& network);
+/// Plans a slot's runs. If layers follow commands, as the device's follows() says, an Elementwise
+/// layer runs with the last command that makes one of its operands, if all its operands exist by
+/// then. Tensors move, because a layer's result then exists earlier than the model planned, the
+/// command's own may not exist at all, and what lives within one command list is in memory that
+/// slots share. Returns plan_step_by_step() if bytes are read that no step writes, or if the
+/// network has many thousands of steps.
+SlotPlan plan_slot(const ModelNetwork& network, bool layers_follow);
 
 }  // namespace dvnn::network

@@ -313,7 +313,7 @@ DVNN_TEST(slots_that_run_at_once_have_the_results_of_each_alone) {
   int sharing = 0;
   for (int i = 0; i < rounds; ++i) {
     const auto network = load(RandomNetwork(dvnn_seed(2) + static_cast<unsigned>(i)).model());
-    sharing += plan_fused(static_cast<const ModelNetwork&>(*network)).transient_bytes > 0;
+    sharing += plan_slot(static_cast<const ModelNetwork&>(*network), true).transient_bytes > 0;
     std::vector<std::unique_ptr<Slot>> slots;
     std::vector<std::vector<float>> alone;
     for (unsigned k = 0; k < kSlots; ++k) {

@@ -16,7 +16,6 @@
 #include "evaluate/embeddings.h"
 #include "match/gallery.h"
 #include "match/keeper.h"
-#include "match/likeness.h"
 #include "regions/alignment.h"
 #include "tools/commands.h"
 #include "tools/enrol/enrol_report.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "draw/color.h"
-#include "draw/mask.h"
+#include "draw/picture.h"
+#include "draw/tint.h"
 #include "objects/frame_map.h"
 #include "objects/skeletons.h"
 

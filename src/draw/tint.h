@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A translucent map of heat over a part of the frame: blue for little, over green and yellow to red
+// Translucent pictures over parts of a frame: masks as tints, in the object's colour with a soft
+// edge or in a colour per class, and maps of heat, blue for little, over green and yellow to red
 // for the most.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "draw/item.h"
 #include "draw/picture.h"
 #include "image/view.h"
 
 namespace dvnn::draw {
+
+/// Returns the tint of an object's mask within `bounds`, which are on the frame, or nothing if no
+/// part is visible. It has at most `most` pixels, and is scaled to its place. In maps, class 0 is
+/// background and transparent.
+std::optional<Tile> mask_tile(const objects::Object& object, int color,
+                              const image::Corners& bounds, size_t most);
 
 /// A grid over a part of the frame.
 struct HeatMap {

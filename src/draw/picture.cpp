@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "draw/color.h"
+#include "draw/picture.h"
 
 #include <algorithm>
 #include <cmath>

@@ -11,7 +11,6 @@
 #include "evaluate/classification.h"
 #include "evaluate/confusion.h"
 #include "evaluate/embeddings.h"
-#include "evaluate/pixels.h"
 #include "evaluate/reading.h"
 #include "evaluate/thresholds.h"
 

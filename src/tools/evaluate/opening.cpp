@@ -10,7 +10,7 @@
 #include "layers/custom_library.h"
 #include "network/dvn_file.h"
 #include "plan/replan.h"
-#include "tools/network_options.h"
+#include "tools/session.h"
 
 namespace dvnn::tools {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/base64.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "tools/evaluate/page/evaluate_text.h"
+#include "tools/evaluate_text.h"
 #include "tools/page/page.h"
 #include "tools/pictures.h"
 

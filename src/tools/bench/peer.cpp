@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/bench/network_peers.h"
+#include "tools/bench/peer.h"
 
 namespace dvnn::tools {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/doctor/finding.h"
+#include "tools/doctor/checks.h"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares a network's work on the device with that on the CPU.
+// Estimates of a network's time on a board, for `dvnet inspect --estimate`, and of the device's
+// share in its work.
 #pragma once
 
 #include <string>
@@ -24,5 +25,14 @@ WorkShare share_of(const network::Model& model, const device::Hardware& hardware
 /// CPU".
 std::string to_text(const WorkShare& share);
 Json to_json(const WorkShare& share);
+
+/// `about` says by what board's report the hardware is corrected, or is empty.
+void print_estimate(const network::Model& model, const device::Hardware& hardware,
+                    const std::string& about);
+
+/// Returns {"hardware": {...}, "steps": [{name, us, clocks, bus_bytes, tiles, waits_for_memory}],
+/// "device_ms", "corrected_by"}, without steps on the CPU.
+Json estimate_to_json(const network::Model& model, const device::Hardware& hardware,
+                      const std::string& about);
 
 }  // namespace dvnn::tools

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints figures of networks that say something of a whole picture: its text, or an embedding.
+// Prints the figures of networks that do something else than find boxes, for people and as JSON:
+// that read, that compare by embeddings, and that follow.
 #pragma once
 
 #include <vector>
@@ -17,5 +18,11 @@ void print_misread(const evaluate::DataSet& data, const MeasuredReading& measure
 
 OrderedJson reading_json(const evaluate::DataSet& data, const MeasuredReading& measured);
 OrderedJson embeddings_json(const MeasuredEmbeddings& measured);
+
+/// Prints a line for each subject, all sequences together.
+void print_tracks(const std::vector<Measured>& measured);
+/// Prints a line for each sequence, and for each class where there are several.
+void print_sequences(const evaluate::DataSet& data, const MeasuredTracks& measured);
+OrderedJson tracks_json(const evaluate::DataSet& data, const MeasuredTracks& measured);
 
 }  // namespace dvnn::tools

@@ -5,7 +5,7 @@
 
 #include "base/environment.h"
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "base/json.h"
 #include "base/library.h"
 #include "decode/custom_objects.h"

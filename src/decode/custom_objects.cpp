@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "base/grid.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "base/nth.h"
 #include "kernels/boxes/ssd.h"
 

@@ -2,7 +2,7 @@
 #include "decode/decoder.h"
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "base/json.h"
 #include "decode/class_thresholds.h"
 #include "decode/custom_decoders.h"

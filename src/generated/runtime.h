@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/guard.h"
 #include "base/result.h"
 #include "device/device.h"
 #include "dmp_network.h"

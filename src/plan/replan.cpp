@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "base/json.h"
 #include "plan/assemble.h"
 #include "plan/graph/saved_graph.h"

@@ -16,7 +16,6 @@
 #include "plan/graph/saved_graph.h"
 #include "plan/layout/memory_plan.h"
 #include "plan/layout/placement.h"
-#include "plan/layout/schedule.h"
 #include "plan/passes/quantise.h"
 #include "tensor/half.h"
 

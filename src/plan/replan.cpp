@@ -4,11 +4,11 @@
 #include <cstdio>
 
 #include "base/format.h"
-#include "base/result.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "plan/assemble.h"
+#include "plan/graph/graph.h"
 #include "plan/graph/saved_graph.h"
-#include "plan/graph/shapes.h"
 #include "plan/passes/passes.h"
 #include "plan/size_advice.h"
 

@@ -9,7 +9,7 @@
 #include "base/nth.h"
 #include "import/given_inputs.h"
 #include "import/onnx/ends.h"
-#include "plan/graph/shapes.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::import {
 namespace {

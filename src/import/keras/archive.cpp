@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "import/keras/hdf5_message.h"
+#include "import/keras/hdf5_reader.h"
 #include "import/model_file.h"
 
 namespace dvnn::import {

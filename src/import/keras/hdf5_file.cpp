@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/keras/hdf5_file.h"
 
-#include "import/keras/hdf5_message.h"
+#include "import/keras/hdf5_reader.h"
 
 namespace dvnn::import {
 

@@ -11,7 +11,6 @@
 #include "base/nth.h"
 #include "import/onnx/control/control.h"
 #include "import/onnx/ends.h"
-#include "import/onnx/expansions/dynamic.h"
 #include "import/onnx/expansions/expansions.h"
 #include "import/onnx/hints.h"
 #include "import/onnx/operators/suppression.h"

@@ -2,7 +2,6 @@
 #include "import/onnx/control/control.h"
 
 #include "base/format.h"
-#include "import/onnx/control/made_node.h"
 #include "plan/graph/graph.h"
 
 namespace dvnn::import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/traits.h"
+#include "import/onnx/operators.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/given_inputs.h"
+#include "import/options.h"
 
 #include <algorithm>
 

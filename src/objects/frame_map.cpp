@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/grid.h"
-#include "image/cells.h"
+#include "image/view.h"
 
 namespace dvnn::objects {
 

@@ -8,7 +8,7 @@
 #include "convert/finish.h"
 #include "convert/presets.h"
 #include "import/caffe/import.h"
-#include "import/keras/archive.h"
+#include "import/keras/files.h"
 #include "import/keras/import.h"
 #include "import/model_file.h"
 #include "import/onnx/import.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads HDF5 files by libhdf5 in a process of its own, and the message by which that process returns
-// their contents. A damaged file may have taken the process over, so its message is parsed without
-// trust.
+// Reads HDF5 files by libhdf5 in a process of its own, and the message by which that process
+// returns their contents. A damaged file may have taken the process over, so its message is parsed
+// without trust.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "import/keras/hdf5_file.h"
+#include "import/keras/files.h"
 #include "import/sandbox.h"
 
 namespace dvnn::import {

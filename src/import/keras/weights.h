@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
-#include "import/keras/hdf5_file.h"
+#include "import/keras/files.h"
 
 namespace dvnn::import {
 

@@ -15,7 +15,6 @@
 #include "import/onnx/hints.h"
 #include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
-#include "import/onnx/weights.h"
 #include "plan/reference/reference.h"
 
 namespace dvnn::import {

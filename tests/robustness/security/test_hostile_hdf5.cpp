@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "check_suite.h"
-#include "import/keras/hdf5_file.h"
+#include "import/keras/files.h"
 #include "import/keras/hdf5_reader.h"
 #include "import/sandbox.h"
 

@@ -5,7 +5,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
-#include "import/onnx/batch.h"
+#include "import/onnx/model.h"
 #include "import/onnx/operators.h"
 #include "import/options.h"
 #include "layers/attributes/fields.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what Keras keeps in HDF5 files: texts, lists of texts, and arrays of numbers.
+// Keras's files. Keras 1 and 2 keep texts, lists of texts, and arrays of numbers in HDF5 files; a
+// file of Keras 3 is a ZIP archive of the architecture (config.json) and an HDF5 file of the
+// weights.
 //
 // Damaged files make libhdf5 1.10 read and write where it should not. So a sandbox (sandbox.h)
 // reads the whole file, and hands over what it found: if it dies, the file is damaged. What a file
@@ -46,5 +48,18 @@ class Hdf5File {
   std::map<std::string, std::vector<std::string>> attributes_;  // by "object@name"
   std::map<std::string, Hdf5Array> arrays_;                     // by path
 };
+
+/// The contents of a file of Keras 3.
+struct KerasArchive {
+  std::string config;                 // JSON
+  std::unique_ptr<Hdf5File> weights;  // at "layers/CLASS_N/vars/I"
+};
+
+/// Returns whether a file begins as a ZIP archive does.
+bool is_keras_archive(const std::string& path);
+
+/// Reads an archive of at most 1 GiB, whose parts are no larger when unpacked. Errors name the file
+/// and the part. Like Hdf5File::open(), it forks.
+Result<KerasArchive> read_keras_archive(const std::string& path);
 
 }  // namespace dvnn::import

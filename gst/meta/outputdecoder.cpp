@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "meta/tensordesc.h"
 #include "network/model_limits.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
 #include "refs.h"
 
 namespace dvnn::gst {

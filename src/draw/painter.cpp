@@ -6,7 +6,7 @@
 
 #include "draw/picture.h"
 #include "draw/tint.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
 #include "objects/skeletons.h"
 
 namespace dvnn::draw {

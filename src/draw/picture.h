@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small pictures with places: the result of drawing, to be blended onto frames; and a colour for
-// each number of a class or a track.
+// Small pictures with places: the result of drawing, to be blended onto frames, or here onto a
+// picture in memory; and a colour for each number of a class or a track.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -41,5 +42,14 @@ struct Tile {
   std::shared_ptr<const Picture> picture;
   int x = 0, y = 0, width = 0, height = 0;
 };
+
+/// Pixels of three bytes: blue, green, red.
+struct BgrView {
+  uint8_t* data = nullptr;
+  int width = 0, height = 0;
+  ptrdiff_t stride = 0;  // bytes from row to row
+};
+
+void blend(const std::vector<Tile>& tiles, const BgrView& onto);
 
 }  // namespace dvnn::draw

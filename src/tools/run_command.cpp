@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "decode/class_thresholds.h"
 #include "tools/commands.h"
-#include "tools/draw_output.h"
 #include "tools/found.h"
 #include "tools/npy.h"
 #include "tools/options.h"

@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "network/model_decoder.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
 #include "plan/replan.h"
 
 namespace dvnn::tools {

@@ -11,9 +11,9 @@
 #include "decode/custom_decoders.h"
 #include "image/converter.h"
 #include "network/finite_watch.h"
-#include "tools/bitmap.h"
 #include "tools/npy.h"
 #include "tools/options.h"
+#include "tools/pictures.h"
 
 namespace dvnn::tools {
 

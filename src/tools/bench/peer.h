@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/span.h"
 #include "network/model.h"
-#include "tools/bitmap.h"
+#include "tools/pictures.h"
 
 namespace dvnn::tools {
 

@@ -21,7 +21,6 @@
 #include "tools/evaluate/follow.h"
 #include "tools/evaluate/measured.h"
 #include "tools/evaluate/opening.h"
-#include "tools/evaluate/page/evaluate_page.h"
 #include "tools/evaluate/subject.h"
 #include "tools/options.h"
 #include "tools/session.h"

@@ -13,8 +13,7 @@
 #include "base/grid.h"
 #include "base/result.h"
 #include "evaluate/run_lengths.h"
-#include "objects/frame_map.h"
-#include "tools/bitmap.h"
+#include "objects/object.h"
 #include "tools/pictures.h"
 #include "tools/progress.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "layers/windows/count_windows.h"
 #include "plan/graph/graph.h"
 
 namespace dvnn::plan {

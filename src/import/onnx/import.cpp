@@ -10,10 +10,9 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "import/onnx/control/control.h"
+#include "import/onnx/cuts.h"
 #include "import/onnx/ends.h"
 #include "import/onnx/expansions/expansions.h"
-#include "import/onnx/hints.h"
-#include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
 #include "plan/reference/reference.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice for refused nodes, derived from facts of the model. Private to the ONNX front end.
+// Where models are cut: before boxes are suppressed in the model, which is a decoder's work; and
+// where one can be cut, as advice for nodes that are refused, derived from facts of the model.
+// Private to the ONNX front end.
 #pragma once
 
 #include <functional>
@@ -7,8 +9,21 @@
 #include <vector>
 
 #include "import/onnx/ends.h"
+#include "onnx.pb.h"
 
 namespace dvnn::import {
+
+/// The place at which to cut a graph so that it needs no suppression (NonMaxSuppression and the
+/// nodes around it).
+struct SuppressionCut {
+  std::string result;               // the last result from which all of the tail is computed
+  std::vector<std::string> wanted;  // results to compute: `result` for those of the tail
+};
+
+/// Finds the cut, if the graph has such a tail and one result before it. `wanted` are the results
+/// to be computed.
+bool find_suppression_cut(const onnx::GraphProto& graph, const std::vector<std::string>& wanted,
+                          SuppressionCut* cut);
 
 /// A graph with a refused node. `knows` returns whether there is an importer for a node.
 struct OnnxRefusal {

@@ -36,13 +36,12 @@ bool can_run(const Findings& findings);
 /// Returns the remedy for a library that cannot be loaded, according to the loader's message.
 std::string remedy_for_library(const std::string& why);
 
-// --- check_build.cpp ---
+// --- check_installation.cpp ---
 /// Reports versions and features of the build.
 Finding check_build();
 /// Reports the vector instructions in use and the software device's threads.
 Findings check_processor();
 
-// --- check_plugin.cpp ---
 // Checks whether GStreamer is installed and loads the plugin, and if not, why; and whether the
 // other elements of pipelines are installed.
 Findings check_plugin(int seconds);

@@ -374,4 +374,11 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
   return {};
 }
 
+#ifndef DVNN_HAVE_CONVERT
+Result<std::unique_ptr<FloatRun>> create_float_run(network::Model, const std::string&,
+                                                   const decode::CustomDecoders*) {
+  return unsupported("--as: this dvnet was built without the converter, which runs in FP32");
+}
+#endif
+
 }  // namespace dvnn::tools

@@ -8,7 +8,7 @@
 // requested from GLib in a way that ends the process: see allocate_memory() in refs.h.
 #pragma once
 
-#include "base/guard.h"
+#include "base/result.h"
 #include "errors.h"
 
 namespace dvnn::gst {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "errors.h"
 #include "refs.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/enum_number.h"
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "frames/framecheck.h"
 #include "frames/framemap.h"
 #include "frames/videocaps.h"

@@ -7,7 +7,7 @@
 #include "draw/obscure.h"
 #include "frames/videocaps.h"
 #include "image/formats.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
 
 namespace dvnn::gst {
 namespace {

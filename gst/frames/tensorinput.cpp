@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "frames/audiocaps.h"
 #include "tensor/convert_tensor.h"
 

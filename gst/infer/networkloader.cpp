@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "base/guard.h"
+#include "base/result.h"
 #include "network/default_network.h"
 #include "plan/replan.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/guard.h"
+#include "base/result.h"
 #include "infer/watchdog.h"
 #include "log.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "image/cells.h"
+#include "image/view.h"
 #include "refs.h"
 
 using dvnn::image::Corners;

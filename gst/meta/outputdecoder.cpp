@@ -5,11 +5,11 @@
 
 #include "base/enum_number.h"
 #include "base/format.h"
-#include "base/guard.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "meta/tensordesc.h"
 #include "network/model_limits.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
 #include "refs.h"
 
 namespace dvnn::gst {

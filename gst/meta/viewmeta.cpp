@@ -6,7 +6,7 @@
 #include <new>
 #include <type_traits>
 
-#include "base/guard.h"
+#include "base/result.h"
 #include "meta/metatags.h"
 #include "meta/metatransform.h"
 

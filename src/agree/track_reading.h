@@ -5,11 +5,9 @@
 #include <map>
 #include <string>
 
-#include "agree/class_votes.h"
-#include "agree/embedding_mean.h"
-#include "agree/number_mean.h"
+#include "agree/means.h"
 #include "agree/pattern.h"
-#include "agree/text_votes.h"
+#include "agree/votes.h"
 #include "objects/object.h"
 
 namespace dvnn::agree {

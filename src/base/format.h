@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings: printf-style formatting into std::string, checked by the compiler, and parts of paths.
+// Strings: printf-style formatting into std::string, checked by the compiler, parts of paths, and
+// bytes as text.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -63,5 +66,10 @@ std::string lower_case(std::string text);
 
 bool starts_with(const std::string& text, const std::string& start);
 bool ends_with(const std::string& text, const std::string& end);
+
+std::string base64(std::string_view bytes);
+/// Returns the bytes of a text. It must consist of whole groups of four, with padding; else returns
+/// nothing.
+std::optional<std::string> from_base64(const std::string& text);
 
 }  // namespace dvnn

@@ -8,7 +8,6 @@
 #include <istream>
 #include <streambuf>
 
-#include "base/base64.h"
 #include "base/format.h"
 
 template class nlohmann::basic_json<>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/result.h"
 
+#include <exception>
 #include <new>
 
 namespace dvnn {
@@ -59,6 +60,22 @@ Error* Failure::copy(const Error& error) {
 
 void Failure::drop(Error* error) {
   if (error != no_memory()) delete error;
+}
+
+Error error_of_exception(const char* what) noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      return {ErrorCode::kNoMemory, std::string(what) + ": there is not enough memory for it"};
+    } catch (const std::exception& e) {
+      return {ErrorCode::kInternal, std::string(what) + ": " + e.what()};
+    } catch (...) {
+      return {ErrorCode::kInternal, std::string(what) + ": an exception of an unknown kind"};
+    }
+  } catch (...) {
+    return {ErrorCode::kNoMemory, "no memory"};
+  }
 }
 
 }  // namespace dvnn

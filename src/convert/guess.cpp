@@ -5,7 +5,6 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "convert/output_facts.h"
 #include "convert/presets.h"
 
 namespace dvnn::convert {

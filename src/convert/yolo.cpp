@@ -3,7 +3,7 @@
 // yet.
 #include <algorithm>
 
-#include "convert/output_facts.h"
+#include "convert/guess.h"
 
 namespace dvnn::convert {
 namespace {

@@ -2,8 +2,8 @@
 #include "decode/decoder.h"
 
 #include "base/format.h"
-#include "base/guard.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "decode/class_thresholds.h"
 #include "decode/custom_decoders.h"
 #include "decode/decoder_table.h"

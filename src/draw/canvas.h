@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws lines and discs on a frame, and stores only the parts that they touch. The frame is divided
-// into blocks, which get pixels once something is drawn there. Memory and time are bounded, however
-// much is drawn and however large the frame is.
+// Draws lines, discs and figures on a frame, and stores only the parts that they touch. The frame
+// is divided into blocks, which get pixels once something is drawn there. Memory and time are
+// bounded, however much is drawn and however large the frame is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "draw/color.h"
 #include "draw/picture.h"
+#include "objects/object.h"
 
 namespace dvnn::draw {
+
+/// A straight line between two points.
+struct Segment {
+  double x0, y0, x1, y1;
+};
+
+/// Clips a segment to a rectangle. Returns false if nothing of it is inside.
+inline bool cut(const Segment& edges, Segment* s) {
+  const double dx = s->x1 - s->x0, dy = s->y1 - s->y0;
+  double from = 0, to = 1;
+  auto keep = [&](double direction, double room) {  // keeps direction * t <= room
+    if (direction == 0) return room >= 0;
+    const double t = room / direction;
+    if (direction < 0) {
+      from = std::max(from, t);
+    } else {
+      to = std::min(to, t);
+    }
+    return from <= to;
+  };
+  if (!keep(-dx, s->x0 - edges.x0) || !keep(dx, edges.x1 - s->x0) || !keep(-dy, s->y0 - edges.y0) ||
+      !keep(dy, edges.y1 - s->y0)) {
+    return false;
+  }
+  *s = {s->x0 + from * dx, s->y0 + from * dy, s->x0 + to * dx, s->y0 + to * dy};
+  return true;
+}
 
 /// The pixels drawn on one frame. Functions throw std::bad_alloc.
 class Canvas {
@@ -41,5 +70,18 @@ class Canvas {
   size_t shaded_ = 0;                            // pixels shaded so far
   std::map<std::pair<int, int>, Block> blocks_;  // by row and column
 };
+
+/// Lines on a frame that belong to no object: areas, counting lines, and paths of tracks.
+struct Figure {
+  std::vector<objects::Point> points;  // frame pixels; clipped to the frame
+  bool closed = false;                 // whether the last point is joined to the first
+  bool arrow = false;   // an arrow at the middle that points to the right of the line
+  bool tapers = false;  // thin at the first point, of full thickness at the last
+  int color = 0;
+  std::string text;  // one line of UTF-8, above the first point; empty: none
+};
+
+/// Draws a figure in lines `line` pixels thick. Throws std::bad_alloc.
+void draw_figure(const Figure& figure, double line, Canvas* canvas);
 
 }  // namespace dvnn::draw

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "draw/color.h"
-#include "draw/mask.h"
-#include "objects/frame_map.h"
+#include "draw/picture.h"
+#include "draw/tint.h"
+#include "objects/object.h"
 #include "objects/skeletons.h"
 
 namespace dvnn::draw {

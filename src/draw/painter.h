@@ -12,12 +12,11 @@
 #include <vector>
 
 #include "draw/canvas.h"
-#include "draw/figure.h"
-#include "draw/heat.h"
 #include "draw/item.h"
 #include "draw/picture.h"
 #include "draw/shape.h"
 #include "draw/text.h"
+#include "draw/tint.h"
 
 namespace dvnn::draw {
 

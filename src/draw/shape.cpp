@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "draw/cairo_refs.h"
-#include "draw/segment.h"
+#include "draw/canvas.h"
 #include "image/view.h"
 
 namespace dvnn::draw {

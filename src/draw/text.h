@@ -8,7 +8,6 @@
 #include <string>
 
 #include "draw/cairo_refs.h"
-#include "draw/color.h"
 #include "draw/picture.h"
 
 namespace dvnn::draw {

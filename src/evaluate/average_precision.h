@@ -13,7 +13,7 @@
 
 namespace dvnn::evaluate {
 
-/// How similar a found object is to a truth: overlap of boxes, OKS of key points (key_points.h), or
+/// How similar a found object is to a truth: overlap of boxes, OKS of key points, or
 /// overlap of masks.
 enum class Measure : uint8_t { kBoxes, kKeyPoints, kMasks };
 

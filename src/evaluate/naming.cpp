@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "evaluate/thresholds.h"
-#include "match/likeness.h"
+#include "match/gallery.h"
 
 namespace dvnn::evaluate {
 namespace {

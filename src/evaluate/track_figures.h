@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // How well tracks fit the truth: HOTA (Luiten et al., 2020), CLEAR MOT (Bernardin and Stiefelhagen,
 // 2008) and IDF1 (Ristani et al., 2016), as the MOT challenge and KITTI count them. It shares no
-// code with the tracker, which it judges.
+// code with the tracker, which it judges. Tracks on sequences are judged class by class.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <utility>
 #include <vector>
+
+#include "evaluate/data_set.h"
 
 namespace dvnn::evaluate::tracks {
 
@@ -63,3 +65,19 @@ struct Figures {
 Figures figures_of(const Frames& truth, const Frames& tracks);
 
 }  // namespace dvnn::evaluate::tracks
+
+namespace dvnn::evaluate {
+
+/// Figures of one class in one sequence.
+struct SequenceFigures {
+  size_t sequence = 0;  // index into DataSet::sequences
+  int class_id = 0;
+  tracks::Figures figures;
+};
+
+/// Compares tracks with the truth, for each class that `known` has and each sequence. Tracks that
+/// match an ignored object do not count, by the MOT challenge's rules.
+std::vector<SequenceFigures> judge_tracks(const DataSet& data, const FollowedByPicture& followed,
+                                          const std::vector<bool>& known);
+
+}  // namespace dvnn::evaluate

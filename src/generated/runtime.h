@@ -1,19 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime of a generated network: the device, its memory and its command lists.
+// The runtime of a generated network: the device, its memory, its command lists, and its CPU
+// layers.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "base/guard.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "device/device.h"
 #include "dmp_network.h"
-#include "generated/cpu_step.h"
+#include "layers/any_layer.h"
+#include "layers/bound_layer.h"
 #include "layers/workspace.h"
 
 namespace dvnn::generated {
+
+class CpuStep {
+ public:
+  /// `description` is JSON: "type" and "params" of the layer, its "inputs" and "outputs", each with
+  /// "type", "layout", "shape", "storage" (io or constant) and "offset" in bytes.
+  static Result<CpuStep> parse(const std::string& description);
+  /// Returns how many bytes of constant memory it accesses.
+  size_t constant_bytes() const;
+  /// Whether it computes constants, and so needs to run only once.
+  bool makes_constants() const { return outputs_[0].constant; }
+  /// Binds the layer to memory, which must outlive it and not move.
+  Status bind(uint8_t* io, size_t io_bytes, uint8_t* constants);
+  Status run() { return layer_.run(); }
+
+ private:
+  struct Tensor {
+    TensorDesc desc;
+    bool constant = false;
+    size_t offset = 0;
+  };
+  static Status read_tensors(const Json* list, std::vector<Tensor>* tensors);
+
+  layers::LayerPtr attributes_;  // until bind()
+  std::vector<Tensor> inputs_, outputs_;
+  layers::BoundLayer layer_;
+};
 
 /// Microseconds that one run spent in each block.
 struct Times {

@@ -6,7 +6,6 @@
 
 #include "image/formats.h"
 #include "image/geometry.h"
-#include "image/plane_rows.h"
 
 namespace dvnn::image {
 

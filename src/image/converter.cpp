@@ -17,7 +17,6 @@
 #include "image/formats.h"
 #include "image/geometry.h"
 #include "image/lanes.h"
-#include "image/plane_rows.h"
 #include "image/tensor_writer.h"
 #include "image/warp.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A view of a frame: which part of it the network looks at, and where that part is in the tensor.
 // All arithmetic of boxes and points between frames and tensors is here, in both directions, and so
-// is the update of a view when the frame is scaled, cropped or turned.
+// is the update of a view, and of cells such as those of masks, when the frame is scaled, cropped
+// or turned.
 #pragma once
 
 #include <algorithm>
@@ -125,5 +126,21 @@ struct View {
   bool follow(const Transform& change, const Size& from, const Size& to);
 };
 bool operator==(const View& a, const View& b);
+
+/// How the cells of a picture with one byte per cell change places: first the axes are swapped,
+/// then the result is mirrored.
+struct CellTurn {
+  bool swap_xy = false, mirror_x = false, mirror_y = false;
+
+  bool moves() const { return swap_xy || mirror_x || mirror_y; }
+};
+
+/// Returns the turn of cells whose place is mapped by change.apply(), or by change.invert().
+CellTurn turn_of(const Transform& change);
+CellTurn turn_back(const Transform& change);
+
+/// Writes the turned cells to `to`, which has the same size and does not overlap. Rows are `width`
+/// cells, from the top; with `swap_xy`, rows of the result are `height` cells.
+void turn_cells(const CellTurn& turn, const uint8_t* from, int width, int height, uint8_t* to);
 
 }  // namespace dvnn::image

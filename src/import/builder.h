@@ -9,7 +9,6 @@
 
 #include "import/custom_layers.h"
 #include "plan/graph/graph.h"
-#include "plan/graph/shapes.h"
 
 namespace dvnn::import {
 

@@ -2,7 +2,7 @@
 #include "layers/attributes.h"
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 

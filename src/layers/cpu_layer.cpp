@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "layers/cost.h"
 #include "layers/custom_library.h"
 #include "layers/factories.h"

@@ -13,9 +13,33 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/written_json.h"
-#include "match/likeness.h"
 
 namespace dvnn::match {
+
+bool make_unit(std::vector<float>* vector) {
+  double sum = 0;
+  for (const float value : *vector) sum += static_cast<double>(value) * static_cast<double>(value);
+  if (!(sum > 0) || !std::isfinite(sum)) return false;
+  const double scale = 1 / std::sqrt(sum);
+  if (!std::isfinite(scale)) return false;
+  for (float& value : *vector) value = static_cast<float>(static_cast<double>(value) * scale);
+  return true;
+}
+
+float cosine(const float* a, const float* b, size_t length) {
+  // Sums side by side, which the compiler makes vectors of: it may not reorder one sum.
+  constexpr size_t kLanes = 16;
+  float sums[kLanes] = {};
+  size_t i = 0;
+  for (; i + kLanes <= length; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  }
+  float rest = 0;
+  for (; i < length; ++i) rest += a[i] * b[i];
+  for (const float sum : sums) rest += sum;
+  return rest;
+}
+
 namespace {
 
 constexpr int kFormat = 1;
@@ -318,6 +342,25 @@ Best find_best(const Gallery& gallery, const std::vector<float>& unit) {
     }
   }
   return best;
+}
+
+void add_note(const Forgotten& note, std::vector<Forgotten>* notes) {
+  drop_note(note.id, notes);
+  if (notes->size() >= kMostNotes) notes->erase(notes->begin());
+  notes->push_back(note);
+}
+
+void drop_note(const std::string& id, std::vector<Forgotten>* notes) {
+  notes->erase(std::remove_if(notes->begin(), notes->end(),
+                              [&](const Forgotten& one) { return one.id == id; }),
+               notes->end());
+}
+
+int64_t noted(const std::string& id, const std::vector<Forgotten>& notes) {
+  for (const Forgotten& one : notes) {
+    if (one.id == id) return one.version;
+  }
+  return -1;
 }
 
 }  // namespace dvnn::match

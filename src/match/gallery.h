@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gallery: who is known, by vectors of unit length, as a file of lines of JSON. docs/match.md has
-// the format. The strangers' file is one, too.
+// the format. The strangers' file is one, too. How alike two vectors are is the cosine of the angle
+// between them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +13,13 @@
 #include "base/result.h"
 
 namespace dvnn::match {
+
+/// Scales a vector to length 1. Returns false, and leaves it, if it is zero or not finite.
+bool make_unit(std::vector<float>* vector);
+
+/// Returns the cosine of two vectors of unit length, -1..1. Its bits are the same on all processors
+/// without fused multiplications.
+float cosine(const float* a, const float* b, size_t length);
 
 // Bounds of a gallery and its file.
 constexpr size_t kMostPeople = 100000, kMostVectors = 100000, kMostVectorsEach = 1000;
@@ -88,5 +97,12 @@ struct Best {
 };
 /// Compares a vector of unit length and the gallery's length with all others: the search is exact.
 Best find_best(const Gallery& gallery, const std::vector<float>& unit);
+
+/// Adds the note of an id in place of an older one, and drops the oldest one beyond the bound.
+void add_note(const Forgotten& note, std::vector<Forgotten>* notes);
+/// Removes the note of an id.
+void drop_note(const std::string& id, std::vector<Forgotten>* notes);
+/// Returns the version of the note of an id; -1: there is none.
+int64_t noted(const std::string& id, const std::vector<Forgotten>& notes);
 
 }  // namespace dvnn::match

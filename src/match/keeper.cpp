@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/format.h"
-#include "match/notes.h"
+#include "match/gallery.h"
 
 namespace dvnn::match {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/format.h"
+#include "match/gallery.h"
 #include "match/keeper.h"
-#include "match/notes.h"
 
 namespace dvnn::match {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "agree/odds.h"
-#include "match/likeness.h"
+#include "match/gallery.h"
 
 namespace dvnn::match {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "agree/embedding_mean.h"
+#include "agree/means.h"
 #include "base/span.h"
 #include "match/keeper.h"
 #include "objects/object.h"

@@ -5,7 +5,7 @@
 #include <random>
 #include <utility>
 
-#include "match/notes.h"
+#include "match/gallery.h"
 
 namespace dvnn::match {
 namespace {

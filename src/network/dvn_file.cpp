@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/format.h"
-#include "base/guard.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "network/model_json.h"
 #include "network/model_limits.h"
 

@@ -11,9 +11,9 @@
 
 #include "base/file.h"
 #include "base/format.h"
-#include "base/guard.h"
 #include "base/json.h"
 #include "base/library.h"
+#include "base/result.h"
 #include "generated/access.h"
 #include "generated/layers.h"
 #include "network/model_json.h"

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/format.h"
-#include "base/guard.h"
 #include "base/log.h"
+#include "base/result.h"
 #include "device/call_watch.h"
 #include "layers/bound_layer.h"
 #include "layers/workspace.h"

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "base/guard.h"
 #include "base/nth.h"
+#include "base/result.h"
 #include "layers/bound_layer.h"
 #include "layers/workspace.h"
 #include "network/following.h"

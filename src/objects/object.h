@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one value type for everything that networks find in a frame. Decoders return it, frames carry
-// it (gst/meta/objectvalue.h), and messages, documents, the overlay and the tools use it.
+// it (gst/meta/objectvalue.h), and messages, documents, the overlay and the tools use it. It is
+// mapped from the network's input to the frame here: no other code changes the coordinates of
+// objects.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,9 +17,47 @@
 
 #include "base/span.h"
 #include "image/view.h"
-#include "objects/mask_cells.h"
 
 namespace dvnn::objects {
+
+/// The cells of a mask: memory of its own, which is reused, or shared memory, because masks may be
+/// as large as frames.
+class MaskCells {
+ public:
+  MaskCells() = default;
+  MaskCells(std::initializer_list<uint8_t> cells) : own_(cells), size_(cells.size()) {}
+  /// Allocates `count` cells of its own for the caller to write.
+  uint8_t* resize(size_t count) {
+    shared_.reset();
+    own_.resize(count);
+    size_ = count;
+    return own_.data();
+  }
+  /// Shares `count` cells with other owners. None of them may change the cells from now on.
+  void share(std::shared_ptr<const uint8_t> cells, size_t count) {
+    clear();
+    shared_ = std::move(cells);
+    size_ = shared_ ? count : 0;
+  }
+  /// Removes the cells, but keeps its own memory for the next ones.
+  void clear() {
+    shared_.reset();
+    own_.clear();
+    size_ = 0;
+  }
+
+  const uint8_t* data() const { return shared_ ? shared_.get() : own_.data(); }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const uint8_t* begin() const { return data(); }
+  const uint8_t* end() const { return data() + size_; }
+  uint8_t operator[](size_t i) const { return data()[i]; }
+
+ private:
+  std::vector<uint8_t> own_;
+  std::shared_ptr<const uint8_t> shared_;
+  size_t size_ = 0;
+};
 
 enum class Kind : uint8_t {
   kDetection,       // an object with a place
@@ -208,5 +250,23 @@ std::string label_of(Span<const std::string> labels, int class_id);
 
 /// Sets the label of every object to that of its class.
 void set_labels(Span<const std::string> labels, Objects* objects);
+
+/// Maps places in the network's input to places in the frame.
+struct FrameMap {
+  image::Transform transform;               // from the frame's pixels to the input's
+  image::Size input;                        // the input's size in pixels
+  std::optional<image::Corners> clip = {};  // part of the frame at whose edges boxes are cut
+};
+
+/// Converts boxes, outlines, points and places of masks from fractions of the network's input to
+/// pixels of the frame. With `clip`, boxes are cut at its edges, and objects without a remaining
+/// part are dropped, and so are boxes with NaN. Outlines, points and masks are not cut. If the view
+/// turns or flips the frame, the cells of masks are turned back. If it shears the frame, the box
+/// becomes the one around the parallelogram, whose corners become the outline of a detection
+/// without one, and masks are dropped.
+void map_to_frame(const FrameMap& map, Objects* objects);
+
+/// Cuts a box at the edges of `bounds`. Returns false if nothing is left or the box has NaN.
+bool clip_box(const image::Corners& bounds, image::Corners* box);
 
 }  // namespace dvnn::objects

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/assemble.h"
+#include "plan/plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,6 @@
 #include "plan/graph/saved_graph.h"
 #include "plan/layout/memory_plan.h"
 #include "plan/layout/placement.h"
-#include "plan/layout/schedule.h"
 #include "plan/passes/quantise.h"
 #include "tensor/half.h"
 

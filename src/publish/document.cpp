@@ -6,7 +6,6 @@
 #include <ctime>
 #include <random>
 
-#include "base/base64.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "base/written_json.h"

@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/base64.h"
 #include "base/format.h"
 #include "base/grid.h"
 #include "base/json.h"

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/guard.h"
+#include "base/result.h"
 
 namespace dvnn::publish {
 

@@ -16,7 +16,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "publish/document.h"
-#include "publish/transports/option_reader.h"
+#include "publish/transports/transports.h"
 #endif
 
 namespace dvnn::publish {

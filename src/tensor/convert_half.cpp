@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Array conversions, compiled once per instruction set by Highway and chosen at run time.
 #include "tensor/half.h"
-#include "tensor/half_chunks.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/convert_half.cpp"

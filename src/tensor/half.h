@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE 754 binary16. Single values are converted here, whole arrays by vector code in
-// convert_half.cpp.
+// IEEE 754 binary16. Single values are converted here, whole arrays, and chunks of the device's
+// channels to matrices of floats and back, by vector code in convert_half.cpp.
 #pragma once
 
 #include <cstddef>
@@ -60,5 +60,17 @@ inline float half_to_float(half_t h) {
 void float_to_half(const float* from, half_t* to, size_t count);
 /// Converts `count` values exactly. Vector code chosen at run time.
 void half_to_float(const half_t* from, float* to, size_t count);
+
+/// Values of a chunk. Chunks of halves have no gaps between them.
+constexpr size_t kHalfChunk = 8;
+
+/// Converts `count` chunks to chunks of floats that begin `stride` floats apart.
+void chunks_to_float(const half_t* from, float* to, size_t stride, size_t count);
+/// Converts `count` chunks to columns of floats: value k of chunk i goes to to[k * stride + i].
+void chunks_to_columns(const half_t* from, float* to, size_t stride, size_t count);
+/// Rounds chunks of floats that begin `stride` floats apart, each times its factor, as
+/// float_to_half() does.
+void float_to_chunks(const float* from, size_t stride, const float* factors, half_t* to,
+                     size_t count);
 
 }  // namespace dvnn

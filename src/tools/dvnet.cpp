@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/guard.h"
+#include "base/result.h"
 #include "kernels/instruction_sets.h"
 #include "tools/commands.h"
 #include "tools/manual.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/bitmap.h"
+#include "tools/pictures.h"
 
 namespace dvnn::tools {
 

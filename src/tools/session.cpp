@@ -5,7 +5,8 @@
 
 #include "base/format.h"
 #include "network/model_decoder.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
+#include "plan/replan.h"
 
 namespace dvnn::tools {
 
@@ -191,6 +192,30 @@ void place_in_picture(const network::Model& model, const image::Converter& conve
   map.transform = converter.transform();
   map.input = {double(in.w()), double(in.h())};
   objects::map_to_frame(map, found);
+}
+
+Result<std::unique_ptr<Session>> open_session(const std::string& path, const Arguments& arguments) {
+  return open_session(path, arguments.text("device"), arguments);
+}
+
+Result<std::unique_ptr<Session>> open_session(const std::string& path, const std::string& device,
+                                              const Arguments& arguments) {
+  network::NetworkSource source;
+  source.custom_layers = arguments.text("custom-layers");
+  source.path = path;
+  source.weights = arguments.text("weights");
+  if (arguments.given("size")) {
+    auto parsed = plan::parse_size(arguments.text("size"));
+    if (!parsed.ok()) return parsed.error().within("--size");
+    source.width = parsed.value().width;
+    source.height = parsed.value().height;
+    source.replan = plan::replan;
+  }
+  std::shared_ptr<const decode::CustomDecoders> decoders;
+  if (arguments.given("decoder-library")) {
+    DVNN_ASSIGN(decoders, decode::CustomDecoders::open(arguments.text("decoder-library")));
+  }
+  return Session::open(source, device, decoders.get());
 }
 
 }  // namespace dvnn::tools

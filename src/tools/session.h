@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network with a slot and its decoder, for tools that process pictures one after the other.
+// A network with a slot and its decoder, for tools that process pictures one after the other; and
+// the options of commands that open one. Their tables include these rows and kDeviceOption.
 #pragma once
 
 #include <memory>
@@ -10,8 +11,9 @@
 #include "decode/custom_decoders.h"
 #include "image/converter.h"
 #include "network/finite_watch.h"
-#include "tools/bitmap.h"
 #include "tools/npy.h"
+#include "tools/options.h"
+#include "tools/pictures.h"
 
 namespace dvnn::tools {
 
@@ -82,5 +84,23 @@ void place_in_picture(const network::Model& model, const image::Converter& conve
 /// into the input's mean and scale; fold() applies them.
 void unfold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
 void fold(const network::InputInfo& input, const Shape& shape, std::vector<float>* values);
+
+inline constexpr Option kWeightsOption = {
+    "weights", 0, Takes::kFile, "FILE",
+    "Packed weights, where the network is a library of generated sources"};
+inline constexpr Option kCustomLayersOption = {"custom-layers", 0, Takes::kFile, "LIBRARY",
+                                               "A library of CPU layers that the network names"};
+inline constexpr Option kDecoderLibraryOption = {
+    "decoder-library", 0, Takes::kFile, "LIBRARY",
+    "A library with the decoder that the network names"};
+inline constexpr Option kSizeOption = {
+    "size", 0, Takes::kText, "WxH",
+    "Size of the network's input in pixels, instead of the file's own"};
+
+/// Opens the network at `path` with these options, ready to run.
+Result<std::unique_ptr<Session>> open_session(const std::string& path, const Arguments& arguments);
+/// The same on another device than the one that the options name.
+Result<std::unique_ptr<Session>> open_session(const std::string& path, const std::string& device,
+                                              const Arguments& arguments);
 
 }  // namespace dvnn::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "track/parameters.h"
+#include "track/tracker.h"
 
 #include "base/format.h"
 #include "base/names.h"

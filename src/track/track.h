@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object that is followed from frame to frame.
+// An object that is followed from frame to frame, also where the frame's edge hides a part of it.
 #pragma once
 
 #include <cstdint>
@@ -126,5 +126,12 @@ struct Track {
   float best_confidence = 0;
   double best_score = -1;
 };
+
+/// Returns a box with the part that the frame's edge hides: it keeps its known size, and only its
+/// visible edge is measured. `shape`: usual width by height of its class, 0 if unknown.
+image::Corners with_hidden_part(image::Corners box, const Cuts& cuts, double shape,
+                                const Track& track);
+/// Updates a size that is still a guess, as each detection may show more of the object.
+void set_unknown_extents(const image::Corners& whole, Track* track);
 
 }  // namespace dvnn::track

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "track/frame_edge.h"
-#include "track/hidden_part.h"
+#include "track/track.h"
 
 namespace dvnn::track {
 namespace {

@@ -23,8 +23,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "motion/affine.h"
 #include "track/association.h"
 #include "track/common_motion.h"
@@ -159,5 +161,9 @@ class Tracker {
   size_t next_look_ = 0;     // index of the pair to learn similarities from next
   Association association_;
 };
+
+/// Sets the setting that dvtrack's property of that name sets, to a value in the property's unit.
+/// Error: kInvalidArgument if there is none, which lists all, or if the value is out of range.
+Status set_parameter(const std::string& property, double value, Settings* settings);
 
 }  // namespace dvnn::track

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ground that a camera looks at, as a plane in metres: where a place of the picture lies on it,
-// and how well that is known. docs/ground.md has the fields by which users describe it.
+// how well that is known, and how much of an area there an object covers. docs/ground.md has the
+// fields by which users describe it.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "image/view.h"
+#include "zones/geometry.h"
 
 namespace dvnn::zones {
 
@@ -58,5 +61,24 @@ std::string fit_of(const Ground& ground);
 std::optional<OnGround> on_ground(const Ground& ground, const image::Size& frame, double x,
                                   double y);
 constexpr double kFarthestMetres = 1e5;
+
+/// How much of an area an object covers: on the ground, or in the picture.
+class Cover {
+ public:
+  /// Sets the area, its corners in the frame's pixels. With a ground on which all of them lie, it
+  /// is compared in metres, otherwise in the picture.
+  void configure(const std::vector<Point>& area, const std::optional<Ground>& ground,
+                 const image::Size& frame);
+  bool on_the_ground() const { return ground_.has_value(); }
+  /// Returns the share of the area that an object with this box covers, 0..1. On the ground that is
+  /// a square as wide as the box's lower edge, which it stands behind.
+  double share(const image::Corners& box) const;
+
+ private:
+  std::vector<Corner> area_;
+  double size_ = 0;
+  std::optional<Ground> ground_;
+  image::Size frame_;
+};
 
 }  // namespace dvnn::zones

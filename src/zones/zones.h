@@ -12,7 +12,7 @@
 #include "base/span.h"
 #include "zones/bay.h"
 #include "zones/config.h"
-#include "zones/cover.h"
+#include "zones/ground.h"
 #include "zones/heat.h"
 #include "zones/nearness.h"
 #include "zones/passage.h"

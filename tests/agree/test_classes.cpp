@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 
-#include "agree/class_votes.h"
+#include "agree/votes.h"
 #include "check_suite.h"
 
 namespace dvnn::test::class_votes_tests {

@@ -3,8 +3,7 @@
 #include <limits>
 #include <random>
 
-#include "agree/embedding_mean.h"
-#include "agree/number_mean.h"
+#include "agree/means.h"
 #include "agree/odds.h"
 #include "check_suite.h"
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "agree/odds.h"
-#include "agree/text_votes.h"
+#include "agree/votes.h"
 #include "check_suite.h"
 
 namespace dvnn::test::text_votes_tests {

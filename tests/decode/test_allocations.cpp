@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "decode/custom_decoders.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
 #include "outputs.h"
 
 namespace dvnn::test::allocations_tests {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/priors.h"
+#include "decode/boxes/ssd_decoder.h"
 
 #include <cmath>
 #include <cstdio>

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "base/grid.h"
-#include "draw/blend.h"
 #include "draw/obscure.h"
 #include "draw/painter.h"
+#include "draw/picture.h"
 
 using namespace dvnn;
 using objects::Object;

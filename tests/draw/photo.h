@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "check_suite.h"
-#include "draw/blend.h"
 #include "draw/painter.h"
+#include "draw/picture.h"
 
 namespace dvnn::draw::test {
 

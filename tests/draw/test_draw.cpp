@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "draw/color.h"
 #include "draw/obscure.h"
+#include "draw/picture.h"
 #include "photo.h"
 
 namespace dvnn::test::draw_tests {

@@ -8,12 +8,9 @@
 
 #include "check_suite.h"
 #include "evaluate/bootstrap.h"
-#include "evaluate/classification.h"
 #include "evaluate/confusion.h"
-#include "evaluate/embeddings.h"
-#include "evaluate/pixels.h"
-#include "evaluate/reading.h"
 #include "evaluate/thresholds.h"
+#include "evaluate/whole_pictures.h"
 
 namespace dvnn::test::evaluate_numbers_tests {
 

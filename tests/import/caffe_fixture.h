@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "convert/convert.h"
-#include "import/caffe/reader.h"
+#include "import/caffe/import.h"
 
 namespace dvnn::test {
 

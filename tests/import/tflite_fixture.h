@@ -9,7 +9,6 @@
 
 #include "convert/convert.h"
 #include "import/tflite/model.h"
-#include "import/tflite/operator_names.h"
 #include "onnx_fixture.h"
 
 namespace dvnn::test {

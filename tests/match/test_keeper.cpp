@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/base64.h"
 #include "base/file.h"
+#include "base/format.h"
 #include "check_suite.h"
 #include "clocks.h"
 #include "crowd.h"

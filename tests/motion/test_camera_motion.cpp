@@ -10,7 +10,6 @@
 
 #include "check_suite.h"
 #include "counted_new.h"
-#include "motion/camera_watch.h"
 
 namespace dvnn::test::camera_motion_tests {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "objects/frame_map.h"
+#include "objects/object.h"
 
 #include <cmath>
 #include <limits>

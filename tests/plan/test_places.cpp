@@ -4,7 +4,7 @@
 #include "../import/run_model.h"
 #include "check_suite.h"
 #include "graph_maker.h"
-#include "plan/layout/places.h"
+#include "plan/layout/placement.h"
 #include "plan/plan.h"
 
 namespace dvnn::test::places_tests {

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "base/format.h"
-#include "publish/spool_record.h"
+#include "publish/spool_segment.h"
 #include "spool_numbers.h"
 
 namespace dvnn::test::spool_damage_tests {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "check_suite.h"
-#include "tensor/half_chunks.h"
 
 namespace dvnn::test::half_tests {
 

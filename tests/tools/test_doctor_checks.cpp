@@ -9,7 +9,7 @@
 #include <fstream>
 #include <utility>
 
-#include "tools/board/board_facts.h"
+#include "tools/board/board_report.h"
 #include "tools/doctor/checks.h"
 #include "tools/doctor/child.h"
 

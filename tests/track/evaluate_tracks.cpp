@@ -10,7 +10,7 @@
 
 #include "track/baselines.h"
 #include "track/followed.h"
-#include "track/parameters.h"
+#include "track/tracker.h"
 
 using namespace dvnn;
 using namespace dvnn::test;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "track/assignment.h"
+#include "track/association.h"
 
 #include <cmath>
 #include <functional>

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "track/followed.h"
-#include "track/parameters.h"
+#include "track/tracker.h"
 
 using namespace dvnn;
 using namespace dvnn::test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions of areas and lines: who counts by speed and heading.
-#include "zones/motion_condition.h"
+#include "zones/config.h"
 
 #include "base/format.h"
 #include "check_suite.h"

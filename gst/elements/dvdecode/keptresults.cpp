@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "infer/knowntracks.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
 
 namespace dvnn::gst {
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/guard.h"
+#include "base/result.h"
 #include "refs.h"
 
 #undef GST_CAT_DEFAULT

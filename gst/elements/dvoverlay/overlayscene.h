@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "draw/figure.h"
-#include "draw/heat.h"
+#include "draw/canvas.h"
 #include "draw/item.h"
 #include "draw/shape.h"
+#include "draw/tint.h"
 #include "elements/dvoverlay/trails.h"
 #include "elements/labellist.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "draw/figure.h"
+#include "draw/canvas.h"
 
 namespace dvnn::gst {
 

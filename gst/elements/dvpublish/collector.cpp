@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "elements/dvpublish/framepicture.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"

@@ -7,7 +7,7 @@
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "meta/objectvalue.h"
-#include "objects/frame_map.h"
+#include "objects/object.h"
 
 namespace dvnn::gst {
 namespace {

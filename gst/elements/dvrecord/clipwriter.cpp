@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "elements/dvpublish/publishsettings.h"
 #include "elements/dvrecord/cuefile.h"
 #include "errors.h"

@@ -9,7 +9,7 @@
 
 #include "frames/camerasteps.h"
 #include "frames/frameluma.h"
-#include "motion/camera_watch.h"
+#include "motion/camera_motion.h"
 
 namespace dvnn::gst {
 

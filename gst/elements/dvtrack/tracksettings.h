@@ -5,7 +5,7 @@
 #include <string>
 
 #include "elements/exports.h"
-#include "motion/camera_watch.h"
+#include "motion/camera_motion.h"
 #include "properties.h"
 #include "track/tracker.h"
 

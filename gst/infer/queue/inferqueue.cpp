@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/guard.h"
+#include "base/result.h"
 #include "infer/watchdog.h"
 
 #undef GST_CAT_DEFAULT

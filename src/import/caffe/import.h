@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caffe layers -> graph nodes, with every shape computed and every weight checked.
+// Caffe's files -> layers -> graph nodes, with every shape computed and every weight checked.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
+#include "caffe.pb.h"
 #include "import/builder.h"
-#include "import/caffe/reader.h"
 #include "import/options.h"
 
 namespace dvnn::import {
+
+/// Parses a .prototxt. Fields that the schema does not know are noted in `warnings` and skipped.
+Result<caffe::NetParameter> read_prototxt(const std::string& path,
+                                          std::vector<std::string>* warnings);
+
+/// Parses a .caffemodel.
+Result<caffe::NetParameter> read_caffemodel(const std::string& path);
 
 /// Imports a network: `net` describes the layers, `weights` holds their blobs by layer name. Errors
 /// name the layer.

@@ -1,13 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers with weights or windows.
+// Layers with weights or windows, and those of types that the user declared.
 #include "import/caffe/layers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "base/format.h"
+#include "base/json.h"
 
 namespace dvnn::import {
+
+CaffeBlobs::CaffeBlobs(const caffe::NetParameter& weights) {
+  for (const caffe::LayerParameter& layer : weights.layer()) {
+    if (layer.blobs_size() > 0) layers_[layer.name()] = &layer;
+  }
+}
+
+int CaffeBlobs::count(const std::string& layer) const {
+  const auto it = layers_.find(layer);
+  return it == layers_.end() ? 0 : it->second->blobs_size();
+}
+
+Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index) const {
+  if (index >= count(layer)) {
+    return malformed(
+        format("the caffemodel has %d of its blobs, number %d is needed", count(layer), index + 1));
+  }
+  const caffe::BlobProto& blob = layers_.at(layer)->blobs(index);
+  std::vector<float> values(blob.data().begin(), blob.data().end());
+  if (values.empty()) values.assign(blob.double_data().begin(), blob.double_data().end());
+  for (float v : values) {
+    if (!std::isfinite(v)) {
+      return malformed(format("blob %d holds a value that is not finite", index));
+    }
+  }
+  return values;
+}
+
+Result<std::vector<float>> CaffeBlobs::get(const std::string& layer, int index,
+                                           size_t elements) const {
+  DVNN_ASSIGN(auto values, get(layer, index));
+  if (values.size() == elements) return values;
+  return malformed(
+      format("blob %d holds %zu values, the layer needs %zu", index, values.size(), elements));
+}
+
 namespace {
 
 using device::Activation;
@@ -213,6 +251,33 @@ Status import_upsample(CaffeImporter* importer, const caffe::LayerParameter& lay
   if (scale != 2) return unsupported(format("scale is %u, the device doubles", scale));
   DVNN_ASSIGN(const int in, importer->bottom(layer, 0));
   return importer->done(layer, importer->builder.upsample2(layer.name(), in));
+}
+
+std::string caffe_custom_type(const caffe::LayerParameter& layer) {
+  return layer.type() == "Python" ? layer.python_param().layer() : layer.type();
+}
+
+// Imports a layer of a type that the user declared. Caffe has no place for parameters of foreign
+// types except its Python layer's param_str: JSON, perhaps with Python's quotes.
+Status import_custom(CaffeImporter* importer, const caffe::LayerParameter& layer) {
+  const std::string type = caffe_custom_type(layer);
+  std::vector<int> inputs;
+  for (int i = 0; i < layer.bottom_size(); ++i) {
+    DVNN_ASSIGN(const int value, importer->bottom(layer, i));
+    inputs.push_back(value);
+  }
+  std::string text = layer.python_param().param_str();
+  const char* const kWhat = "python_param.param_str";
+  auto parsed = parse_json(text.empty() ? "{}" : text, kWhat);
+  if (!parsed.ok() && parsed.error().code == ErrorCode::kMalformed) {
+    std::replace(text.begin(), text.end(), '\'', '"');
+    parsed = parse_json(text, kWhat);
+  }
+  DVNN_ASSIGN(const Json params, std::move(parsed));
+  if (!params.is_object()) return malformed(std::string(kWhat) + " is no JSON object");
+  const CustomLayer& declared = importer->options.custom_layers.at(type);
+  return importer->done(
+      layer, importer->builder.custom(layer.name(), type, declared, params, std::move(inputs)));
 }
 
 }  // namespace dvnn::import

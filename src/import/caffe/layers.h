@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Importers of Caffe's layer types, and their table. Private to the Caffe front end.
+// Importers of Caffe's layer types, their table, and the weights that they read. Private to the
+// Caffe front end.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "caffe.pb.h"
 #include "import/builder.h"
-#include "import/caffe/blobs.h"
 #include "import/options.h"
 
 namespace dvnn::import {
+
+/// The weights of a caffemodel, found by layer name.
+class CaffeBlobs {
+ public:
+  explicit CaffeBlobs(const caffe::NetParameter& weights);
+  /// Number of blobs of a layer; 0 if the model does not have it.
+  int count(const std::string& layer) const;
+  /// Returns blob `index` of a layer: any number of finite floats.
+  Result<std::vector<float>> get(const std::string& layer, int index) const;
+  /// Returns blob `index` of a layer: exactly `elements` finite floats, or an error that names the
+  /// blob; the caller adds the layer.
+  Result<std::vector<float>> get(const std::string& layer, int index, size_t elements) const;
+
+ private:
+  std::map<std::string, const caffe::LayerParameter*> layers_;
+};
 
 /// The state of one import.
 struct CaffeImporter {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/json.h"
-#include "import/given_inputs.h"
+#include "import/options.h"
 
 namespace dvnn::import {
 namespace {

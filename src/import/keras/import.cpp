@@ -9,10 +9,10 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
-#include "import/given_inputs.h"
 #include "import/keras/architecture.h"
+#include "import/keras/files.h"
 #include "import/keras/layers.h"
-#include "import/keras/weights.h"
+#include "import/options.h"
 
 namespace dvnn::import {
 namespace {

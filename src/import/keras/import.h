@@ -5,7 +5,7 @@
 #include <string>
 
 #include "import/builder.h"
-#include "import/keras/hdf5_file.h"
+#include "import/keras/files.h"
 #include "import/options.h"
 
 namespace dvnn::import {
@@ -14,7 +14,7 @@ namespace dvnn::import {
 /// and its class.
 Result<Graph> import_keras(const Hdf5File& file, const ImportOptions& options);
 
-/// Imports a model of Keras 3 from the parts of its archive (archive.h).
+/// Imports a model of Keras 3 from the parts of its archive (files.h).
 Result<Graph> import_keras3(const std::string& config, const Hdf5File& weights,
                             const ImportOptions& options);
 

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "import/builder.h"
-#include "import/keras/hdf5_file.h"
+#include "import/keras/files.h"
 #include "import/options.h"
 
 namespace dvnn::import {

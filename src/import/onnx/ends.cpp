@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/given_inputs.h"
+#include "import/options.h"
 
 namespace dvnn::import {
 namespace {

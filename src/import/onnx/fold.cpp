@@ -6,8 +6,8 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/onnx/batch.h"
 #include "import/onnx/import.h"
+#include "import/onnx/model.h"
 
 namespace dvnn::import {
 namespace {

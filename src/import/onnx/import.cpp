@@ -10,13 +10,10 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "import/onnx/control/control.h"
+#include "import/onnx/cuts.h"
 #include "import/onnx/ends.h"
-#include "import/onnx/expansions/dynamic.h"
 #include "import/onnx/expansions/expansions.h"
-#include "import/onnx/hints.h"
-#include "import/onnx/operators/suppression.h"
 #include "import/onnx/order.h"
-#include "import/onnx/weights.h"
 #include "plan/reference/reference.h"
 
 namespace dvnn::import {

@@ -7,9 +7,9 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/given_inputs.h"
 #include "import/onnx/ends.h"
-#include "plan/graph/shapes.h"
+#include "import/options.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::import {
 namespace {

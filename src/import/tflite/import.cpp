@@ -10,7 +10,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/given_inputs.h"
+#include "import/options.h"
 #include "import/tflite/operators.h"
 
 namespace dvnn::import {

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "import/model_file.h"
-#include "import/tflite/operator_names.h"
 #include "tensor/half.h"
 
 namespace dvnn::import {

@@ -71,4 +71,7 @@ bool is_tflite_real(tfl::TensorType type);
 Result<std::vector<double>> spread_tflite(const tfl::Tensor& tensor,
                                           const std::vector<double>& present);
 
+/// Returns the name; null for unassigned numbers, and for operators that no runtime implements.
+const char* tflite_operator_name(int number);
+
 }  // namespace dvnn::import

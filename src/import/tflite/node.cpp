@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/given_inputs.h"
+#include "import/options.h"
 #include "import/tflite/import.h"
 
 namespace dvnn::import {

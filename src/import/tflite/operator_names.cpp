@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/tflite/operator_names.h"
+#include "import/tflite/model.h"
 
 #include "base/nth.h"
 

@@ -2,12 +2,24 @@
 // Layers that slide a window.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "layers/attributes/layer_type.h"
 #include "layers/windows/convolution.h"
 
 namespace dvnn::layers {
+
+/// Returns the number of windows along an axis. With `ceil`, a partial last window counts if it
+/// starts inside the input or its leading pad.
+inline int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_t kernel,
+                             int64_t stride, bool ceil) {
+  const int64_t room = size + before + after - kernel;
+  if (room < 0) return 0;
+  int64_t n = (ceil ? (room + stride - 1) / stride : room / stride) + 1;
+  if (ceil && (n - 1) * stride >= size + before) --n;
+  return n;
+}
 
 /// Convolution for kernels and dilations beyond the device's limits: {kernel_w, kernel_h, stride_w,
 /// stride_h, dilation_w, dilation_h, pad_left, pad_top, groups, transposed, weights: (m, c /

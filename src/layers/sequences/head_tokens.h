@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "kernels/movement/transpose.h"
-#include "tensor/half_chunks.h"
+#include "tensor/half.h"
 
 namespace dvnn::layers {
 

@@ -11,7 +11,6 @@
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
-#include "layers/windows/count_windows.h"
 
 namespace dvnn::layers {
 namespace {

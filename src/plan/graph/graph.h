@@ -3,15 +3,55 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/nth.h"
 #include "base/result.h"
 #include "device/command.h"
-#include "plan/graph/attributes.h"
+#include "layers/attributes.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::plan {
+
+struct Node;
+
+// Attributes that only some operations' nodes have, beside the numbers of the device's command.
+
+/// A fully connected layer as a convolution over one pixel, whose channels are the whole input.
+struct FlatInput {
+  bool reordered = false;  // its weights follow the order of elements in an input of this one size
+};
+
+/// Says how a pooling follows its input's size, and how it averages.
+struct PoolingRule {
+  bool ceil = false;        // a partial last window counts
+  bool global = false;      // one window over the whole input
+  bool counts_pads = true;  // an average divides by the whole window
+};
+
+/// A fully connected layer's number of inputs, which does not follow the image's size.
+struct FullConnection {
+  int64_t inputs = 0;
+};
+
+/// kCpu, kConcat and kReshape: a CPU layer.
+struct CpuLayer {
+  layers::LayerAttributes attributes;
+  std::vector<int> shape_inputs;  // values of which only the shape is read
+  bool in_chunks = false;  // an Elementwise that reads and writes the device's layout as it is
+};
+
+/// kBranches: the runs of one command, in order.
+struct Branches {
+  std::vector<Node> parts;
+  uint32_t topo = 0;  // bit i: part i is a branch's last; device/command.h
+};
+
+/// A node has none if its run describes it completely.
+using Attributes =
+    std::variant<std::monostate, FlatInput, PoolingRule, FullConnection, CpuLayer, Branches>;
 
 enum class Op {
   kInput,
@@ -41,7 +81,7 @@ struct Node {
   int saved = -1;     // index among the nodes that a network file keeps; saved_graph.h
   std::string why;    // reason why a pass decided that it is not one command of the device
   bool dead = false;  // removed by a pass
-  // Which part of the saved node's channels this one is, of how many; channel_sums.h.
+  // Which part of the saved node's channels this one is, of how many; limits.cpp.
   int part = 0, parts = 1;
 
   // Of commands, and what becomes one.
@@ -123,5 +163,17 @@ struct Graph {
   void sweep();
   const Shape& shape_of(int value) const { return nth(values, value).shape; }
 };
+
+/// Returns a shape of 1 to Shape::kMaxRank positive dimensions and at most 2^28 elements, or an
+/// error that names the dimension.
+Result<Shape> checked_shape(const std::vector<int64_t>& dims);
+std::vector<int64_t> dims_of(const Shape& shape);
+
+/// Computes every value's shape (and the parameters that follow from shapes) for an input of
+/// `height` x `width` pixels. The graph is as front ends made it, or as the passes that do not look
+/// at sizes left it; it may come from a hostile file. Errors name the layer: kUnsupported where the
+/// model holds numbers for one size.
+Status infer_shapes(Graph* graph, int channels, int height, int width,
+                    const Cancellation* cancellation = nullptr);
 
 }  // namespace dvnn::plan

@@ -5,8 +5,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "layers/windows/count_windows.h"
-#include "plan/graph/shapes.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 namespace {

@@ -11,8 +11,8 @@
 #include "device/limits.h"
 #include "network/model_json.h"
 #include "network/model_limits.h"
+#include "plan/graph/graph.h"
 #include "plan/graph/operators.h"
-#include "plan/graph/shapes.h"
 #include "tensor/packing.h"
 #include "tensor/tensor_json.h"
 

@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides where every value of a graph lives: its layout, whether it shares another value's memory,
-// and whether it is constant.
+// and whether it is constant; and in which order nodes run.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/nth.h"
 #include "plan/graph/graph.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::plan {
+
+// The law of places: a value shares another one's memory only if the addresses of its elements
+// allow it. The placer and every pass that relies on places ask here.
+
+/// Elements begin[i], begin[i] + step[i], ... along each axis i of a tensor; a step may be
+/// negative. The number of elements is the shape of the part.
+struct Section {
+  std::vector<int> begin, step;
+};
+
+/// Returns the offset in bytes of `part` within `whole`, if each element of `part`, which consists
+/// of the elements of `section`, has the same address in both. Null if an address differs, the
+/// types differ, the section exceeds the whole, or the device could not address the part (binary16
+/// at a byte that is no multiple of 16).
+std::optional<uint64_t> lies_within(const TensorDesc& whole, const Section& section,
+                                    const TensorDesc& part);
+
+/// Returns whether element i of `a` and of `b`, both counted row-major in their own shape, have the
+/// same address for every i: then one is a reshape of the other that moves nothing.
+bool same_addresses(const TensorDesc& a, const TensorDesc& b);
 
 struct Placement {
   TensorDesc desc;
@@ -29,7 +52,7 @@ enum class Destination {
 ///   - values that the device makes or reads are binary16 in its chunked layout, and so are results
 ///     of layers of single elements or whole channels between its commands; all others are
 ///     row-major float;
-///   - joins, slices and reshapes share memory if the law of places allows it (places.h).
+///   - joins, slices and reshapes share memory if the law of places allows it.
 class Placer {
  public:
   Placer(const Graph& graph, bool hwc);
@@ -60,5 +83,11 @@ class Placer {
   // slices and layers that work in chunks.
   std::vector<bool> device_made_, device_read_, device_bound_;
 };
+
+/// Returns the indices of all nodes, inputs before their readers. Consecutive commands go to the
+/// device in one list, and between lists device and CPU wait for each other: so all nodes that can
+/// run on the device do, before the CPU's turn comes, and the other way round. Among nodes that can
+/// run, the graph's order stays.
+std::vector<size_t> schedule(const Graph& graph, const Placer& placer);
 
 }  // namespace dvnn::plan

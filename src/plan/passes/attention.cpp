@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/nth.h"
-#include "plan/graph/shapes.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 

@@ -2,6 +2,7 @@
 #include "plan/passes/token_pictures.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/nth.h"
 
@@ -154,6 +155,224 @@ void TokenPictures::finish(size_t index, const OrderedTokens& tokens) {
     become(node, reshape_to(shape), {made});
     node->op = Op::kReshape;
   });
+}
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+// Returns a sequence's dimensions before its channels.
+Sizes leads_of(const Shape& shape) {
+  return Sizes(shape.dims, shape.dims + shape.rank - 1);
+}
+
+Sizes strides_of(const Sizes& sizes) {
+  Sizes strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+
+// Calls visit(indices) for each index of an array of these sizes, the last one fastest.
+template <typename Visit>
+void for_each_index(const Sizes& sizes, Visit visit) {
+  Sizes at(sizes.size(), 0);
+  int64_t count = 1;
+  for (int64_t size : sizes) count *= size;
+  for (; count > 0; --count) {
+    visit(at);
+    for (size_t i = sizes.size(); i-- > 0 && ++at[i] == sizes[i];) at[i] = 0;
+  }
+}
+
+}  // namespace
+
+TokenOrders::TokenOrders(Rewriter* rewriter, Graph* graph, TokenPictures* pictures)
+    : graph_(*graph),
+      rewriter_(*rewriter),
+      pictures_(*pictures),
+      moves_on_(graph->values.size(), false) {
+  for (const Node& node : graph_.nodes) {
+    if (only_moves(node)) nth(moves_on_, node.inputs[0]) = true;
+  }
+}
+
+bool TokenOrders::follow(const Node& node) {
+  if (node.inputs.empty() || pictures_.ordered(node.output)) return false;
+  const auto from = pictures_.ordered(node.inputs[0]);
+  if (!from) return false;
+  const Shape in = graph_.shape_of(node.inputs[0]), out = graph_.shape_of(node.output);
+  const int64_t channels = graph_.shape_of(from->picture).c();
+  if (!is_sequence(in) || !is_sequence(out) || last_of(in) != channels ||
+      last_of(out) != channels || noted_ > kMostNoted) {
+    return false;
+  }
+  auto places = moved(node, *from);
+  if (!places) return false;
+  noted_ += places->size();
+  pictures_.set_places(node.output, from->picture, std::move(*places));
+  return true;
+}
+
+void TokenOrders::follow_pixels(size_t index) {
+  const int out = rewriter_.node(index).output;
+  std::vector<int> chain;
+  for (int at = rewriter_.producer(out); at >= 0 && only_moves(rewriter_.node(at));) {
+    if (chain.size() == kMostMoves) return;
+    chain.push_back(at);
+    at = rewriter_.producer(rewriter_.node(at).inputs[0]);
+  }
+  const int first = rewriter_.node(chain.back()).inputs[0];
+  const Shape from = graph_.shape_of(first), to = graph_.shape_of(out);
+  if (from.rank != 4 || from.n() != 1 || from.c() != last_of(to)) return;
+  const int pixels = from.h() * from.w();
+  const auto view = MoveView::of(graph_, chain);
+  MoveView::Factors factors = view ? view->factors() : MoveView::Factors();
+  if (factors.empty() || factors.back().size != from.c() || factors.back().stride != pixels) return;
+  factors.pop_back();
+  noted_ += static_cast<size_t>(pixels);
+  if (noted_ > kMostNoted) return;
+  const int picture = pictures_.add_reshape(index, first, {1, from.c(), 1, pixels}, "_pixels");
+  pictures_.set_places(out, picture, MoveView::places({factors.data(), factors.size()}));
+}
+
+bool TokenOrders::finish_pixels(size_t index) {
+  const Node& node = rewriter_.node(index);
+  const Shape to = graph_.shape_of(node.output);
+  if (!only_moves(node) || nth(moves_on_, node.output) || to.rank != 4 || to.n() != 1) return false;
+  std::vector<int> chain;
+  std::optional<OrderedTokens> tokens;
+  for (int at = static_cast<int>(index); !tokens;) {
+    if (at < 0 || !only_moves(rewriter_.node(at)) || chain.size() == kMostMoves) return false;
+    chain.push_back(at);
+    const int value = rewriter_.node(at).inputs[0];
+    tokens = pictures_.ordered(value);
+    at = rewriter_.producer(value);
+  }
+  const auto view = MoveView::of(graph_, chain);
+  MoveView::Factors factors = view ? view->factors() : MoveView::Factors();
+  if (factors.empty() || factors[0].size != to.c() || factors[0].stride != 1 ||
+      graph_.shape_of(tokens->picture).c() != to.c()) {
+    return false;
+  }
+  for (MoveView::Factor& factor : factors) factor.stride /= to.c();
+  Places places = MoveView::places({factors.data() + 1, factors.size() - 1});
+  if (tokens->places) {
+    for (int& place : places) place = nth(*tokens->places, place);
+  }
+  const int ordered =
+      pictures_.gathered(index, pictures_.tokens_at(tokens->picture, std::move(places)));
+  const int pixels = pictures_.add_reshape(index, ordered, to, "_of_tokens");
+  rewriter_.change(index, [&](Node* other) {
+    become(other, reshape_to(to), {pixels});
+    other->op = Op::kReshape;
+  });
+  return true;
+}
+
+std::optional<TokenOrders::Places> TokenOrders::moved(const Node& node, const OrderedTokens& from) {
+  const Shape in = graph_.shape_of(node.inputs[0]), out = graph_.shape_of(node.output);
+  if (node.op == Op::kReshape) return places_of(from);
+  if (node.op == Op::kConcat) return joined(node, node.layer<layers::ConcatAttributes>()->axis);
+  if (const auto* permute = node.layer<layers::PermuteAttributes>()) {
+    if (permute->order.back() != in.rank - 1) return std::nullopt;
+    return permuted(places_of(from), in, permute->order);
+  }
+  if (const auto* slice = node.layer<layers::SliceAttributes>()) {
+    return cut(places_of(from), in, out, *slice);
+  }
+  if (const auto* border = node.layer<layers::BorderAttributes>()) {
+    return bordered(places_of(from), in, out, *border);
+  }
+  return std::nullopt;
+}
+
+TokenOrders::Places TokenOrders::places_of(const OrderedTokens& tokens) const {
+  if (tokens.places) return *tokens.places;
+  Places all(graph_.shape_of(tokens.picture).extent(3));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+TokenOrders::Places TokenOrders::permuted(const Places& from, const Shape& in,
+                                          const std::vector<int>& order) {
+  const Sizes before = leads_of(in), strides = strides_of(before);
+  Sizes sizes, steps;
+  for (size_t i = 0; i < before.size(); ++i) {
+    sizes.push_back(nth(before, order[i]));
+    steps.push_back(nth(strides, order[i]));
+  }
+  Places made;
+  made.reserve(from.size());
+  for_each_index(sizes, [&](const Sizes& at) {
+    made.push_back(nth(from, std::inner_product(at.begin(), at.end(), steps.begin(), int64_t{0})));
+  });
+  return made;
+}
+
+std::optional<TokenOrders::Places> TokenOrders::cut(const Places& from, const Shape& in,
+                                                    const Shape& out,
+                                                    const layers::SliceAttributes& slice) {
+  const Sizes strides = strides_of(leads_of(in)), sizes = leads_of(out);
+  if (slice.begin.back() != 0 || slice.step.back() != 1) return std::nullopt;
+  Places made;
+  for_each_index(sizes, [&](const Sizes& at) {
+    int64_t place = 0;
+    for (size_t i = 0; i < at.size(); ++i) {
+      place += (slice.begin[i] + slice.step[i] * at[i]) * strides[i];
+    }
+    made.push_back(nth(from, place));
+  });
+  return made;
+}
+
+std::optional<TokenOrders::Places> TokenOrders::bordered(const Places& from, const Shape& in,
+                                                         const Shape& out,
+                                                         const layers::BorderAttributes& border) {
+  if (border.mode != layers::BorderMode::kConstant || border.value != 0 ||
+      border.before.back() != 0 || border.after.back() != 0) {
+    return std::nullopt;
+  }
+  const Sizes before = leads_of(in), strides = strides_of(before);
+  Places made;
+  for_each_index(leads_of(out), [&](const Sizes& at) {
+    int64_t place = 0;
+    for (size_t i = 0; i < at.size(); ++i) {
+      const int64_t index = at[i] - border.before[i];
+      if (index < 0 || index >= before[i]) place = -1;
+      if (place >= 0) place += index * strides[i];
+    }
+    made.push_back(place < 0 ? kNoToken : nth(from, place));
+  });
+  return made;
+}
+
+// Returns the places of tokens of one picture that are joined along an axis.
+std::optional<TokenOrders::Places> TokenOrders::joined(const Node& node, int axis) const {
+  const Shape out = graph_.shape_of(node.output);
+  if (axis == out.rank - 1) return std::nullopt;
+  const int picture = pictures_.ordered(node.inputs[0])->picture;
+  struct Part {
+    Places places;
+    size_t run;  // tokens from one index before the axis to the next
+  };
+  std::vector<Part> parts;
+  size_t runs = 1;
+  for (int i = 0; i < axis; ++i) runs *= out.extent(i);
+  for (int value : node.inputs) {
+    const auto part = pictures_.ordered(value);
+    if (!part || part->picture != picture) return std::nullopt;
+    Places places = places_of(*part);
+    const size_t run = places.size() / runs;
+    parts.push_back({std::move(places), run});
+  }
+  Places made;
+  for (size_t i = 0; i < runs; ++i) {
+    for (const Part& part : parts) {
+      const auto first = part.places.begin() + static_cast<ptrdiff_t>(i * part.run);
+      made.insert(made.end(), first, first + static_cast<ptrdiff_t>(part.run));
+    }
+  }
+  return made;
 }
 
 }  // namespace dvnn::plan

@@ -13,7 +13,6 @@
 #include "plan/passes/attention.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/quantise.h"
-#include "plan/passes/token_orders.h"
 #include "plan/passes/token_pictures.h"
 #include "tensor/half.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs that a graph is measured with while it is planned.
+// The inputs that a graph is measured with while it is planned, and the ranges of its values, which
+// the FP32 reference measures with them.
 #pragma once
 
 #include <vector>
@@ -21,5 +22,10 @@ bool can_be_measured(const Graph& graph);
 Result<std::vector<std::vector<float>>> sample_inputs(const Graph& graph,
                                                       const PlanOptions& options,
                                                       const InputSpec& picture);
+
+/// Returns the largest magnitude of each value (0: not computed) over the sample inputs
+/// (samples.h). Empty for a graph that cannot be measured.
+Result<std::vector<float>> measure_ranges(const Graph& graph, const PlanOptions& options,
+                                          const InputSpec& picture);
 
 }  // namespace dvnn::plan

@@ -12,7 +12,6 @@
 
 #include "base/file.h"
 #include "base/format.h"
-#include "publish/transports/option_reader.h"
 #include "publish/transports/transports.h"
 
 namespace dvnn::publish {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/format.h"
-#include "publish/transports/option_reader.h"
 #include "publish/transports/transports.h"
 
 namespace dvnn::publish {

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "base/log.h"
-#include "publish/transports/option_reader.h"
 #include "publish/transports/transports.h"
 
 namespace dvnn::publish {

@@ -4,7 +4,7 @@
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 
-#include "publish/transports/option_reader.h"
+#include "publish/transports/transports.h"
 
 namespace dvnn::publish {
 

@@ -7,7 +7,6 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "tools/bench/bench_streams.h"
 #include "tools/bench/pipeline_run.h"
 #include "tools/bench/plot.h"
 #include "tools/commands.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/bench/bench_streams.h"
+#include "tools/bench/pipeline_run.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -4,7 +4,7 @@
 #include <opencv2/dnn.hpp>
 
 #include "base/file.h"
-#include "tools/bench/network_peers.h"
+#include "tools/bench/peer.h"
 
 namespace dvnn::tools {
 namespace {

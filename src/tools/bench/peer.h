@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/span.h"
 #include "network/model.h"
+#include "tools/pictures.h"
 
 namespace dvnn::tools {
 
@@ -36,5 +37,17 @@ class SharedPeer : public Peer {
 /// the peer. kNotFound where ONNX Runtime is not installed, or was not when this was built.
 Result<std::unique_ptr<SharedPeer>> open_onnxruntime(const std::string& path,
                                                      const network::Model& model, int threads);
+
+/// Opens a model's files in OpenCV's dnn. kNotFound where OpenCV was not there when this was built.
+Result<std::unique_ptr<Peer>> open_opencv(const std::vector<std::string>& files,
+                                          const network::Model& model, const Bitmap& picture,
+                                          int threads);
+
+/// Opens a model's files: MODEL.onnx in ONNX Runtime if it is installed (and was at build time),
+/// else in OpenCV's dnn; PROTOTXT and CAFFEMODEL in OpenCV's dnn. The picture is converted by the
+/// network's rule, if the engine's single scale for all channels allows it.
+Result<std::unique_ptr<Peer>> open_peer(const std::vector<std::string>& files,
+                                        const network::Model& model, const Bitmap& picture,
+                                        int threads);
 
 }  // namespace dvnn::tools

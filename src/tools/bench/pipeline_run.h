@@ -57,4 +57,10 @@ Result<double> run_pipeline(GstElement* pipeline, Progress* progress);
 std::string source_of(const PipelineOptions& options, int frames);
 std::string dvinfer_of(const PipelineOptions& options);
 
+/// `dvnet bench pipeline --peer`: prints frames per second, processor time and latency of a frame
+/// and memory, of `streams` streams through dvconvert and dvinfer, and of the same streams through
+/// what an application without us would have: videoconvertscale, appsink and ONNX Runtime on
+/// `model`. Each measurement is a process of its own. Returns dvnet's status.
+int run_streams_bench(const PipelineOptions& options, const std::string& model, int streams);
+
 }  // namespace dvnn::tools

@@ -18,9 +18,7 @@
 #include "tools/convert/convert_options.h"
 #include "tools/convert/convert_outputs.h"
 #include "tools/convert/input_kind.h"
-#include "tools/convert/mistakes.h"
-#include "tools/convert/report.h"
-#include "tools/inspect/work_share.h"
+#include "tools/inspect/estimates.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of files that `dvnet convert` takes.
+// The kinds of files that `dvnet convert` takes, and advice on those that it cannot take.
 #pragma once
 
 #include <string>
@@ -25,5 +25,15 @@ const InputKind* find_input_kind(const std::string& name);
 const InputKind* guess_input_kind(const std::vector<std::string>& files);
 /// Returns a list for messages: "caffe, keras, onnx and dvn".
 std::string input_kind_names();
+
+/// Puts prototxt and caffemodel in this order.
+void order_caffe_files(std::vector<std::string>* files);
+
+/// Returns what to do with files of unsupported kinds, or an empty string if none is recognised.
+std::string advice_on(const std::vector<std::string>& files);
+
+/// Returns what to give instead of an unknown decoder's name that begins the names of presets, or
+/// an empty string.
+std::string advice_on_decoder(const std::string& name);
 
 }  // namespace dvnn::tools

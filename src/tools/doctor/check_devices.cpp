@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "device/device.h"
-#include "tools/board/board_facts.h"
+#include "tools/board/board_report.h"
 #include "tools/doctor/checks.h"
 
 namespace dvnn::tools {

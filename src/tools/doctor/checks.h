@@ -1,21 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of `dvnet doctor`. Checks of the machine only read files. Checks that load libraries
-// or run a network (probes) run in their own process, because a library may crash or hang.
+// The checks of `dvnet doctor`, and what they find: one line each, with a remedy. Checks of the
+// machine only read files. Checks that load libraries or run a network (probes) run in their own
+// process, because a library may crash or hang.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "tools/doctor/finding.h"
+#include "base/json_fwd.h"
 
 namespace dvnn::tools {
 
-// --- check_build.cpp ---
+enum class Level {
+  kOk,
+  kWarning,  // something is wrong, but pipelines run
+  kFailure,  // pipelines do not run
+};
+
+struct Finding {
+  Level level = Level::kOk;
+  std::string topic;   // subject of the line: "plugin", "device"
+  std::string says;    // one sentence
+  std::string remedy;  // what to do; empty: nothing
+};
+
+using Findings = std::vector<Finding>;
+
+const char* to_string(Level level);
+OrderedJson findings_to_json(const Findings& findings);
+/// Parses a probe's output; entries that are not findings are ignored.
+Findings findings_from_json(const std::string& text);
+/// Whether no finding is a failure.
+bool can_run(const Findings& findings);
+
+/// Returns the remedy for a library that cannot be loaded, according to the loader's message.
+std::string remedy_for_library(const std::string& why);
+
+// --- check_installation.cpp ---
 /// Reports versions and features of the build.
 Finding check_build();
 /// Reports the vector instructions in use and the software device's threads.
 Findings check_processor();
 
-// --- check_plugin.cpp ---
 // Checks whether GStreamer is installed and loads the plugin, and if not, why; and whether the
 // other elements of pipelines are installed.
 Findings check_plugin(int seconds);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/result.h"
+#include "decode/class_thresholds.h"
 #include "evaluate/annotations/annotations.h"
 #include "network/dvn_file.h"
 #include "tools/commands.h"
@@ -13,19 +19,65 @@
 #include "tools/evaluate/curve_plot.h"
 #include "tools/evaluate/evaluate_report.h"
 #include "tools/evaluate/follow.h"
-#include "tools/evaluate/keep.h"
 #include "tools/evaluate/measured.h"
 #include "tools/evaluate/opening.h"
-#include "tools/evaluate/page/evaluate_page.h"
 #include "tools/evaluate/subject.h"
-#include "tools/network_options.h"
 #include "tools/options.h"
+#include "tools/session.h"
 
 namespace dvnn::tools {
 namespace {
 
 using evaluate::Annotations;
 using evaluate::DataSet;
+
+// Returns the file that a name leads to, so that a link stays a link when the file is replaced.
+std::string file_behind(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(path, error);
+  return error ? path : file.string();
+}
+
+Error refused(const Subject& subject, const std::string& why) {
+  return {ErrorCode::kUnsupported, "--keep: '" + subject.path + "' " + why};
+}
+
+// Checks, before anything runs, that a subject's file can keep thresholds: a .dvn file that finds
+// boxes, in a folder that can be written to.
+Status check_keeps(const Subject& subject) {
+  if (!subject.session) return refused(subject, "is no network");
+  if (!ends_with(subject.path, ".dvn")) {
+    return refused(subject, "is no .dvn file; the thresholds of another network are for dvdecode");
+  }
+  if (subject.finds != objects::Kind::kDetection) {
+    return refused(subject,
+                   std::string("finds: ") + kind_name(subject.finds) + "; thresholds are of boxes");
+  }
+  const std::string folder = std::filesystem::path(file_behind(subject.path)).parent_path();
+  if (Status s = check_folder(folder.empty() ? "." : folder); !s.ok()) {
+    return s.error().within("--keep cannot replace '" + subject.path + "'");
+  }
+  return {};
+}
+
+// Writes the thresholds of all measured classes into the subject's file, in place of those that it
+// has. The file is replaced as a whole or not at all.
+Status keep_thresholds(const Subject& subject, const MeasuredDetector& measured) {
+  const std::string path = file_behind(subject.path);
+  // The file is read again: the session's model may be planned for another size.
+  DVNN_ASSIGN(network::Model model, network::read_dvn(path));
+  const network::Model& ran = subject.session->model();
+  if (model.labels != ran.labels || model.source != ran.source ||
+      model.decoder.name != ran.decoder.name) {
+    return Error{ErrorCode::kIo, "--keep: '" + subject.path +
+                                     "' was replaced by another network while this one "
+                                     "ran, and stays as it is"};
+  }
+  std::map<std::string, double> thresholds;
+  for (const MeasuredClass& of : measured.classes) thresholds[of.label] = of.operation.threshold;
+  decode::set_class_thresholds(thresholds, &model.decoder.params);
+  return network::write_dvn(model, path);
+}
 
 struct EvaluateOptions {
   std::string data, html, plot, save, quantized;

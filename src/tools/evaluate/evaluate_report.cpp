@@ -8,8 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "evaluate/annotations/annotations.h"
-#include "tools/evaluate/track_report.h"
-#include "tools/evaluate/whole_report.h"
+#include "tools/evaluate/task_report.h"
 
 namespace dvnn::tools {
 namespace {

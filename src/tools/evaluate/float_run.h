@@ -8,7 +8,7 @@
 #include "decode/custom_decoders.h"
 #include "network/model.h"
 #include "objects/object.h"
-#include "tools/bitmap.h"
+#include "tools/pictures.h"
 
 namespace dvnn::tools {
 

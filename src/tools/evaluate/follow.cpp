@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "base/names.h"
-#include "track/parameters.h"
+#include "track/tracker.h"
 
 namespace dvnn::tools {
 namespace {

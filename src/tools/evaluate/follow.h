@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "motion/camera_watch.h"
+#include "motion/camera_motion.h"
 #include "tools/evaluate/subject.h"
 #include "track/tracker.h"
 

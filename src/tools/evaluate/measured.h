@@ -9,12 +9,10 @@
 
 #include "evaluate/average_precision.h"
 #include "evaluate/bootstrap.h"
-#include "evaluate/classification.h"
 #include "evaluate/confusion.h"
-#include "evaluate/embeddings.h"
-#include "evaluate/reading.h"
 #include "evaluate/thresholds.h"
-#include "evaluate/tracking.h"
+#include "evaluate/track_figures.h"
+#include "evaluate/whole_pictures.h"
 #include "tools/evaluate/subject.h"
 
 namespace dvnn::tools {

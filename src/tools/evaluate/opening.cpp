@@ -6,11 +6,11 @@
 #include "base/format.h"
 #include "base/names.h"
 #include "evaluate/annotations/annotations.h"
-#include "evaluate/embeddings.h"
+#include "evaluate/whole_pictures.h"
 #include "layers/custom_library.h"
 #include "network/dvn_file.h"
 #include "plan/replan.h"
-#include "tools/network_options.h"
+#include "tools/session.h"
 
 namespace dvnn::tools {
 namespace {

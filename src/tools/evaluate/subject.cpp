@@ -3,18 +3,57 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <future>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "base/format.h"
 #include "base/grid.h"
+#include "base/result.h"
 #include "evaluate/run_lengths.h"
-#include "objects/frame_map.h"
-#include "tools/evaluate/read_ahead.h"
+#include "objects/object.h"
+#include "tools/pictures.h"
 #include "tools/progress.h"
 
 namespace dvnn::tools {
 namespace {
+
+// Reads pictures one after the other, a few ahead of their reader, on threads of its own.
+class ReadAhead {
+ public:
+  explicit ReadAhead(std::vector<std::string> paths);
+  // Returns the next picture, in the order of the paths. Do not call it more often than there are
+  // any.
+  Result<Bitmap> next();
+
+ private:
+  void begin_more();
+  const std::vector<std::string> paths_;
+  size_t begun_ = 0;
+  std::deque<std::future<Result<Bitmap>>> pictures_;
+};
+
+ReadAhead::ReadAhead(std::vector<std::string> paths) : paths_(std::move(paths)) {
+  begin_more();
+}
+
+Result<Bitmap> ReadAhead::next() {
+  Result<Bitmap> picture = pictures_.front().get();
+  pictures_.pop_front();
+  begin_more();
+  return picture;
+}
+
+void ReadAhead::begin_more() {
+  // Decoding a photograph takes as long as running a small network; more pictures would only take
+  // memory.
+  constexpr size_t kMostAhead = 3;
+  while (pictures_.size() < kMostAhead && begun_ < paths_.size()) {
+    pictures_.push_back(std::async(std::launch::async, read_picture, paths_[begun_++]));
+  }
+}
 
 std::string name_key(const std::string& name) {
   const size_t begin = name.find_first_not_of(' '), end = name.find_last_not_of(' ');
@@ -334,5 +373,12 @@ Status run_subjects(float threshold, evaluate::DataSet* data, std::vector<Subjec
   }
   return {};
 }
+
+#ifndef DVNN_HAVE_CONVERT
+Result<std::unique_ptr<FloatRun>> create_float_run(network::Model, const std::string&,
+                                                   const decode::CustomDecoders*) {
+  return unsupported("--as: this dvnet was built without the converter, which runs in FP32");
+}
+#endif
 
 }  // namespace dvnn::tools

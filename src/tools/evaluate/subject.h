@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "evaluate/confusion.h"
 #include "evaluate/data_set.h"
-#include "evaluate/pixels.h"
 #include "tools/evaluate/float_run.h"
 #include "tools/session.h"
 

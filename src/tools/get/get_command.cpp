@@ -13,8 +13,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "tools/commands.h"
-#include "tools/get/model_cache.h"
-#include "tools/get/model_list.h"
+#include "tools/get/models.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {

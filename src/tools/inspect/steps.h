@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network's steps in text and numbers, and which step reads the results of which.
+// A network's steps in text and numbers, which step reads the results of which, and a drawing of
+// that.
 #pragma once
 
 #include <string>
@@ -20,5 +21,11 @@ constexpr int kFromInput = -1;  // stands for the network's input in lists of st
 
 /// Returns for each step the steps whose results it reads, or kFromInput, each once.
 std::vector<std::vector<int>> step_sources(const network::Model& model);
+
+/// Returns the steps as a Graphviz graph; CPU layers are dashed.
+std::string dot_of(const network::Model& model);
+
+/// Returns that graph as SVG, drawn by Graphviz' program `dot`; kNotFound if it is not installed.
+Result<std::string> svg_of(const network::Model& model);
 
 }  // namespace dvnn::tools

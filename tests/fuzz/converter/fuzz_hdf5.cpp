@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fuzzed_data.h"
-#include "import/keras/hdf5_message.h"
+#include "import/keras/hdf5_reader.h"
 #include "target.h"
 
 namespace dvnn::fuzz::hdf5_target {

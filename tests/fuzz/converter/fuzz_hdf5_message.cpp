@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of the process that reads HDF5 files, once a damaged file has taken it over.
-#include "import/keras/hdf5_message.h"
+#include "import/keras/hdf5_reader.h"
 #include "target.h"
 
 namespace dvnn::fuzz::hdf5_message_target {

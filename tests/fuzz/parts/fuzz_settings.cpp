@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agree/text_votes.h"
+#include "agree/votes.h"
 #include "base/format.h"
 #include "fuzzed_data.h"
 #include "objects/label_file.h"

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "check_suite.h"
-#include "import/keras/hdf5_file.h"
-#include "import/keras/hdf5_message.h"
+#include "import/keras/files.h"
+#include "import/keras/hdf5_reader.h"
 #include "import/sandbox.h"
 
 namespace dvnn::test::hostile_hdf5_tests {

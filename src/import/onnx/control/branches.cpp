@@ -2,8 +2,7 @@
 #include "import/onnx/control/control.h"
 
 #include "base/format.h"
-#include "import/onnx/control/made_node.h"
-#include "plan/graph/shapes.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::import {
 namespace {

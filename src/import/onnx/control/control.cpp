@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/onnx/control/control.h"
 
-#include "import/onnx/control/made_node.h"
-
 namespace dvnn::import {
 namespace {
 

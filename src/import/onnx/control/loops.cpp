@@ -5,8 +5,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/onnx/control/made_node.h"
-#include "plan/graph/shapes.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::import {
 namespace {

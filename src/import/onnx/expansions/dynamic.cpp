@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/expansions/dynamic.h"
+#include "import/onnx/expansions/expansions.h"
 
 #include <algorithm>
 #include <iterator>

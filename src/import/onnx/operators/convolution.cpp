@@ -4,9 +4,9 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/given_inputs.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/operators/windows.h"
+#include "import/options.h"
 
 namespace dvnn::import {
 namespace {

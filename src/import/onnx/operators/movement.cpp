@@ -5,9 +5,9 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
-#include "import/given_inputs.h"
-#include "import/onnx/batch.h"
+#include "import/onnx/model.h"
 #include "import/onnx/operators.h"
+#include "import/options.h"
 #include "layers/attributes/fields.h"
 #include "tensor/tensor_json.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/given_inputs.h"
 #include "import/onnx/operators.h"
+#include "import/options.h"
 
 namespace dvnn::import {
 namespace {

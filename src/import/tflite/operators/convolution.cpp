@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "import/given_inputs.h"
+#include "import/options.h"
 #include "import/tflite/operators.h"
 #include "import/tflite/operators/windows.h"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/evaluate/page/evaluate_page.h"
+#include "tools/evaluate/evaluate_report.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "base/base64.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "tools/evaluate/page/evaluate_text.h"
+#include "tools/evaluate_text.h"
 #include "tools/page/page.h"
 #include "tools/pictures.h"
 

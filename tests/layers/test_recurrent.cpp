@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "../layer_run.h"
+#include "layer_run.h"
 #include "layers/bound_layer.h"
 
 namespace dvnn::test::recurrent_tests {

@@ -1,16 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduce, ArgReduce, Standardize.
+// Values of layers that compute, other than functions of single elements (test_elementwise.cpp).
+#include <array>
 #include <cmath>
 #include <map>
 
-#include "../layer_run.h"
+#include "layer_run.h"
 
-namespace dvnn::test::reduce_tests {
+namespace dvnn::test::arithmetic_tests {
 
 DVNN_SUITE(layers);
 
 using namespace dvnn::layers;
 using json = dvnn::Json;
+
+DVNN_TEST(a_constant_has_its_values) {
+  expect(run("Constant", {{"values", {1, 2, 3, 4}}}, {}, {1, 2, 1, 2}), {1, 2, 3, 4});
+}
+
+DVNN_TEST(squares_of_neighbouring_channels_divide) {
+  const Tensor in = {plain({1, 3, 1, 1}), {1, 2, 3}};
+  // Over bias + alpha / size * the squares of up to three channels.
+  expect(run("LRN", {{"size", 3}, {"alpha", 3}, {"beta", 1}, {"bias", 1}}, {in}, {1, 3, 1, 1}),
+         {1 / 6.0f, 2 / 15.0f, 3 / 14.0f});
+}
+
+DVNN_TEST(matrices_of_a_batch_are_multiplied) {
+  const Tensor a = {plain({2, 1, 2}), {1, 2, 3, 4}}, b = {plain({1, 2, 2}), {1, 0, 1, 1}};
+  expect(run("MatMul", json::object(), {a, b}, {2, 1, 2}), {3, 2, 7, 4});
+}
+
+DVNN_TEST(matrices_of_any_size_are_sums_of_products) {
+  for (const auto& [m, k, n] : {std::array<int, 3>{70, 33, 1}, {3, 20, 5}, {9, 300, 130}}) {
+    const Tensor a = {plain({m, k}), counting(static_cast<size_t>(m * k))};
+    Tensor b = {plain({k, n}), counting(static_cast<size_t>(k * n))};
+    // Whole numbers, whose sums are exact whether or not a product is rounded before it is added.
+    for (float& x : b.values) x = std::fmod(x, 13.0f) - 6;
+    const std::vector<float> made = run("MatMul", json::object(), {a, b}, {m, n});
+    for (int i = 0; i < m * n; ++i) {
+      float sum = 0;
+      for (int t = 0; t < k; ++t) {
+        sum += a.values[static_cast<size_t>(i / n * k + t)] *
+               b.values[static_cast<size_t>(t * n + i % n)];
+      }
+      ck_assert(made[static_cast<size_t>(i)] == sum);
+    }
+  }
+}
+
+DVNN_TEST(normalize_scales_to_unit_length) {
+  const Tensor t = {plain({1, 2, 1, 2}), {3, 0, 4, 2}};
+  expect(
+      run("Normalize", {{"across_spatial", false}, {"channel_shared", false}, {"scale", {10, 20}}},
+          {t}, {1, 2, 1, 2}),
+      {6, 0, 16, 20});
+}
+
+DVNN_TEST(the_largest_come_first_with_their_places) {
+  const Tensor in = {plain({1, 4}), {2, 7, 7, 1}};
+  expect(run("TopK", {{"axis", 1}, {"k", 3}}, {in}, {1, 3}), {7, 7, 2});
+  expect(run("TopK", {{"axis", 1}, {"k", 3}, {"places", true}}, {in}, {1, 3}), {1, 2, 0});
+  expect(run("TopK", {{"axis", 1}, {"k", 2}, {"smallest", true}}, {in}, {1, 2}), {1, 2});
+}
+
+DVNN_TEST(sums_grow_along_an_axis) {
+  const Tensor in = {plain({2, 3}), {1, 2, 3, 4, 5, 6}};
+  expect(run("CumSum", {{"axis", 1}}, {in}, {2, 3}), {1, 3, 6, 4, 9, 15});
+  expect(run("CumSum", {{"axis", 1}, {"exclusive", true}, {"reverse", true}}, {in}, {2, 3}),
+         {5, 3, 0, 11, 6, 0});
+}
 
 DVNN_TEST(groups_become_one_number) {
   const Tensor in = {plain({1, 2, 1, 2}), {1, 2, 3, -4}};
@@ -127,4 +184,14 @@ DVNN_TEST(groups_of_any_axes_are_standardized_in_order) {
   }
 }
 
-}  // namespace dvnn::test::reduce_tests
+DVNN_TEST(softmax_sums_to_one_and_cannot_overflow) {
+  const Tensor t = {plain({1, 2, 2}), {1000, 1000, -5, -4}};
+  const auto out = run("Softmax", {{"axis", 2}}, {t}, {1, 2, 2});
+  ck_assert_float_eq_tol(out[0], 0.5f, 1e-6f);
+  ck_assert_float_eq_tol(out[3], 1 / (1 + std::exp(-1.0f)), 1e-6f);
+  const Tensor columns = {plain({1, 2, 1, 2}), {0, 1, 0, 3}};
+  const auto by_channel = run("Softmax", {{"axis", 1}}, {columns}, {1, 2, 1, 2});
+  ck_assert_float_eq_tol(by_channel[1] + by_channel[3], 1.0f, 1e-6f);
+}
+
+}  // namespace dvnn::test::arithmetic_tests

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling.
+// Values of layers with windows: convolutions and pooling.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "../layer_run.h"
+#include "layer_run.h"
 #include "tensor/half.h"
 
-namespace dvnn::test::pooling_tests {
+namespace dvnn::test::window_tests {
 
 DVNN_SUITE(layers);
 
 using namespace dvnn::layers;
 using json = dvnn::Json;
+
+DVNN_TEST(taps_are_weighted_and_strides_skip) {
+  const Tensor in = {plain({1, 1, 1, 4}), {1, 2, 3, 4}};
+  expect(run("Convolution", {{"kernel_w", 2}, {"weights", {1, 10}}, {"bias", {0.5}}}, {in},
+             {1, 1, 1, 3}),
+         {21.5f, 32.5f, 43.5f});
+  expect(run("Convolution", {{"kernel_w", 2}, {"stride_w", 2}, {"weights", {1, 10}}, {"bias", {0}}},
+             {in}, {1, 1, 1, 2}),
+         {21, 43});
+}
+
+DVNN_TEST(groups_see_their_own_channels) {
+  const Tensor in = {plain({1, 2, 1, 2}), {1, 2, 3, 4}};
+  expect(run("Convolution", {{"groups", 2}, {"weights", {2, 3}}, {"bias", {0, 1}}}, {in},
+             {1, 2, 1, 2}),
+         {2, 4, 10, 13});
+}
 
 DVNN_TEST(pooling_clips_windows_as_caffe_does) {
   const Tensor t = {plain({1, 1, 3, 3}), counting(9)};
@@ -82,4 +100,19 @@ DVNN_TEST(chunks_are_pooled_where_they_lie) {
   }
 }
 
-}  // namespace dvnn::test::pooling_tests
+DVNN_TEST(windows_pool_over_any_axes) {
+  const Tensor in = {plain({1, 1, 4}), {1, 5, 2, 4}};
+  const json window = {
+      {"kernel", {2}}, {"stride", {2}}, {"dilation", {1}}, {"before", {0}}, {"after", {0}}};
+  auto pool = [&](const char* operation) {
+    json params = window;
+    params["operation"] = operation;
+    return run("WindowPool", params, {in}, {1, 1, 2});
+  };
+  expect(pool("max"), {5, 4});
+  expect(pool("place"), {1, 3});
+  expect(pool("average"), {3, 3});
+  expect(pool("lp"), {std::sqrt(26.0f), std::sqrt(20.0f)});
+}
+
+}  // namespace dvnn::test::window_tests

@@ -6,10 +6,10 @@
 #include <random>
 #include <thread>
 
-#include "../named_layer.h"
 #include "base/json.h"
 #include "base/share.h"
 #include "check_suite.h"
+#include "named_layer.h"
 #include "tensor/half.h"
 
 namespace dvnn::test::elementwise_chain_tests {

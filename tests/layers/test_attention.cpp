@@ -6,7 +6,7 @@
 #include <iterator>
 #include <random>
 
-#include "../layer_run.h"
+#include "layer_run.h"
 #include "tensor/half.h"
 
 namespace dvnn::test::attention_tests {

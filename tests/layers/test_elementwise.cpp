@@ -2,7 +2,7 @@
 // Elementwise and Where, step by step; test_elementwise_chain.cpp has chains.
 #include <cmath>
 
-#include "../layer_run.h"
+#include "layer_run.h"
 
 namespace dvnn::test::elementwise_layer_tests {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DetectionOutput.
-#include "../layer_run.h"
+// Values of SSD's layers.
+#include "layer_run.h"
 
-namespace dvnn::test::detection_output_tests {
+namespace dvnn::test::detection_tests {
 
 DVNN_SUITE(layers);
 
@@ -42,4 +42,11 @@ DVNN_TEST(boxes_that_overlap_by_more_than_the_threshold_go) {
   ck_assert_int_eq(kept(0.375f, json::object()), 1);
 }
 
-}  // namespace dvnn::test::detection_output_tests
+DVNN_TEST(priors_are_boxes_and_variances) {
+  // One cell of a picture of 8 x 4: a square of 4 about its middle.
+  const json params = {{"min_sizes", {4}}, {"img_w", 8},   {"img_h", 4},
+                       {"layer_w", 1},     {"layer_h", 1}, {"variances", {0.1, 0.1, 0.2, 0.2}}};
+  expect(run("PriorBox", params, {}, {1, 2, 4}), {0.25f, 0, 0.75f, 1, 0.1f, 0.1f, 0.2f, 0.2f});
+}
+
+}  // namespace dvnn::test::detection_tests

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/format.h"
-
 #include <vector>
 
+#include "base/base64.h"
+#include "base/format.h"
 #include "check_suite.h"
 
-namespace dvnn::test::short_text_tests {
+namespace dvnn::test::text_tests {
 
-DVNN_SUITE(short_text);
+DVNN_SUITE(text);
 
 DVNN_TEST(text_is_cut_to_the_bytes_that_there_are) {
   const std::string text = "abcdefgh";
@@ -55,4 +55,36 @@ DVNN_TEST(lists_are_joined_by_what_lies_between) {
   dvnn_assert_text(joined(std::vector<std::string>{}), "");
 }
 
-}  // namespace dvnn::test::short_text_tests
+DVNN_TEST(base64_is_that_of_the_rfc) {
+  const std::pair<const char*, const char*> known[] = {{"", ""},
+                                                       {"f", "Zg=="},
+                                                       {"fo", "Zm8="},
+                                                       {"foo", "Zm9v"},
+                                                       {"foob", "Zm9vYg=="},
+                                                       {"fooba", "Zm9vYmE="},
+                                                       {"foobar", "Zm9vYmFy"},
+                                                       {"\xff\xfe\xfd", "//79"}};
+  for (const auto& [bytes, text] : known) {
+    dvnn_assert_text(base64(bytes), text);
+    const auto back = from_base64(text);
+    ck_assert(back && *back == bytes);
+  }
+}
+
+DVNN_TEST(all_bytes_come_back_from_base64) {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) {
+    bytes.push_back(static_cast<char>(i * 37 + i / 256));
+    const auto back = from_base64(base64(bytes));
+    ck_assert(back && *back == bytes);
+  }
+}
+
+DVNN_TEST(texts_that_are_no_base64_are_refused) {
+  for (const char* text :
+       {"Z", "Zg", "Zg=", "Zg= ", "Z===", "====", "Zm9v=", "Zm 9", "Zg==Zg==", "Zm-_"}) {
+    ck_assert_msg(!from_base64(text), "%s", text);
+  }
+}
+
+}  // namespace dvnn::test::text_tests

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects as GstAnalyticsRelationMeta (GStreamer >= 1.24), for upstream's overlays, trackers and
-// decoders.
+// Objects as GstAnalyticsRelationMeta (GStreamer >= 1.24): ours, for upstream's overlays, trackers
+// and decoders, and those that other elements have found and written.
 #pragma once
 
 #include <gst/analytics/analytics.h>
+#include <gst/gst.h>
+
+#include <vector>
 
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "image/view.h"
 
 namespace dvnn::gst {
 
@@ -26,5 +30,22 @@ constexpr gsize kMaxAnalyticsEntries = 1000;
 
 /// Returns whether export_analytics() made the entry from `object`, even if it was scaled since.
 bool is_entry_of(GstAnalyticsMtd entry, const GstDvObject& object);
+
+/// One entry of an analytics meta: an object detection, or a classification that belongs to no
+/// detection and thus to the whole frame.
+struct AnalyticsObject {
+  guint entry = 0;  // its id in the meta
+  bool is_detection = true;
+  GQuark label = 0;      // the detection's type or, without one, its class; 0: none
+  float confidence = 0;  // of the detection or the class
+  image::Corners box;    // of a detection, in frame pixels; around a rotated one
+  bool is_part = false;  // whether it is part of the object `whole`
+  guint whole = 0;
+  guint64 track_id = 0;  // 0: nothing tracks it
+};
+
+/// Reads up to `limit` entries of other elements, in the meta's order. Entries that are exports of
+/// the frame's own objects are left out.
+std::vector<AnalyticsObject> read_analytics(GstBuffer* frame, size_t limit);
 
 }  // namespace dvnn::gst

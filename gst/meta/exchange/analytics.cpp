@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "meta/exchange/labelquark.h"
+#include "meta/exchange/roiexport.h"
 
 namespace dvnn::gst {
 namespace {

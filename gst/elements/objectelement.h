@@ -7,12 +7,28 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <atomic>
+#include <string>
 
 #include "elements/objectclass.h"
-#include "elements/undecoded.h"
 #include "refs.h"
 
 namespace dvnn::gst {
+
+/// Detects that frames carry a network's outputs but no objects, because a dvdecode is missing, and
+/// warns of it. dvdecode itself removes the outputs. Warns once, after 30 such frames or at the
+/// end. Streaming thread only.
+class UndecodedOutputs {
+ public:
+  void start() { *this = {}; }
+  /// Looks at a frame. A single object on any frame shows that there is a dvdecode.
+  void look_at(GstElement* element, GstBuffer* frame);
+  void end(GstElement* element);
+
+ private:
+  guint frames_ = 0;      // number of frames with outputs
+  bool is_over_ = false;  // a frame had an object, or the warning was posted
+  std::string network_;
+};
 
 /// Caps of elements that do not read pixels.
 constexpr const char* kAnyVideo = "video/x-raw(ANY)";

@@ -6,7 +6,6 @@
 #include "base/enum_number.h"
 #include "base/format.h"
 #include "base/result.h"
-#include "frames/framecheck.h"
 #include "frames/framemap.h"
 #include "frames/videocaps.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "frames/framecheck.h"
 #include "frames/framemap.h"
 #include "frames/videocaps.h"
 

@@ -10,7 +10,6 @@
 #include "base/format.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "meta/metas.h"
-#include "meta/passes.h"
 
 namespace dvnn::gst {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "meta/metas.h"
-#include "meta/metatags.h"
+#include "meta/metatransform.h"
 
 namespace dvnn::gst {
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <type_traits>
 
-#include "meta/metatags.h"
+#include "meta/metatransform.h"
 #include "refs.h"
 
 namespace dvnn::gst {

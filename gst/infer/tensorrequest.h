@@ -6,15 +6,26 @@
 
 #include <gst/gst.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
-#include "infer/intake.h"
+#include "infer/admission.h"
+#include "infer/inferstats.h"
+#include "infer/latency.h"
 #include "infer/slotpool.h"
 #include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::gst {
+
+/// The state that dvconvert shares with the dvinfer downstream, beside slots.
+struct Intake {
+  std::atomic<bool> live{false};  // the pipeline shows frames as they come
+  Admission admission;
+  InferStats stats;
+  LatencyMeter latency;
+};
 
 struct TensorRequest {
   TensorDesc desc;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gst/dvnn/gstdvcamerameta.h"
 
-#include "meta/metatags.h"
 #include "meta/metatransform.h"
 #include "motion/affine.h"
 

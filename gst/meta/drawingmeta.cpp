@@ -3,9 +3,8 @@
 
 #include <memory>
 
-#include "meta/metatags.h"
+#include "meta/metas.h"
 #include "meta/metatransform.h"
-#include "meta/probes.h"
 #include "meta/shape.h"
 
 // C calls these functions: memory is GLib's, which does not throw.

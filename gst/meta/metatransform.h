@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change of a frame, as a meta's transform function gets it, in our terms.
+// What becomes of our metas when their frame changes. Their tags decide how elements treat them
+// (docs/metadata.md has the table). An element that crops, flips or turns a frame copies metas
+// without tags, or tagged only "video", as they are, and their positions would then be wrong. Metas
+// tagged "size" and "orientation" are handed over to be transformed, or dropped by elements that
+// cannot describe what they do.
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/video/video.h>
 
 #include <optional>
 
@@ -10,7 +14,30 @@
 
 namespace dvnn::gst {
 
-/// Where the pixels of a frame went in another frame, and the sizes of both in pixels.
+inline const gchar** frame_meta_tags() {
+  static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr};
+  return tags;
+}
+
+/// The tags of metas that depend on the pixels themselves, so that elements that convert colours
+/// drop or change them, too.
+inline const gchar** pixel_meta_tags() {
+  static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                GST_META_TAG_VIDEO_ORIENTATION_STR,
+                                GST_META_TAG_VIDEO_COLORSPACE_STR, nullptr};
+  return tags;
+}
+
+/// Returns the log category of metas, "dvmeta".
+inline GstDebugCategory* meta_debug() {
+  static GstDebugCategory* const category =
+      _gst_debug_category_new("dvmeta", 0, "Metadata of frames");
+  return category;
+}
+
+/// A change of a frame, as a meta's transform function gets it, in our terms: where the pixels of a
+/// frame went in another frame, and the sizes of both in pixels.
 struct FrameChange {
   image::Transform transform;
   image::Size from, to;

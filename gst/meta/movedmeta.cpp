@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <new>
 
-#include "meta/metatags.h"
 #include "meta/metatransform.h"
 
 namespace dvnn::gst {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Details of objects: how copies share them, and those with a place in the frame (points, outline,
 // mask). objectfacts.cpp has the others.
-#include "meta/detailsrecord.h"
+#include "meta/objectdetails.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Details of an object without a place in the frame: text, an embedding, numbers, and how far its
 // looks agree.
-#include "meta/detailsrecord.h"
+#include "meta/objectdetails.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,10 +5,9 @@
 #include <memory>
 
 #include "base/nth.h"
-#include "meta/metatags.h"
+#include "meta/metas.h"
 #include "meta/metatransform.h"
 #include "meta/objectdetails.h"
-#include "meta/probes.h"
 
 namespace {
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "meta/metas.h"
-#include "meta/metatags.h"
 #include "meta/metatransform.h"
 
 GType gst_dv_tensor_meta_api_get_type(void) {

@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "base/result.h"
-#include "meta/metatags.h"
 #include "meta/metatransform.h"
 
 namespace dvnn::gst {

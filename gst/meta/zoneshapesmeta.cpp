@@ -5,7 +5,6 @@
 #include <new>
 
 #include "meta/metas.h"
-#include "meta/metatags.h"
 #include "meta/metatransform.h"
 
 namespace dvnn::gst {

@@ -22,8 +22,7 @@ import urllib.request
 
 import chromium
 import page_map
-from checks import run_checks
-from mutants import mutated
+from checks import mutated, run_checks
 
 WIDTH, HEIGHT = 320, 180
 GREEN = 0xff208040

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes whose texts are known. The QR codes were made by libqrencode 4.1.1, level M; the barcodes
-// by pipelines/codes/symbols.py.
+// Codes whose texts are known, and markers with known numbers. The QR codes were made by
+// libqrencode 4.1.1, level M; the barcodes by pipelines/codes/symbols.py. AprilTags are drawn by
+// libapriltag 3.3 (apriltag_to_image), so that they check our reader against another
+// implementation's tables.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -73,6 +76,35 @@ inline codes::Luma light_picture(int width, int height) {
   picture.height = height;
   picture.pixels.assign(static_cast<size_t>(width * height), 255);
   return picture;
+}
+
+// Markers have their black frames.
+const Modules kTag586 = {  // 36h11
+    "########", "#...#.##", "#####..#", "#.#....#", "#.##.###", "#.#..#.#", "#..##..#", "########"};
+
+const Modules kTag11 = {  // 25h9
+    "#######", "###.#.#", "####..#", "##..###", "#.##.##", "#####.#", "#######"};
+
+const Modules kTag7 = {  // 16h5
+    "######", "#...##", "##...#", "##.###", "##.#.#", "######"};
+
+const Modules kAruco17 = {  // DICT_4X4_50
+    "######", "##..##", "##..##", "######", "######", "######"};
+
+const Modules kAruco321 = {  // DICT_6X6_1000
+    "########", "#..#...#", "#..#..##", "##...###", "##.###.#", "##.....#", "#.#.####", "########"};
+
+/// Returns a marker of ArUco's first family, by the paper (Garrido-Jurado and others, 2014, fig.
+/// 2): each row has two bits of the number, as one of four words of five modules.
+inline Modules original_aruco(int number) {
+  static constexpr std::array<const char*, 4> kWords = {".####", ".#...", "#.##.", "#...#"};
+  Modules marker = {"#######"};
+  for (int row = 4; row >= 0; --row) {
+    const size_t bits = static_cast<size_t>(number >> (2 * row) & 3);
+    marker.push_back("#" + std::string(kWords[bits]) + "#");
+  }
+  marker.emplace_back("#######");
+  return marker;
 }
 
 }  // namespace dvnn::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvread on frames whose codes and objects are known.
-#include "drawn_markers.h"
+#include "drawn_codes.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst_fixture.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "check_suite.h"
-#include "drawn_markers.h"
+#include "drawn_codes.h"
 
 namespace dvnn::test::markers_tests {
 

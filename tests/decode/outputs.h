@@ -2,6 +2,7 @@
 // Outputs by hand, for tests of decoders.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <vector>
@@ -83,6 +84,33 @@ inline void assert_box(const objects::Object& object, double x0, double y0, doub
           std::abs(object.box.x1 - x1) < kTolerance && std::abs(object.box.y1 - y1) < kTolerance,
       "%g %g %g %g is not %g %g %g %g", object.box.x0, object.box.y0, object.box.x1, object.box.y1,
       x0, y0, x1, y1);
+}
+
+// Detectors' outputs over a small grid: a picture of 32x16 at stride 8: 4 x 2 cells. Cell 5 is in
+// column 1, row 1.
+inline constexpr size_t kCells = 8, kCell = 5;
+
+// Returns one row per cell: `row` for kCell, `others` elsewhere.
+inline std::vector<float> one_row(const std::vector<float>& row, float others = 0) {
+  std::vector<float> rows(kCells * row.size(), others);
+  std::copy(row.begin(), row.end(), rows.begin() + static_cast<std::ptrdiff_t>(kCell * row.size()));
+  return rows;
+}
+
+inline std::vector<float> transposed(const std::vector<float>& rows, size_t columns) {
+  std::vector<float> turned(rows.size());
+  const size_t count = rows.size() / columns;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t c = 0; c < columns; ++c) turned[c * count + i] = rows[i * columns + c];
+  }
+  return turned;
+}
+
+inline const Json kGrid = {{"image", {32, 16}}, {"strides", {8}}};
+
+inline Json with(Json params, const Json& more) {
+  params.update(more);
+  return params;
 }
 
 }  // namespace dvnn::test

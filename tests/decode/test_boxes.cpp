@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "grid_outputs.h"
+#include "outputs.h"
 
 namespace dvnn::test::boxes_tests {
 

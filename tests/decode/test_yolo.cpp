@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "grid_outputs.h"
+#include "outputs.h"
 
 namespace dvnn::test::yolo_tests {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tflite_arrays.h"
+#include "tflite_fixture.h"
 
 namespace dvnn::test::tflite_tests {
 

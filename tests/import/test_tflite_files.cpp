@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "metadata_generated.h"
-#include "tflite_arrays.h"
+#include "tflite_fixture.h"
 
 namespace dvnn::test::tflite_files_tests {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tflite_arrays.h"
+#include "tflite_fixture.h"
 
 namespace dvnn::test::tflite_moves_tests {
 

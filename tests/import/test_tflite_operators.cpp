@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "tflite_arrays.h"
+#include "tflite_fixture.h"
 
 namespace dvnn::test::tflite_operators_tests {
 

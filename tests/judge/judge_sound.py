@@ -12,7 +12,7 @@ import sys
 import time
 
 import judging
-from quiet import quiet
+from judging import quiet
 
 try:
     with quiet():

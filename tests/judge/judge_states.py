@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import judging
-from quiet import quiet
+from judging import quiet
 
 try:
     with quiet():

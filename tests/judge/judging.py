@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of the judges of random models: their options, the reduction of a finding, and their last line."""
+"""Common parts of the judges of random models: their options, quiet imports, the reduction of a finding, and their last line."""
 import argparse
+import contextlib
+import ctypes
 import os
 import time
 
@@ -53,3 +55,21 @@ def descend(model, verdict, fewer, judged, sort, hopeless, most_tries):
                 model, verdict, better = small, said, True
                 break
     return model, verdict
+
+
+@contextlib.contextmanager
+def quiet():
+    """Silences imports: Debian's packages of ONNX and of ONNX Runtime register the same operators, and print that in a
+    hundred lines, not from Python."""
+    kept = [os.dup(1), os.dup(2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    try:
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        for stream, own in zip((1, 2), kept):
+            os.dup2(own, stream)
+            os.close(own)
+        os.close(nowhere)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from quiet import quiet
+from judging import quiet
 
 try:
     with quiet():

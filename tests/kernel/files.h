@@ -6,6 +6,14 @@
 // not coherent with the device (cached_mapping.h), unless the board is coherent. As with ION, the
 // sync ioctl does something only once the buffer is attached to a device, which happens when a
 // file's command first names it; attaching writes the whole cache back, and detaching discards it.
+//
+// What the board has in /dev and /sys, and its free contiguous memory, the environment changes:
+//   DVNN_KERNEL_SYSTEM     "CONV": only /dev/dv_conv is there, else dv_ipu and dv_maximizer, too
+//   DVNN_KERNEL_SYSFS      "ub_size=524288,mac_num=1152": values in /sys/class/dmp_dv/dv_conv
+//   DVNN_KERNEL_CMA        bytes of contiguous memory (default 256 MiB)
+//   DVNN_KERNEL_COHERENT   1: the CPU's caches are coherent with the device
+//   DVNN_KERNEL_PERIOD_MS  the most that a wait takes (default 2000; 0: until a test says so)
+//   DVNN_KERNEL_STATE      a file by which processes share the board
 #pragma once
 
 #include <atomic>
@@ -15,16 +23,34 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "kernel/board.h"
 #include "kernel/ids.h"
 #include "kernel/uapi.h"
 #include "robustness/faults/cached_mapping.h"
 
 namespace dvnn::kernel {
+
+struct Board {
+  std::map<std::string, std::string> conv_values;  // sysfs
+  bool only_conv = false, coherent = false;
+  uint64_t cma_bytes = uint64_t{256} << 20;
+  int period_ms = 2000;
+  std::string state;
+};
+Board board_of_environment();
+
+constexpr int kIon = -1;  // beside the minor numbers 0, 1 and 2
+
+/// Returns the device that a path in /dev names, if the board has it.
+std::optional<int> device_of(const Board& board, const std::string& path);
+/// Returns the text of a file in /sys/class/dmp_dv or of /proc/meminfo, given the memory that is
+/// free. None: it is no such file; empty: it is not there.
+std::optional<std::string> text_of(const Board& board, const std::string& path,
+                                   uint64_t free_bytes);
 
 /// A dma-buf: lives while a file descriptor, a mapping or a device's file holds it.
 struct DmaBuf {

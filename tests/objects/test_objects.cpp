@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "objects/object.h"
-
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "check_suite.h"
+#include "objects/label_file.h"
+#include "objects/object.h"
+#include "objects/skeletons.h"
 
 namespace dvnn::test::objects_tests {
 
@@ -155,6 +162,113 @@ DVNN_TEST(a_mask_without_its_cells_stays_as_it_is) {
   found[0].mask = {{0, 0, 1, 1}, 30, 20, {1, 2, 3}};
   map_to_frame(map, &found);
   ck_assert_uint_eq(found[0].mask.cells.size(), 3);
+}
+
+DVNN_TEST(edges_and_names_are_of_points_that_the_set_has) {
+  ck_assert_uint_eq(dvnn::objects::skeleton_names().size(), 8);
+  for (const std::string& name : dvnn::objects::skeleton_names()) {
+    const Skeleton* set = find_skeleton(name);
+    ck_assert_ptr_nonnull(set);
+    for (const auto& edge : set->edges) {
+      ck_assert_int_lt(edge.from, set->count);
+      ck_assert_int_lt(edge.to, set->count);
+      ck_assert_int_ne(edge.from, edge.to);
+    }
+    if (!set->points.empty()) ck_assert_uint_eq(set->points.size(), set->count);
+  }
+}
+
+// A face's lines are its contours: none of them forks, and rings are closed.
+DVNN_TEST(contours_of_faces_do_not_fork) {
+  // How many lines have ends: in 68 points jaw, brows, the ridge of the nose and its wings; brows
+  // of 98 and 106 points are rings; 468 have two lines for each brow. Lips and eyes are rings in
+  // all.
+  const std::pair<const char*, int> kOpen[] = {
+      {"face-68", 5}, {"face-98", 3}, {"face-106", 3}, {"face-468", 4}};
+  for (const auto& [name, open] : kOpen) {
+    const Skeleton* set = find_skeleton(name);
+    ck_assert_ptr_nonnull(set);
+    std::vector<int> lines(set->count, 0);
+    for (const auto& edge : set->edges) {
+      ++lines[static_cast<size_t>(edge.from)];
+      ++lines[static_cast<size_t>(edge.to)];
+    }
+    int ends = 0;
+    for (int count : lines) {
+      ck_assert_int_le(count, 2);
+      ends += count == 1;
+    }
+    ck_assert_msg(ends == 2 * open, "%s: %d ends", name, ends);
+  }
+}
+
+DVNN_TEST(points_have_names_where_the_set_names_them) {
+  const Skeleton* coco = find_skeleton("coco-17");
+  ck_assert_uint_eq(coco->points.size(), 17);
+  dvnn_assert_text(coco->points[9], "left wrist");
+  ck_assert(find_skeleton("face-68")->points.empty());
+  dvnn_assert_text(find_skeleton("hand-21")->points[8], "index finger tip");
+  ck_assert_ptr_null(find_skeleton("coco-18"));
+}
+
+namespace {
+
+class LabelFile {
+ public:
+  explicit LabelFile(const std::string& text) {
+    ck_assert_ptr_nonnull(mkdtemp(folder_.data()));
+    std::ofstream(path(), std::ios::binary) << text;
+  }
+  ~LabelFile() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ + "/labels.txt"; }
+
+ private:
+  std::string folder_ = "/tmp/dvnn-labels-XXXXXX";
+};
+
+std::vector<std::string> labels_of(const std::string& text) {
+  const LabelFile file(text);
+  const auto labels = objects::read_labels(file.path());
+  ck_assert_msg(labels.ok(), "%s", labels.ok() ? "" : labels.error().message.c_str());
+  return labels.value();
+}
+
+void expect_refused(const std::string& text, const std::string& why) {
+  const LabelFile file(text);
+  const auto labels = objects::read_labels(file.path());
+  ck_assert(!labels.ok());
+  const std::string wanted = "'" + file.path() + "'" + why;
+  ck_assert_str_eq(labels.error().message.c_str(), wanted.c_str());
+}
+
+}  // namespace
+
+DVNN_TEST(a_line_is_a_label) {
+  using Labels = std::vector<std::string>;
+  ck_assert(labels_of("one\ntwo") == (Labels{"one", "two"}));
+  ck_assert(labels_of("\xef\xbb\xbfone\r\n\r\nK\xc3\xa4se, large\r\n") ==
+            (Labels{"one", "", "K\xc3\xa4se, large"}));
+  ck_assert(labels_of(std::string(1024, 'x')) == Labels{std::string(1024, 'x')});
+  ck_assert_uint_eq(labels_of(std::string(65536, '\n')).size(), 65536);
+}
+
+// A network's weights, given as its labels, were names of question marks.
+DVNN_TEST(what_is_no_text_is_refused_with_its_line) {
+  expect_refused("", " has no labels");
+  const std::string tail = "; a label is a line of text";
+  expect_refused("one\ntwo\n\xff\xfe\n", ", line 3: it is no UTF-8 text" + tail);
+  expect_refused("one\nK\xe4se\n", ", line 2: it is no UTF-8 text" + tail);
+  const std::string marks =
+      ": it has a control character, a tab, or a mark of the direction of writing" + tail;
+  expect_refused(std::string("a\0b\n", 4), ", line 1" + marks);
+  expect_refused("0\tperson\n", ", line 1" + marks);
+  expect_refused("one\n\x1b[31mred\n", ", line 2" + marks);
+  expect_refused(
+      "one\ntwo\n\xe2\x80\xae"
+      "eerht\n",
+      ", line 3" + marks);
+  expect_refused("\n" + std::string(1025, 'x'), ", line 2: it has more than 1024 bytes" + tail);
+  expect_refused(std::string(65537, '\n'), " has more than 65536 labels");
 }
 
 }  // namespace dvnn::test::objects_tests

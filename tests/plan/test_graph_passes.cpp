@@ -3,7 +3,6 @@
 // in FP32.
 #include "check_suite.h"
 #include "graph_maker.h"
-#include "pass_check.h"
 #include "plan/passes/passes.h"
 
 namespace dvnn::test::graph_passes_tests {

@@ -5,7 +5,6 @@
 #include "base/format.h"
 #include "check_suite.h"
 #include "graph_maker.h"
-#include "pass_check.h"
 #include "plan/passes/passes.h"
 #include "plan/plan.h"
 #include "plan/replan.h"

@@ -2,7 +2,6 @@
 // The passes that join elementwise functions, and that read channels where they lie.
 #include "check_suite.h"
 #include "graph_maker.h"
-#include "pass_check.h"
 #include "plan/passes/passes.h"
 
 namespace dvnn::test::moving_passes_tests {

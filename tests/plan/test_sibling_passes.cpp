@@ -2,7 +2,6 @@
 // The pass that makes one convolution of a detector's heads.
 #include "check_suite.h"
 #include "graph_maker.h"
-#include "pass_check.h"
 #include "plan/passes/passes.h"
 
 namespace dvnn::test::sibling_passes_tests {

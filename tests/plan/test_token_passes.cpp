@@ -4,7 +4,6 @@
 
 #include "check_suite.h"
 #include "graph_maker.h"
-#include "pass_check.h"
 #include "plan/passes/passes.h"
 
 namespace dvnn::test::token_passes_tests {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Webhooks with Python's http.server, which fails now and then: webhook.py.
-#include "arrivals.h"
-#include "certificates.h"
 #include "check_suite.h"
 #include "publish/publisher.h"
 #include "random_server.h"

@@ -4,9 +4,7 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
-#include "arrivals.h"
 #include "base/log.h"
-#include "certificates.h"
 #include "check_suite.h"
 #include "clocks.h"
 #include "publish/publisher.h"

@@ -4,8 +4,6 @@
 #include <poll.h>
 #include <sys/inotify.h>
 
-#include "arrivals.h"
-#include "certificates.h"
 #include "check_suite.h"
 #include "clocks.h"
 #include "mqtt_library.h"

@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "base/format.h"
-#include "certificates.h"
 #include "check_suite.h"
 #include "publish/shared_topic.h"
 #include "server_process.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spool keeps order, bounds and counts over restarts, kills and full disks.
+// The spool keeps order, bounds and counts over restarts, kills and full disks. In segments that
+// are damaged, or somebody's, records are found at the cost of reading them once, and those of
+// other segments are not lost.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,14 +14,19 @@
 #include <fstream>
 #include <random>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "check_suite.h"
 #include "publish/spool.h"
+#include "publish/spool_segment.h"
 #include "spool_numbers.h"
+#include "temporary_folder.h"
 
 namespace dvnn::test::spool_tests {
 
 DVNN_SUITE(publish_spool);
+
+using publish::SegmentReader;
 
 DVNN_TEST(messages_come_in_their_order_and_whole) {
   TemporaryFolder folder;
@@ -194,6 +202,99 @@ DVNN_TEST(a_message_that_is_too_large_is_refused_by_name) {
   ck_assert(!status.ok());
   ck_assert_ptr_nonnull(std::strstr(status.error().message.c_str(), "is too large for a spool"));
   expect(spool.get(), 0, 2, true);
+}
+
+namespace {
+
+constexpr uint64_t kFirst = 7;
+
+File written(const TemporaryFolder& folder, const std::string& bytes) {
+  const std::string path = folder.file("segment");
+  const Status status = write_file(path, bytes);
+  if (!status.ok()) ck_abort_msg("%s", status.error().message.c_str());
+  return File(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+std::string record(const std::string& body) {
+  std::string bytes;
+  publish::append_record({"topic", "key", body}, kFirst, &bytes);
+  return bytes;
+}
+
+// The bytes that this process has read so far, by any call.
+uint64_t bytes_read() {
+  std::ifstream counts("/proc/self/io");
+  std::string name;
+  uint64_t count = 0;
+  counts >> name >> count;
+  return count;
+}
+
+}  // namespace
+
+// At the edge of a block, and one to the left and the right of it, too.
+DVNN_TEST(a_record_is_found_behind_any_bytes) {
+  const std::string whole = record("it");
+  for (const size_t before : {size_t{1}, size_t{100}, size_t{65536}, size_t{65536 * 3}}) {
+    for (int beside = -30; beside <= 30; ++beside) {
+      if (beside < 0 && before < static_cast<size_t>(-beside)) continue;
+      const size_t size = before + static_cast<size_t>(beside);
+      if (size == 0) continue;
+      const TemporaryFolder folder;
+      const File file = written(folder, std::string(size, '\xff') + whole + "rest");
+      std::string buffer;
+      SegmentReader reader(file.fd(), kFirst, size_of(file), &buffer);
+      const auto found = reader.next();
+      ck_assert_msg(found && found->message, "behind %zu bytes", size);
+      dvnn_assert_text(found->message->body, "it");
+      ck_assert_uint_eq(found->end, size + whole.size());
+      ck_assert(!reader.next());
+    }
+  }
+}
+
+DVNN_TEST(marks_of_no_record_do_not_cost_more_than_other_bytes) {
+  std::string marks;
+  for (int i = 0; i < 200000; ++i) marks.append(publish::kRecordMark, sizeof(publish::kRecordMark));
+  const std::string last = record("last");
+  const TemporaryFolder folder;
+  const File file = written(folder, marks + last);
+  std::string buffer;
+  SegmentReader reader(file.fd(), kFirst, size_of(file), &buffer);
+  const uint64_t before = bytes_read();
+  const auto found = reader.next();
+  const uint64_t read = bytes_read() - before;
+  ck_assert(found && found->message);
+  dvnn_assert_text(found->message->body, "last");
+  ck_assert_uint_lt(read, 2 * (marks.size() + last.size()));
+}
+
+// Message 2 of 3 is acknowledged, and somebody's copy of it is a segment, too: the third came
+// neither out nor was it lost, and nothing behind it came out any more.
+DVNN_TEST(a_copy_of_a_segment_keeps_no_message_back) {
+  const TemporaryFolder folder;
+  const publish::Spool::Bounds bounds{1 << 20, 0};
+  {
+    auto spool = publish::Spool::open(folder.file("spool"), bounds);
+    ck_assert(spool.ok());
+    for (const char* body : {"1", "2", "3"}) {
+      ck_assert(spool.value()->append({"topic", "key", body}).ok());
+    }
+    for (int i = 0; i < 2; ++i) spool.value()->acknowledge(spool.value()->read()->place);
+  }
+  std::string copy;
+  publish::append_record({"topic", "key", "2"}, 2, &copy);
+  ck_assert(write_file(folder.file("spool/" + publish::segment_name(2)), copy).ok());
+  auto spool = publish::Spool::open(folder.file("spool"), bounds);
+  ck_assert(spool.ok());
+  for (const char* body : {"3", "2"}) {
+    const auto entry = spool.value()->read();
+    ck_assert(entry);
+    dvnn_assert_text(entry->message.body, body);
+    spool.value()->acknowledge(entry->place);
+  }
+  ck_assert(!spool.value()->has_unread());
+  ck_assert_uint_eq(spool.value()->messages(), 0);
 }
 
 }  // namespace dvnn::test::spool_tests

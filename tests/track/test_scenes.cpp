@@ -8,7 +8,6 @@
 #include "check_suite.h"
 #include "track/baselines.h"
 #include "track/followed.h"
-#include "track/looks.h"
 
 namespace dvnn::test::scenes_tests {
 

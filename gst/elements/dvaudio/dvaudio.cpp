@@ -48,7 +48,6 @@
 #include "elements/objectclass.h"
 #include "errors.h"
 #include "frames/audiocaps.h"
-#include "guard.h"
 #include "infer/tensorrequest.h"
 #include "refs.h"
 

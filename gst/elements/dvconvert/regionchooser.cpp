@@ -8,7 +8,7 @@
 
 #include "meta/metas.h"
 #ifdef DVNN_HAVE_ANALYTICS
-#include "meta/exchange/analyticsimport.h"
+#include "meta/exchange/analytics.h"
 #endif
 
 namespace dvnn::gst {

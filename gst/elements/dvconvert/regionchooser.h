@@ -8,7 +8,7 @@
 
 #include "elements/dvconvert/regionsettings.h"
 #include "elements/labellist.h"
-#include "elements/settledtracks.h"
+#include "elements/neighbours.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "meta/viewmeta.h"
 #include "regions/budget.h"

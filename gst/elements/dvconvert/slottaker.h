@@ -14,7 +14,6 @@ namespace dvnn::gst {
 /// vain, frames do not wait until a slot has been free again: an element that holds slots must not
 /// set the pace. Only the `first` region of a frame waits, because this very frame may hold the
 /// slots that the others would wait for.
-/// this very frame.
 class SlotTaker {
  public:
   /// Returns a slot, or null if none came free; logs it for `element`.

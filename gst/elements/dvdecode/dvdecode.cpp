@@ -78,8 +78,8 @@
 #include "elements/dvdecode/decodesettings.h"
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvdecode/resultattacher.h"
+#include "elements/neighbours.h"
 #include "elements/objectfilter.h"
-#include "elements/upstreamquery.h"
 #include "errors.h"
 #include "frames/audiocaps.h"
 #include "frames/videocaps.h"
@@ -87,7 +87,6 @@
 #include "log.h"
 #include "meta/metas.h"
 #include "meta/outputdecoder.h"
-#include "meta/passes.h"
 #include "meta/tensordesc.h"
 #include "regions/tiles.h"
 #ifdef DVNN_HAVE_TENSORS

@@ -97,9 +97,9 @@
 #include "elements/dvinfer/sourceside.h"
 #include "elements/dvinfer/workers.h"
 #include "elements/objectclass.h"
+#include "errors.h"
 #include "frames/audiocaps.h"
 #include "frames/videocaps.h"
-#include "guard.h"
 #include "infer/deviceturns.h"
 #include "refs.h"
 

@@ -8,8 +8,8 @@
 
 #include "elements/dvinfer/infersettings.h"
 #include "errors.h"
-#include "infer/intake.h"
 #include "infer/queue/inferqueue.h"
+#include "infer/tensorrequest.h"
 
 GST_DEBUG_CATEGORY_EXTERN(dv_infer_debug);
 

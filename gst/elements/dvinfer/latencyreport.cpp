@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "elements/upstreamquery.h"
+#include "elements/neighbours.h"
 #include "frames/videocaps.h"
 #include "refs.h"
 

@@ -3,11 +3,11 @@
 
 #include <utility>
 
+#include "errors.h"
 #include "frames/audiocaps.h"
 #include "frames/videocaps.h"
-#include "guard.h"
 #ifdef DVNN_HAVE_TENSORS
-#include "meta/exchange/tensorgroups.h"
+#include "meta/exchange/tensorexport.h"
 #endif
 
 #undef GST_CAT_DEFAULT

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/format.h"
-#include "guard.h"
+#include "errors.h"
 #include "infer/tensorrequest.h"
 #include "infer/watchdog.h"
 

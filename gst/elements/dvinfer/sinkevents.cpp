@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "elements/dvinfer/sinkside.h"
+#include "errors.h"
 #include "frames/videocaps.h"
-#include "guard.h"
 #include "infer/tensorrequest.h"
 
 #undef GST_CAT_DEFAULT

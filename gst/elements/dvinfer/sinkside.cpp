@@ -7,8 +7,8 @@
 #include "base/format.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "infer/slotmeta.h"
+#include "meta/metas.h"
 #include "meta/movedmeta.h"
-#include "meta/passes.h"
 #include "times.h"
 
 #undef GST_CAT_DEFAULT

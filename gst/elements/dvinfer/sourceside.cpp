@@ -6,16 +6,16 @@
 #include <utility>
 
 #include "base/format.h"
-#include "elements/upstreamquery.h"
+#include "elements/neighbours.h"
+#include "errors.h"
 #include "frames/tensoroutput.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "guard.h"
 #include "infer/deviceturns.h"
 #include "meta/tensordesc.h"
 #ifdef DVNN_HAVE_TENSORS
-#include "meta/exchange/tensorgroups.h"
+#include "meta/exchange/tensorexport.h"
 #endif
 #include "refs.h"
 #include "times.h"

@@ -67,7 +67,7 @@ class SourceSide {
   std::weak_ptr<LoadedNetwork> late_of_;  // the network of the late results
 #ifdef DVNN_HAVE_TENSORS
   image::Size out_size_;       // size of the frames that leave
-  bool groups_asked_ = false;  // by a decoder's caps (tensorgroups.h)
+  bool groups_asked_ = false;  // by a decoder's caps (tensorexport.h)
   TensorExporter exporter_;
   bool export_failed_ = false;  // a failed export was reported by a warning
 #endif

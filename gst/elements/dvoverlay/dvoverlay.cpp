@@ -64,7 +64,6 @@
 #include "elements/dvoverlay/overlaypainter.h"
 #include "elements/dvoverlay/overlayscene.h"
 #include "errors.h"
-#include "frames/framecheck.h"
 #include "frames/framemap.h"
 #include "frames/frameobscurer.h"
 #include "frames/videocaps.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures for documents, as pixels that another thread encodes as JPEG. The best view of each
-// track so far is kept, scaled down, until the track ends or others need the room. For the
-// streaming thread alone.
+// Pictures for documents, as pixels that another thread encodes as JPEG.
 #pragma once
 
 #include <gst/video/video.h>
@@ -11,10 +9,21 @@
 
 #include "elements/dvpublish/publishsettings.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
+#include "image/view.h"
 #include "publish/document.h"
 
 namespace dvnn::gst {
 
+/// Copies the part of the frame that an object covers, or the whole frame without an object,
+/// scaled down so that no side is longer than `size` pixels. `info`: the frame's caps.
+Result<publish::Picture> picture_of_frame(GstBuffer* frame, const GstVideoInfo& info,
+                                          const GstDvObject* object, guint size);
+
+/// Returns how well a frame of this size shows an object: it is sure, large, and not cut.
+double view_score(const GstDvObject& object, const image::Size& frame);
+
+/// Keeps the best view of each track so far, scaled down, until the track ends or others need the
+/// room. For the streaming thread alone.
 class Snapshots {
  public:
   void set_format(const GstCaps* caps);

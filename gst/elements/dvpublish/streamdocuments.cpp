@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvpublish/streamdocuments.h"
 
-#include "elements/dvpublish/clipfacts.h"
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
 #include "elements/dvpublish/framefacts.h"
 #include "frames/audiocaps.h"
 #include "frames/videocaps.h"
@@ -11,8 +15,143 @@
 namespace dvnn::gst {
 namespace {
 
+using objects::Object;
+using Objects = std::vector<publish::FrameObject>;
+
+bool is_same(const Object& a, const Object& b) {
+  return a.track_id == b.track_id && a.label == b.label && a.text == b.text &&
+         a.agreement.reached == b.agreement.reached && a.identity.name == b.identity.name &&
+         a.identity.stranger == b.identity.stranger && a.identity.agreed == b.identity.agreed &&
+         objects::has_box(a) == objects::has_box(b);
+}
+
+double moved(const Object& a, const Object& b) {
+  if (!objects::has_box(a) || !objects::has_box(b)) return 0;
+  return std::max({std::abs(a.box.x0 - b.box.x0), std::abs(a.box.y0 - b.box.y0),
+                   std::abs(a.box.x1 - b.box.x1), std::abs(a.box.y1 - b.box.y1)});
+}
+
+// Returns whether the objects differ from the old ones: in number, or because one of them has no
+// old one of the same track and texts within `most` pixels. Each object takes the nearest such one.
+bool differ(const Objects& objects, std::vector<const Object*> old, double most) {
+  if (objects.size() != old.size()) return true;
+  for (const auto& [object, picture] : objects) {
+    auto nearest = old.end();
+    for (auto one = old.begin(); one != old.end(); ++one) {
+      if (!is_same(object, **one)) continue;
+      if (nearest == old.end() || moved(object, **one) < moved(object, **nearest)) nearest = one;
+    }
+    if (nearest == old.end() || moved(object, **nearest) > most) return true;
+    old.erase(nearest);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Changes::is_due(GstClockTime time, const PublishSettings& settings) const {
+  if (settings.interval_ms == 0 || !GST_CLOCK_TIME_IS_VALID(time)) return true;
+  // A time that goes back belongs to another stream.
+  return !GST_CLOCK_TIME_IS_VALID(last_) || time >= due_ || time < last_;
+}
+
+bool Changes::is_new(GstClockTime time, const Objects& objects, double height,
+                     const PublishSettings& settings) {
+  const bool timed =
+      GST_CLOCK_TIME_IS_VALID(time) && GST_CLOCK_TIME_IS_VALID(last_) && time >= last_;
+  if (settings.min_change > 0 && timed && time - last_ < settings.heartbeat_ms * GST_MSECOND) {
+    std::vector<const Object*> old;
+    for (const Object& object : told_) old.push_back(&object);
+    if (!differ(objects, std::move(old), settings.min_change * height)) return false;
+  }
+  told_.clear();
+  if (settings.min_change > 0) {
+    for (const auto& [object, picture] : objects) told_.push_back(object);
+  }
+  if (!GST_CLOCK_TIME_IS_VALID(time)) return true;
+  // Due times stay on a fixed grid, so that 100 ms with frames at 30 a second give ten documents a
+  // second.
+  const GstClockTime interval = settings.interval_ms * GST_MSECOND;
+  const bool on_beat = timed && time >= due_ && time - due_ < interval;
+  due_ = (on_beat ? due_ : time) + interval;
+  last_ = time;
+  return true;
+}
+
+namespace {
+
 constexpr size_t kMostFound = 10000;  // without a frame in between
 constexpr guint kMostPictures = 100;  // of a frame's objects
+
+std::optional<uint64_t> time_field(const GstStructure* fields, const char* name) {
+  const guint64 time = uint64_field(fields, name, GST_CLOCK_TIME_NONE);
+  return time == GST_CLOCK_TIME_NONE ? std::nullopt : std::optional<uint64_t>(time);
+}
+
+std::string text_of(const GstStructure* fields, const char* name) {
+  const gchar* text = gst_structure_get_string(fields, name);
+  return text ? text : "";
+}
+
+const GstStructure* structure_field(const GstStructure* fields, const char* name) {
+  const GValue* value = gst_structure_get_value(fields, name);
+  return value && GST_VALUE_HOLDS_STRUCTURE(value) ? gst_value_get_structure(value) : nullptr;
+}
+
+// Reads what dvrecord tells of a clip: the structure "dvnn-clip".
+publish::ClipFacts clip_facts(const GstStructure* fields) {
+  publish::ClipFacts facts;
+  facts.state = text_of(fields, "state");
+  facts.file = text_of(fields, "location");
+  facts.problem = text_of(fields, "problem");
+  facts.clip = uint64_field(fields, "clip", 0);
+  facts.duration = uint64_field(fields, "duration", 0);
+  facts.before = uint64_field(fields, "before", 0);
+  facts.bytes = uint64_field(fields, "bytes", 0);
+  facts.lost = uint64_field(fields, "lost", 0);
+  gboolean complete = TRUE;
+  gst_structure_get_boolean(fields, "complete", &complete);
+  facts.complete = complete;
+  const GValue* events = gst_structure_get_value(fields, "events");
+  if (!events || !GST_VALUE_HOLDS_LIST(events)) return facts;
+  for (guint i = 0; i < gst_value_list_get_size(events); ++i) {
+    const GValue* item = gst_value_list_get_value(events, i);
+    if (!GST_VALUE_HOLDS_STRUCTURE(item)) continue;
+    const GstStructure* told = gst_value_get_structure(item);
+    publish::ClipEvent event{event_facts(told), uint64_field(told, "at", 0)};
+    event.event.kind = text_of(told, "kind");
+    facts.events.push_back(std::move(event));
+  }
+  return facts;
+}
+
+// Returns the times of the clip's first frame.
+publish::Times clip_times(const GstStructure* fields) {
+  publish::Times times;
+  times.pts = time_field(fields, "timestamp");
+  times.stream_time = time_field(fields, "stream-time");
+  gint64 utc = 0;
+  gboolean reference = FALSE;
+  gst_structure_get_int64(fields, "utc-ns", &utc);
+  gst_structure_get_boolean(fields, "utc-from-reference", &reference);
+  times.utc_ns = utc;
+  times.from_reference = reference;
+  return times;
+}
+
+// Returns the clip's picture, which is in a file; nothing if it has none.
+std::optional<publish::Picture> clip_picture(const GstStructure* fields) {
+  const GstStructure* part = structure_field(fields, "picture");
+  if (!part) return std::nullopt;
+  publish::Picture picture;
+  picture.of_frame = true;
+  picture.file = text_of(part, "location");
+  gst_structure_get_int(part, "width", &picture.width);
+  gst_structure_get_int(part, "height", &picture.height);
+  picture.pts = time_field(part, "timestamp");
+  if (picture.file.empty() || picture.width < 1 || picture.height < 1) return std::nullopt;
+  return picture;
+}
 
 // Returns the time of a finding between frames, derived from the frame with which it came.
 publish::Times times_of(const GstStructure* fields, const publish::Times& frame) {

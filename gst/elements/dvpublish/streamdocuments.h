@@ -4,13 +4,14 @@
 // pictures and its line, is left to the thread that writes the drafts.
 #pragma once
 
+#include <gst/gst.h>
+
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
-#include "elements/dvpublish/changes.h"
 #include "elements/dvpublish/publishsettings.h"
 #include "elements/dvpublish/snapshots.h"
 #include "image/view.h"
@@ -18,6 +19,22 @@
 #include "refs.h"
 
 namespace dvnn::gst {
+
+/// Decides whether a frame gets a document: its turn has come, and it tells something new.
+class Changes {
+ public:
+  /// Returns whether a frame at this running time is due; called before its facts are collected.
+  bool is_due(GstClockTime time, const PublishSettings& settings) const;
+  /// Returns whether the frame's objects are new enough, after is_due(). If so the frame is
+  /// published, and later frames are compared with it.
+  bool is_new(GstClockTime time, const std::vector<publish::FrameObject>& objects, double height,
+              const PublishSettings& settings);
+  void reset() { *this = {}; }
+
+ private:
+  GstClockTime last_ = GST_CLOCK_TIME_NONE, due_ = 0;
+  std::vector<objects::Object> told_;  // where changes have to be large enough
+};
 
 class StreamDocuments {
  public:

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "frames/framecheck.h"
 #include "frames/framemap.h"
 #include "frames/videocaps.h"
 #include "infer/knowntracks.h"

@@ -51,7 +51,6 @@
 #include "elements/objectclass.h"
 #include "errors.h"
 #include "frames/videocaps.h"
-#include "guard.h"
 #include "log.h"
 #include "publish/document_reader.h"
 #include "refs.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dvrecord tells of a clip: the structure "dvnn-clip" of messages and of events that go
-// upstream, to a dvpublish.
+// What dvrecord tells of a clip beside its video: a structure for applications, and the documents
+// of an MP4 clip.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "publish/document.h"
+#include "record/clip_folder.h"
+#include "record/ring.h"
 
 namespace dvnn::gst {
 
@@ -30,6 +33,13 @@ struct ClipReport {
   std::optional<publish::Picture> picture;
 };
 
+/// Returns the structure "dvnn-clip" of messages and of events that go upstream, to a dvpublish.
 GstStructure* clip_structure(const ClipReport& report);
+
+/// Creates the file of a clip's documents beside the clip, which is being written. It is WebVTT,
+/// whole after each cue: MP4's text samples have at most 64 KiB, and documents may be longer.
+Status begin_cue_file(record::ClipFolder& folder, record::ClipFile* clip);
+/// Appends a unit of documents; `base` is the time at which the clip begins.
+Status append_cue(const record::ClipFile& clip, const record::Unit& unit, record::Time base);
 
 }  // namespace dvnn::gst

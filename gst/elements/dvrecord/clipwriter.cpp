@@ -13,7 +13,7 @@
 #include "base/format.h"
 #include "base/result.h"
 #include "elements/dvpublish/publishsettings.h"
-#include "elements/dvrecord/cuefile.h"
+#include "elements/dvrecord/clipreport.h"
 #include "errors.h"
 #include "log.h"
 #include "publish/pictures.h"

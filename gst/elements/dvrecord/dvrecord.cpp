@@ -54,7 +54,6 @@
 #include "elements/dvrecord/recordelement.h"
 #include "elements/objectclass.h"
 #include "errors.h"
-#include "guard.h"
 #include "log.h"
 
 DVNN_LOG_CATEGORY(record_category, "dvrecord", "Recording of clips")

@@ -13,12 +13,37 @@
 
 #include "elements/dvrecord/clipwriter.h"
 #include "elements/dvrecord/detections.h"
-#include "elements/dvrecord/recordpad.h"
+#include "elements/dvrecord/packet.h"
 #include "elements/dvrecord/recordsettings.h"
 #include "record/clip_folder.h"
 #include "record/recorder.h"
 
 namespace dvnn::gst {
+
+/// Tracks of the recorder.
+constexpr size_t kDocumentTrack = 1, kFirstAudioTrack = 2, kMostAudio = 8;
+constexpr size_t kTrackCount = kFirstAudioTrack + kMostAudio;
+
+/// What dvrecord keeps for each of its pads: for the pad's streaming thread.
+struct RecordPad {
+  GstPad* pad = nullptr;
+  size_t track = 0;
+  TrackKind kind = TrackKind::kVideo;
+  GstSegment segment;
+  SharedCaps caps;
+  guint64 flushes = 0;     // before the next buffer
+  bool prerolled = false;  // data has come, or none will; under the element's object lock
+  bool ended = false;      // under the element's object lock
+  GstClockTime interval = 40 * GST_MSECOND;  // of frames without times
+  record::Time last = 0;                     // decode time
+
+  /// Forgets the stream.
+  void reset();
+  /// Takes caps over; false if they are those that it has.
+  bool set_caps(GstCaps* taken);
+  /// Copies a buffer as a unit, whose times are running times. Without data if there is no memory.
+  record::Unit unit_of(GstBuffer* buffer);
+};
 
 G_DECLARE_FINAL_TYPE(GstDvRecord, gst_dv_record, GST, DV_RECORD, GstElement)
 

@@ -49,13 +49,17 @@
 
 #include <gst/video/video.h>
 
-#include "elements/dvtrack/framecamera.h"
+#include <optional>
+
 #include "elements/dvtrack/streamtracks.h"
 #include "elements/dvtrack/tracksettings.h"
-#include "elements/foundevents.h"
-#include "elements/upstreamquery.h"
+#include "elements/neighbours.h"
+#include "frames/camerasteps.h"
+#include "frames/frameluma.h"
 #include "frames/videocaps.h"
+#include "gst/dvnn/gstdvcamerameta.h"
 #include "log.h"
+#include "motion/camera_motion.h"
 #include "refs.h"
 #include "times.h"
 
@@ -65,6 +69,73 @@ DVNN_LOG_CATEGORY(track_category, "dvtrack", "Tracking of objects")
 
 namespace dvnn::gst {
 namespace {
+
+// Finds out how a stream's camera moves: from the metas of frames, or from their pixels.
+class FrameCamera {
+ public:
+  void configure(motion::Camera camera) { watch_.configure(camera); }
+  void set_caps(const GstCaps* caps);
+  /// Returns the motion since the last frame, from the frame's meta or else from its pixels;
+  /// nothing if unknown. Once the camera has moved, the frame gets a meta with this motion and the
+  /// motion since the epoch began.
+  std::optional<motion::Affine> follow(GstBuffer* frame, GstClockTime time);
+  void reset();
+
+ private:
+  std::optional<motion::Affine> see(GstBuffer* frame, GstClockTime time);
+  void tell(const motion::Affine& motion, GstBuffer* frame);
+
+  motion::CameraWatch watch_;
+  CameraSteps told_;
+  guint64 epoch_ = 0;     // 0: the camera has not moved yet
+  motion::Affine since_;  // motion since the epoch's first frame
+  FrameLuma luma_;
+};
+
+void FrameCamera::reset() {
+  watch_.reset();
+  told_.reset();
+  epoch_ = 0;
+  since_ = {};
+}
+
+// Attaches the motion to the frame. When nothing of the epoch's first frame is left in view, a new
+// epoch begins.
+void FrameCamera::tell(const motion::Affine& motion, GstBuffer* frame) {
+  const motion::Affine since = since_.then(motion);
+  const bool known = epoch_ != 0 && since.is_plausible();
+  if (!known) epoch_ = gst_dv_camera_meta_new_epoch();
+  since_ = known ? since : motion;
+  GstDvCameraMeta* meta = gst_buffer_add_dv_camera_meta(frame, motion.xx, motion.xy, motion.x0,
+                                                        motion.yx, motion.yy, motion.y0);
+  gst_dv_camera_meta_set_since(meta, epoch_, since_.xx, since_.xy, since_.x0, since_.yx, since_.yy,
+                               since_.y0);
+}
+
+// Prefers a meta that the frame already has to the motion seen in its pixels. Once the camera has
+// moved, every frame carries the sum since the epoch began, so that lost frames do no harm.
+std::optional<motion::Affine> FrameCamera::follow(GstBuffer* frame, GstClockTime time) {
+  auto motion = told_.next(frame);
+  if (!motion) motion = see(frame, time);
+  if (motion || epoch_ != 0) tell(motion.value_or(motion::Affine()), frame);
+  return motion;
+}
+
+void FrameCamera::set_caps(const GstCaps* caps) {
+  reset();
+  luma_.set_bytes(caps);
+}
+
+std::optional<motion::Affine> FrameCamera::see(GstBuffer* frame, GstClockTime time) {
+  const auto at = static_cast<int64_t>(time);
+  if (!luma_.is_direct() || !watch_.wants(at)) return {};
+  motion::Affine motion;
+  bool known = false;
+  const Status seen =
+      luma_.look(frame, [&](const motion::Luma& luma) { known = watch_.see(at, luma, &motion); });
+  if (!seen.ok() || !known) return {};
+  return motion;
+}
 
 // Interval of frames without times in streams without a rate.
 constexpr GstClockTime kUsualInterval = 40 * GST_MSECOND;

@@ -3,18 +3,39 @@
 // different frames. Streaming thread only.
 #pragma once
 
+#include <gst/gst.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "elements/dvtrack/trackmessage.h"
 #include "elements/dvtrack/tracksettings.h"
 #include "elements/labellist.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "meta/movedmeta.h"
+#include "track/track.h"
 
 namespace dvnn::gst {
+
+/// Names for a message about a track; the tracker itself knows only numbers.
+struct TrackNames {
+  gint class_id = 0;
+  std::string label, network;
+};
+
+/// Times of the frame at which a change was found out; all unset if there was no frame.
+struct TrackMoment {
+  GstClockTime timestamp = GST_CLOCK_TIME_NONE, stream_time = GST_CLOCK_TIME_NONE,
+               running_time = GST_CLOCK_TIME_NONE;
+};
+
+/// The element messages "dvnn-track-started" and "dvnn-track-ended". docs/tracking.md lists their
+/// fields.
+GstMessage* track_started_message(GstElement* element, const track::Track& track,
+                                  const TrackNames& names, const TrackMoment& moment);
+GstMessage* track_ended_message(GstElement* element, const track::Track& track,
+                                const TrackNames& names, const TrackMoment& moment);
 
 class StreamTracks {
  public:

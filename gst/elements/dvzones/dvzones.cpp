@@ -68,9 +68,9 @@
 
 #include "elements/dvzones/heatpicture.h"
 #include "elements/dvzones/zonereport.h"
-#include "elements/dvzones/zonesettings.h"
-#include "elements/foundevents.h"
+#include "elements/neighbours.h"
 #include "elements/valuelists.h"
+#include "elements/zonesource.h"
 #include "frames/camerasteps.h"
 #include "frames/videocaps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
@@ -88,6 +88,31 @@ DVNN_LOG_CATEGORY(zones_category, "dvzones", "Areas and lines")
 
 namespace dvnn::gst {
 namespace {
+
+struct ZoneSettings : ZoneSource {
+  guint leave_after_ms = 2000;
+  bool count_predicted = false;
+  bool post_messages = true;
+};
+
+Properties<ZoneSettings> zone_properties() {
+  Properties<ZoneSettings> table;
+  add_zone_source("Areas and lines as JSON (docs/zones.md), instead of those of zones-file",
+                  "File with areas and lines as JSON", &table);
+  constexpr guint kLongest = 3600 * 1000;
+  table.number(&ZoneSettings::leave_after_ms, When::kPlaying, 0, kLongest,
+               {"leave-after-ms", "Leave after",
+                "Milliseconds after which a track that is not seen has left; at least "
+                "dvtrack's max-lost-ms"});
+  table.boolean(&ZoneSettings::count_predicted, When::kPlaying,
+                {"count-predicted", "Count predicted",
+                 "Predicted objects count too, at once, although they may turn out to be wrong"});
+  table.boolean(&ZoneSettings::post_messages, When::kPlaying,
+                {"post-messages", "Post messages",
+                 "Post an element message 'dvnn-zone-event' for each event"});
+  table.see_every_frame();
+  return table;
+}
 
 // Whether the frame's edge may hide where an object stands.
 bool hides_foot(const image::Corners& box, const image::Size& frame) {

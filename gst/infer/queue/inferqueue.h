@@ -9,14 +9,14 @@
 // slots; the sink side fills the others while workers run these, and reports each by push_region().
 //
 // A frame may have a time by which it leaves. If it is not done by then it is popped without
-// results, and its item is late work (latework.h): workers go on with it, and the source side takes
+// results, and its item is late work (worklist.h): workers go on with it, and the source side takes
 // its results (take_late()) when the next frame leaves. Late work that has failed is popped like a
 // frame. What is still under way is forgotten with a flush, and wherever the source side says that
 // its results would fit no frame any more.
 //
 // The queue is one lock, and the waits under it, around three ideas that know neither: which item
 // may enter and leave when (streamorder.h), which region is run next (worklist.h), and what becomes
-// of late work (latework.h). Who waits for what:
+// of late work (worklist.h). Who waits for what:
 //
 //   push_frame()          the sink side, for room among frames and inferences: the source side or a
 //                         worker makes it;
@@ -39,7 +39,6 @@
 
 #include "base/clock.h"
 #include "infer/queue/inferitem.h"
-#include "infer/queue/latework.h"
 #include "infer/queue/streamorder.h"
 #include "infer/queue/worklist.h"
 

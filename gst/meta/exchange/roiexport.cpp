@@ -2,9 +2,10 @@
 #include "meta/exchange/roiexport.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstring>
 
-#include "meta/exchange/labelquark.h"
 #include "meta/metas.h"
 
 namespace dvnn::gst {
@@ -80,6 +81,26 @@ void remove_roi(const GstDvObject& object, GstBuffer* frame) {
 
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object) {
   return roi.id == roi_id(object.id) && is_quark_of(roi.roi_type, object.label);
+}
+
+namespace {
+
+constexpr size_t kMaxLabelLength = 256;
+constexpr int kMaxLabels = 65536;  // the number of labels that a network file may have
+
+}  // namespace
+
+GQuark label_quark(const gchar* label) {
+  static const GQuark other = g_quark_from_static_string("object");
+  static std::atomic<int> count{0};
+  if (!label || strnlen(label, kMaxLabelLength + 1) > kMaxLabelLength) return other;
+  if (const GQuark known = g_quark_try_string(label)) return known;
+  return count++ < kMaxLabels ? g_quark_from_string(label) : (count = kMaxLabels, other);
+}
+
+bool is_quark_of(GQuark quark, const gchar* label) {
+  const gchar* text = g_quark_to_string(quark);
+  return text && label && (std::strcmp(text, label) == 0 || std::strcmp(text, "object") == 0);
 }
 
 }  // namespace dvnn::gst

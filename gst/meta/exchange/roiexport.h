@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects as GstVideoRegionOfInterestMeta, for elements and applications that know nothing of ours.
+// Objects as GstVideoRegionOfInterestMeta, for elements and applications that know nothing of ours,
+// and their labels as quarks, by which GstAnalytics names classes, too.
 #pragma once
 
 #include <gst/video/video.h>
@@ -29,5 +30,12 @@ void remove_roi(const GstDvObject& object, GstBuffer* frame);
 
 /// Returns whether export_roi() made `roi` from `object`, even if it was scaled since.
 bool is_roi_of(const GstVideoRegionOfInterestMeta& roi, const GstDvObject& object);
+
+/// Returns the quark of a label. Quarks are never freed, so labels must not create any number of
+/// them: long labels, and new ones beyond a limit, share the quark "object".
+GQuark label_quark(const gchar* label);
+
+/// Returns whether label_quark() may have given `label` this quark.
+bool is_quark_of(GQuark quark, const gchar* label);
 
 }  // namespace dvnn::gst

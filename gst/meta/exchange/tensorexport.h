@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network's outputs as GstTensorMeta (GStreamer >= 1.26), for others' decoders.
+// A network's outputs as GstTensorMeta (GStreamer >= 1.26), for others' decoders, and how these ask
+// for them.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,7 +10,9 @@
 #include "base/result.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "meta/outputdecoder.h"
+#include "network/model.h"
 #include "objects/object.h"
+#include "refs.h"
 
 namespace dvnn::gst {
 
@@ -67,5 +70,24 @@ class TensorExporter {
 /// Removes those GstTensorMetas from a frame that share memory with `outputs`, so that no reference
 /// to that memory stays.
 void remove_tensor_exports(const GstDvTensorMeta& outputs, GstBuffer* frame);
+
+// The tensors that decoders ask for in the field 'tensors' of their caps (GStreamer >= 1.28): a
+// structure 'tensorgroups' whose fields are groups, each a unique list of the 'tensor/strided' caps
+// that the decoder wants on every frame. No decoder asks with an older GStreamer, and these
+// functions do nothing there.
+
+/// Returns the caps of each tensor that dvinfer can attach for `model`: its outputs as row-major
+/// float32 and, if it detects, those that ssdobjectdetector reads. A dimension of 0 varies.
+std::vector<CapsPtr> attachable_tensors(const network::Model& model);
+
+/// Adds to `caps` of frames those groups of `beyond` that `attachable` fills.
+CapsPtr announce_tensor_groups(CapsPtr caps, const GstCaps* beyond,
+                               const std::vector<CapsPtr>& attachable);
+
+/// Removes those groups from the caps `beyond`, because upstream need not bring them.
+CapsPtr without_tensor_groups(CapsPtr beyond, const std::vector<CapsPtr>& attachable);
+
+/// Returns whether caps of frames name groups.
+bool has_tensor_groups(const GstCaps* caps);
 
 }  // namespace dvnn::gst

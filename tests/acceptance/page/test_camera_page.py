@@ -14,8 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import chromium  # noqa: E402
-from checks import run_checks  # noqa: E402
-from mutants import mutated  # noqa: E402
+from checks import mutated, run_checks  # noqa: E402
 from page_camera import HEIGHT, PASSWORD, SEED, WIDTH, ZONES, Camera, Reader, walking_camera, write_clip  # noqa: E402
 
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "hostile_stream.h"
-#include "set_property.h"
 #include "target.h"
 
 namespace dvnn::fuzz::dvconvert_target {

@@ -9,7 +9,6 @@
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "hostile_objects.h"
 #include "hostile_stream.h"
-#include "set_property.h"
 #include "target.h"
 
 namespace dvnn::fuzz::dvregions_target {

@@ -2,10 +2,9 @@
 // dvdecode's choice of the objects that it attaches, and their names.
 #include <set>
 
-#include "decode_harness.h"
+#include "decode_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "output_rows.h"
 
 namespace dvnn::test::choice_tests {
 

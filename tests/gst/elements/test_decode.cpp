@@ -5,10 +5,10 @@
 
 #include <cstring>
 
+#include "decode_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
-#include "output_rows.h"
 
 namespace dvnn::test::decode_tests {
 

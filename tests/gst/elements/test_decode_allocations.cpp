@@ -2,10 +2,10 @@
 // Frame after frame, dvdecode works in the memory that it has. What it attaches to frames is
 // theirs, and is GLib's memory.
 #include "counted_new.h"
+#include "decode_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "gst_fixture.h"
-#include "output_rows.h"
 
 namespace dvnn::test::decode_allocations_tests {
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dvdecode with decoders of users' libraries: docs/examples/cells_decoder.cpp, and one that fails.
-#include "decode_harness.h"
+#include "decode_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "output_rows.h"
 
 namespace dvnn::test::decoder_library_tests {
 

@@ -2,10 +2,9 @@
 // Messages of the elements: statistics, objects, QoS.
 #include <set>
 
-#include "decode_harness.h"
+#include "decode_fixture.h"
 #include "fault_plan.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "output_rows.h"
 #include "seconds_of.h"
 #include "watched_suite.h"
 

@@ -5,8 +5,7 @@
 #include "analytics_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "meta/exchange/analyticsexport.h"
-#include "meta/exchange/analyticsimport.h"
+#include "meta/exchange/analytics.h"
 
 namespace dvnn::test::analytics_tests {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <random>
 
+#include "decode_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "output_rows.h"
 #include "streams.h"
 #include "watched_suite.h"
 

@@ -2,9 +2,9 @@
 // A second network that corrects what the first one has found: its boxes take the objects' places.
 #include <gst/video/video.h>
 
+#include "decode_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "output_rows.h"
 #include "streams.h"
 #include "watched_suite.h"
 

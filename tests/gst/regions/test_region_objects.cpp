@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decode_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "output_rows.h"
 #include "streams.h"
 #include "watched_suite.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line of elements that gets frames which no honest element makes. Each frame must come out, or
-// cause one error in printable text, within seconds.
+// cause one error in printable text, within seconds. whole_line() has all elements.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "base/format.h"
@@ -121,6 +122,27 @@ inline std::string infer_grid(const std::string& properties = "") {
 inline int run_with_fatal_criticals(const char* name, const std::vector<const TTest*>& tests) {
   setenv("G_DEBUG", "fatal-criticals", FALSE);
   return run_gst_suite(name, tests);
+}
+
+inline constexpr int kSize = 64;  // width and height of frames, in pixels
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr double kSlower = 10;
+#else
+inline constexpr double kSlower = 1;
+#endif
+
+// Publishes everything that it can about each frame.
+inline const std::string kPublish =
+    "dvpublish location=/dev/null mode=frames+events+tracks snapshot=object "
+    "details=points+outlines+masks+texts+embeddings+numbers";
+
+/// Returns all elements in one line, for tests of hostile metas.
+inline std::string whole_line(const std::string& more = "") {
+  return "dvconvert ! " + infer_grid() + " ! dvdecode post-messages=true post-empty=true " + more +
+         " ! dvtrack min-evidence=0 ! dvzones "
+         "zones=\"{\\\"lines\\\":[{\\\"name\\\":\\\"line\\\",\\\"points\\\":"
+         "[[0,0],[1,1]]}]}\" ! dvoverlay";
 }
 
 }  // namespace dvnn::test

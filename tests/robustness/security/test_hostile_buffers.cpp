@@ -2,7 +2,7 @@
 // Pixels, caps, times and events that other elements may send: none of them is trusted.
 // test_hostile_metas.cpp tests the metas on frames. GLib's warnings end the test.
 #include "gst/dvnn/gstdvobjectsmeta.h"
-#include "hostile_line.h"
+#include "hostile_chain.h"
 
 namespace dvnn::test::hostile_buffers_tests {
 

@@ -3,10 +3,10 @@
 // tensors, and networks' names and labels. None of them is trusted, and none stays.
 #include <cstring>
 
+#include "decode_fixture.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
-#include "hostile_line.h"
-#include "output_rows.h"
+#include "hostile_chain.h"
 #include "seconds_of.h"
 
 namespace dvnn::test::hostile_metas_tests {

@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "import/keras/architecture.h"
+#include "import/keras/files.h"
 #include "import/keras/layers.h"
-#include "import/keras/weights.h"
 #include "import/options.h"
 
 namespace dvnn::import {

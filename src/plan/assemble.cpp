@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/assemble.h"
+#include "plan/plan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,10 +6,10 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "plan/assemble.h"
 #include "plan/graph/graph.h"
 #include "plan/graph/saved_graph.h"
 #include "plan/passes/passes.h"
+#include "plan/plan.h"
 #include "plan/size_advice.h"
 
 namespace dvnn::plan {

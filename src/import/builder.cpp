@@ -9,7 +9,7 @@
 #include "base/nth.h"
 #include "device/limits.h"
 #include "plan/graph/operators.h"
-#include "plan/size_advice.h"
+#include "plan/replan.h"
 #include "tensor/tensor_json.h"
 
 namespace dvnn::import {

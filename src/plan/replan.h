@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans a network again for another size of input, from the graph in it.
+// Plans a network again for another size of input, from the graph in it, and advises on sizes if a
+// model does not fit the size of its input.
 #pragma once
 
 #include <string>
@@ -50,5 +51,14 @@ Result<Graph> restored_graph(const network::Model& model);
 /// Returns where each step of a network runs, and why, by planning the network again as it is.
 /// Errors are those of replan().
 Result<std::vector<StepNote>> explain(const network::Model& model);
+
+/// Returns the largest factor by which the graph's images are smaller than its input. An input
+/// whose sides are multiples of it is halved without remainder, so that branches of several sizes
+/// fit.
+int largest_stride(const Graph& graph);
+
+/// Returns ": try a multiple of 32, such as --size 320x256" if the size is no multiple; else
+/// nothing.
+std::string size_advice(const Graph& graph, int width, int height);
 
 }  // namespace dvnn::plan

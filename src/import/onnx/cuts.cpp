@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "plan/size_advice.h"
+#include "plan/replan.h"
 
 namespace dvnn::import {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "import/keras/architecture.h"
 #include "import/keras/hdf5_reader.h"
 #include "import/model_file.h"

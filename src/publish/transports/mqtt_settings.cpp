@@ -4,6 +4,7 @@
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 
+#include "base/format.h"
 #include "publish/transports/transports.h"
 
 namespace dvnn::publish {

@@ -341,7 +341,7 @@ Status enrol(const Arguments& arguments, double most_accepts) {
     facts.gallery = output;
   }
   if (arguments.given("json")) {
-    std::printf("%s\n", json_line(enrol_json(facts)).c_str());
+    std::printf("%s\n", json_text(enrol_json(facts), -1, true).c_str());
   } else {
     print_enrol(facts);
   }

@@ -14,11 +14,21 @@ DVNN_LOG_CATEGORY(turns_category, "dvturns", "Turns of streams on a device")
 namespace dvnn::gst {
 
 void FairLine::join(const void* member, unsigned priority) {
-  members_[member].priority = std::max(priority, 1u);
+  Member& joined = members_[member];
+  joined.priority = std::max(priority, 1u);
+  joined.left = false;
 }
 
 void FairLine::leave(const void* member) {
-  members_.erase(member);
+  const auto found = members_.find(member);
+  if (found == members_.end()) return;
+  found->second.left = true;
+  if (found->second.waiting == 0) members_.erase(found);
+}
+
+size_t FairLine::size() const {
+  return static_cast<size_t>(std::count_if(members_.begin(), members_.end(),
+                                           [](const auto& entry) { return !entry.second.left; }));
 }
 
 void FairLine::wait(const void* member) {
@@ -31,7 +41,8 @@ void FairLine::wait(const void* member) {
 bool FairLine::is_next(const void* member) const {
   const Member& mine = members_.at(member);
   return std::none_of(members_.begin(), members_.end(), [&](const auto& entry) {
-    return entry.second.waiting > 0 && entry.second.used < mine.used;
+    const Member& other = entry.second;
+    return other.waiting > 0 && !other.left && other.used < mine.used;
   });
 }
 
@@ -39,6 +50,7 @@ void FairLine::stop_waiting(const void* member, bool takes_turn) {
   Member& mine = members_.at(member);
   --mine.waiting;
   if (takes_turn) least_ = mine.used;
+  if (mine.left && mine.waiting == 0) members_.erase(member);
 }
 
 void FairLine::used(const void* member, double time) {
@@ -89,11 +101,17 @@ DeviceTurns::Turn DeviceTurns::take(const std::string& device, const void* membe
     GST_LOG_ID(device.c_str(), "%p waits for its turn: %d of %d are taken, %zu members", member,
                line.taken, at_once_, line.members.size());
   }
-  const bool has_turn = clock_.wait_until(&waiter.called, &lock, clock_.now() + patience,
-                                          [&] { return is_turn_of(line, member); });
+  bool left = false;
+  const bool called = clock_.wait_until(&waiter.called, &lock, clock_.now() + patience, [&] {
+    left = line.members.has_left(member);
+    return left || is_turn_of(line, member);
+  });
+  const bool has_turn = called && !left;
   line.members.stop_waiting(member, has_turn);
   line.waiters.erase(place);
-  if (!has_turn) {
+  if (left) {
+    GST_INFO_ID(device.c_str(), "%p goes ahead without a turn, as its element stops", member);
+  } else if (!has_turn) {
     GST_INFO_ID(device.c_str(), "%p goes ahead without a turn, after %lld ms", member,
                 static_cast<long long>(patience.count()));
   } else if (waits) {
@@ -123,8 +141,12 @@ void DeviceTurns::leave(const void* member) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto line = lines_.begin(); line != lines_.end();) {
     line->second.members.leave(member);
+    for (Waiter* waiter : line->second.waiters) {
+      if (waiter->member == member) waiter->called.notify_one();
+    }
     // A member with a turn still ends it by the device's name.
-    const bool unused = line->second.members.size() == 0 && line->second.taken == 0;
+    const bool unused =
+        line->second.members.size() == 0 && line->second.taken == 0 && line->second.waiters.empty();
     line = unused ? lines_.erase(line) : std::next(line);
   }
 }

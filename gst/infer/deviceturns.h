@@ -21,9 +21,13 @@ class FairLine {
  public:
   /// Adds a member, an owner of a share, or changes its weight: `priority`, at least 1.
   void join(const void* member, unsigned priority);
-  /// Removes a member, which must not be waiting.
+  /// Removes a member. If some of its runs wait, it is there until none does, and comes before
+  /// nobody.
   void leave(const void* member);
-  size_t size() const { return members_.size(); }
+  /// Returns whether a member that has left is there because its runs wait.
+  bool has_left(const void* member) const { return members_.at(member).left; }
+  /// Returns the number of members that have not left.
+  size_t size() const;
 
   /// Notes that one more run of the member waits.
   void wait(const void* member);
@@ -39,6 +43,7 @@ class FairLine {
     unsigned priority = 1;
     double used = 0;  // time so far, divided by the priority
     int waiting = 0;
+    bool left = false;
   };
   std::map<const void*, Member> members_;
   double least_ = 0;  // `used` of the member with the newest turn, at its beginning
@@ -82,7 +87,8 @@ class DeviceTurns {
   /// without a turn, so that a device that blocks one run does not block those of all members.
   Turn take(const std::string& device, const void* member, unsigned priority,
             std::chrono::milliseconds patience = kPatience);
-  /// Removes a member, which must have no turn and wait for none.
+  /// Removes a member. Those of its runs that wait go ahead without a turn: the element stops, and
+  /// a run that came too late for that must not wait for others' devices.
   void leave(const void* member);
 
  private:

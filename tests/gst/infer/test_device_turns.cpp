@@ -171,6 +171,29 @@ DVNN_TEST(a_device_that_holds_one_run_does_not_hold_all) {
   const auto elsewhere = turns.take("other device", &other, 20, kForever);
 }
 
+// An element that stops does not wait for a device that holds another's run for ever.
+DVNN_TEST(runs_of_a_member_that_leaves_wait_no_longer) {
+  ManualClock clock;
+  DeviceTurns turns(1, clock);
+  const int held = 0, leaving = 0;
+  { const auto turn = turns.take("device", &leaving, 10, kForever); }
+  const auto turn = turns.take("device", &held, 10, kForever);
+  std::vector<std::thread> waiting;
+  for (int i = 0; i < 2; ++i) {
+    waiting.emplace_back([&] { turns.take("device", &leaving, 10, kForever); });
+  }
+  clock.until_waiting(2);
+  turns.leave(&leaving);
+  for (std::thread& thread : waiting) thread.join();
+  // It may come back, as an element that starts again does, and the other one is no longer alone.
+  std::thread again([&] { turns.take("device", &leaving, 10, milliseconds(1)); });
+  clock.until_waiting(1);
+  clock.advance(milliseconds(1));
+  again.join();
+  turns.leave(&leaving);
+  turns.leave(&held);
+}
+
 DVNN_TEST(a_turn_that_is_handed_on_ends_once) {
   ManualClock clock;
   DeviceTurns turns(1, clock);

@@ -125,7 +125,7 @@ class Queue {
     waiting_.push_back(waiting);  // may throw, as the next may: then nothing was submitted
     try {
       prepare(waiting.list->device_type);
-      if (workers_ < lane_count_ && workers_ < waiting_.size()) {
+      if (workers_ < lane_count_ && idle_ < waiting_.size()) {
         std::thread(&Queue::work, this).detach();
         ++workers_;
       }
@@ -211,7 +211,9 @@ class Queue {
     while (true) {
       size_t place = 0;
       Lane* lane = nullptr;
+      ++idle_;
       listed_.wait(lock, [&] { return (lane = next(&place)) != nullptr; });
+      --idle_;
       const Waiting chosen = waiting_[place];
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
       lead(chosen, lane, &lock);
@@ -287,7 +289,7 @@ class Queue {
   int64_t completed_ = 0;  // all ids up to this one have run
   static constexpr int kCrowded = 8;
   int crowded_ = 0;  // number of lists that still run on one thread each
-  size_t workers_ = 0;
+  size_t workers_ = 0, idle_ = 0;
   size_t lane_count_ = 1;
   std::unique_ptr<Lane> team_;
   std::vector<std::unique_ptr<Lane>> single_;  // lanes of one thread, made when they are needed

@@ -37,9 +37,10 @@ bool independent(const dmp_dv_cmdlist_impl& a, const dmp_dv_cmdlist_impl& b) {
   return !meet(a.written, b.memories) && !meet(b.written, a.memories);
 }
 
-// Runs one block's lists. As long as there are fewer independent ones than lanes, one list runs
-// after the other, with the team of all threads. As many as lanes, or more, run at once, each on
-// one thread: no thread then waits for the others at the end of each layer.
+// Runs one block's lists: one after the other, with the team of all threads, so that a list takes
+// the least time. If there are as many independent ones as lanes for some time, without a pause,
+// they run at once, each on one thread: then no thread waits for the others at the end of each
+// layer, and all lists together take the least time.
 //
 // A caller that finds a free lane and nothing waiting runs its list itself. While lists wait, each
 // worker runs one after the other: to wake another thread for each would let the block idle in
@@ -55,9 +56,9 @@ class Queue {
     std::unique_lock<std::mutex> lock(mutex_);
     prepare(list->device_type);
     if (Lane* const lane =
-            waiting_.empty() && can_run(*list, submitted_ + 1, 0) ? free_lane(0) : nullptr) {
+            waiting_.empty() && can_run(*list, submitted_ + 1, 0) ? free_lane() : nullptr) {
       list->last_id = ++submitted_;
-      const int64_t spent = lead({list, command_ns, nullptr, submitted_}, lane, &lock);
+      const int64_t spent = lead({list, command_ns, nullptr, submitted_}, lane, &lock, false);
       offer();
       return spent;
     }
@@ -109,7 +110,7 @@ class Queue {
     explicit Lane(int threads) : scratch(threads) {}
     Scratch scratch;
     bool busy = false;
-    const dmp_dv_cmdlist_impl* list = nullptr;  // the one that runs
+    const dmp_dv_cmdlist_impl* list = nullptr;  // the one that runs; null: work without a list
   };
 
   void prepare(int device_type) {
@@ -145,27 +146,32 @@ class Queue {
   // there is room for its time.
   bool can_run(const dmp_dv_cmdlist_impl& list, int64_t id, size_t before) const {
     if (id - completed_ > static_cast<int64_t>(kRemembered)) return false;
+    const auto goes_beside = [&](const Lane& lane) {
+      return !lane.busy || !lane.list || independent(*lane.list, list);
+    };
+    if (!goes_beside(*team_)) return false;
     for (const auto& lane : single_) {
-      if (lane->busy && !independent(*lane->list, list)) return false;
+      if (!goes_beside(*lane)) return false;
     }
     return std::all_of(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(before),
                        [&](const Waiting& first) { return independent(*first.list, list); });
   }
 
-  // Returns where a list may run now, or null. `waited`: number of independent lists that had to
-  // wait. Callers who wait for their lists come again, so the next few lists are crowded, too.
-  Lane* free_lane(size_t waited) {
+  size_t count_busy() const {
+    const auto count =
+        std::count_if(single_.begin(), single_.end(), [](const auto& lane) { return lane->busy; });
+    return static_cast<size_t>(count) + team_->busy;
+  }
+
+  // Returns where a list may run now, or null.
+  Lane* free_lane() {
     if (team_->busy) return nullptr;
-    size_t busy = 0;
-    Lane* idle = nullptr;
-    for (const auto& lane : single_) {
-      busy += lane->busy;
-      if (!lane->busy) idle = lane.get();
-    }
-    if (waited + busy + 1 >= lane_count_) crowded_ = kCrowded;
-    if (busy == 0 && (lane_count_ == 1 || crowded_ == 0)) return team_.get();
+    const size_t busy = count_busy();
+    if (busy == 0 && pressed_ < kPressed) return team_.get();
     if (busy == lane_count_) return nullptr;
-    if (idle) return idle;
+    for (const auto& lane : single_) {
+      if (!lane->busy) return lane.get();
+    }
     try {
       single_.push_back(std::make_unique<Lane>(1));
     } catch (...) {  // without memory for another lane the others go on
@@ -174,14 +180,21 @@ class Queue {
     return single_.back().get();
   }
 
+  // Counts the lists, up to `most`, that are independent of all that run or wait before them, and
+  // finds the place of the first in the queue. Looks at a few more than can run, as there may be
+  // thousands.
+  size_t count_ready(size_t most, size_t* first) const {
+    const size_t looks = std::min(waiting_.size(), 2 * lane_count_ + 8);
+    size_t count = 0;
+    for (size_t i = 0; i < looks && count < most; ++i) {
+      if (can_run(*waiting_[i].list, waiting_[i].id, i) && count++ == 0) *first = i;
+    }
+    return count;
+  }
+
   // Returns the place in the queue of the first list that may run now, and its lane; null: none.
   Lane* next(size_t* place) {
-    size_t ready = 0;
-    for (size_t i = 0; i < waiting_.size() && ready < lane_count_; ++i) {
-      if (!can_run(*waiting_[i].list, waiting_[i].id, i)) continue;
-      if (ready++ == 0) *place = i;
-    }
-    return ready > 0 ? free_lane(ready) : nullptr;
+    return !team_->busy && count_ready(1, place) > 0 ? free_lane() : nullptr;
   }
 
   // Reserves the team for work without a list. Null if a list runs or waits, or memory is short.
@@ -192,10 +205,9 @@ class Queue {
     } catch (...) {
       return nullptr;
     }
-    const bool running =
-        std::any_of(single_.begin(), single_.end(), [](const auto& lane) { return lane->busy; });
-    if (team_->busy || running || !waiting_.empty()) return nullptr;
+    if (count_busy() > 0 || !waiting_.empty()) return nullptr;
     team_->busy = true;
+    team_->list = nullptr;
     return team_.get();
   }
 
@@ -216,15 +228,32 @@ class Queue {
       --idle_;
       const Waiting chosen = waiting_[place];
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
-      lead(chosen, lane, &lock);
+      lead(chosen, lane, &lock, true);
+    }
+  }
+
+  // Notes, when a list starts, whether there are as many as lanes: those that run, those that
+  // could, and, if this one `waited`, the one before it, as callers who wait for their lists come
+  // again. One that finds the block idle tells of a pause, or nothing.
+  void note_start(bool waited) {
+    constexpr std::chrono::microseconds kPause{500};
+    size_t first = 0;
+    const size_t running = count_busy();
+    if (running == 1 && !waited) {
+      if (Clock::now() - ended_ > kPause) pressed_ = 0;
+    } else if (lane_count_ > 1 &&
+               running + count_ready(lane_count_, &first) + waited >= lane_count_) {
+      pressed_ = std::min(pressed_ + 1, 2 * kPressed);
+    } else {
+      pressed_ = std::max(pressed_ - 1, 0);
     }
   }
 
   // Runs a list that has left the queue; returns what wait_for() does.
-  int64_t lead(const Waiting& next, Lane* lane, std::unique_lock<std::mutex>* lock) {
+  int64_t lead(const Waiting& next, Lane* lane, std::unique_lock<std::mutex>* lock, bool waited) {
     lane->busy = true;
     lane->list = next.list;
-    if (crowded_ > 0) --crowded_;
+    note_start(waited);
     offer();  // there may be another lane
     lock->unlock();
     const auto start = Clock::now();
@@ -241,6 +270,7 @@ class Queue {
     }
     completed_one_.notify_all();
     lane->busy = false;
+    ended_ = Clock::now();
     return spent;
   }
 
@@ -287,8 +317,9 @@ class Queue {
   std::array<Finished, kRemembered> finished_{};
   int64_t submitted_ = 0;
   int64_t completed_ = 0;  // all ids up to this one have run
-  static constexpr int kCrowded = 8;
-  int crowded_ = 0;  // number of lists that still run on one thread each
+  static constexpr int kPressed = 8;
+  int pressed_ = 0;          // from kPressed on, each list has one thread
+  Clock::time_point ended_;  // when the newest list ended
   size_t workers_ = 0, idle_ = 0;
   size_t lane_count_ = 1;
   std::unique_ptr<Lane> team_;

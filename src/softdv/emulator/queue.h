@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's queues, one per block: command lists run in the order of submission, across all
 // lists and contexts of the process, on worker threads or on the thread that waits for them. Lists
-// that wait and are independent of all before them may run at once. Blocks run beside one another.
-// Ids count from 1, per block.
+// that are independent of all before them may run at once. Blocks run beside one another. Ids count
+// from 1, per block.
 #pragma once
 
 #include <cstdint>

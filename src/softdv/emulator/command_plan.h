@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/aligned.h"
 #include "device/estimate.h"
 #include "device/soft_extension.h"
 #include "dmp_dv.h"
-#include "softdv/engine/aligned_floats.h"
 #include "softdv/engine/team.h"
 
 namespace dvnn::softdv {

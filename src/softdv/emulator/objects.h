@@ -69,3 +69,6 @@ constexpr int kConvFreqMhz = 100;
 constexpr int kMaxFcVectorSize = 16384;
 
 }  // namespace dvnn::softdv
+
+/// Marks the interface's functions; everything else in the library is hidden.
+#define DVNN_EXPORT extern "C" __attribute__((visibility("default")))

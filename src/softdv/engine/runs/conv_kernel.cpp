@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "softdv/engine/convolutions/direct_kernel.h"
+#include "softdv/engine/convolutions/kernels.h"
 
 namespace dvnn::softdv {
 namespace {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "device/soft_extension.h"
-#include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
 #include "layers/attributes.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/saturate.h"
 #include "base/share.h"
-#include "kernels/arithmetic/product.h"
-#include "kernels/movement/transpose.h"
+#include "kernels/arithmetic/reductions.h"
+#include "kernels/movement/movement.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"

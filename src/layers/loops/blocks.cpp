@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "base/saturate.h"
-#include "kernels/movement/transpose.h"
+#include "kernels/movement/movement.h"
 #include "tensor/convert_tensor.h"
 #include "tensor/half.h"
 

@@ -6,9 +6,9 @@
 #include "base/nth.h"
 #include "base/saturate.h"
 #include "base/share.h"
-#include "kernels/arithmetic/curves.h"
-#include "kernels/arithmetic/product.h"
-#include "kernels/movement/transpose.h"
+#include "kernels/arithmetic/elementwise.h"
+#include "kernels/arithmetic/reductions.h"
+#include "kernels/movement/movement.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 

@@ -6,7 +6,7 @@
 #include "base/format.h"
 #include "base/saturate.h"
 #include "base/share.h"
-#include "kernels/windows/convolve.h"
+#include "kernels/windows/windows.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"

@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
 #include "tensor/half.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/aligned.h"
-#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/elementwise.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/engine/finish/pointwise.cpp"

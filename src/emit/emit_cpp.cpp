@@ -10,7 +10,7 @@
 #include "device/raw_command.h"
 #include "layers/attributes.h"
 #include "network/model_json.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::emit {
 namespace {

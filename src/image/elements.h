@@ -13,7 +13,7 @@ namespace dvnn::image {
 /// Conversion of a sample to an element: (level - mean) * scale, stored as integers (uint8, int8)
 /// by value * steps + zero_point, rounded to nearest and clamped.
 struct ElementRule {
-  /// `channels`: 1 (gray bytes) or 3 (pixels, see colour.h).
+  /// `channels`: 1 (gray bytes) or 3 (pixels, see vectors.h).
   ElementRule(ElementType type, int channels, const InputSpec& picture);
   ElementRule() = default;
   /// Writes the element of a sample in the tensor's channel `channel`, element_size(type) bytes.

@@ -7,7 +7,7 @@
 
 #include "base/nth.h"
 #include "image/resample.h"
-#include "image/transpose.h"
+#include "image/vectors.h"
 
 namespace dvnn::image {
 

@@ -32,7 +32,7 @@ class TensorWriter {
   /// if the picture is turned, they become columns of the tensor.
   void prepare(const StridedTensor& tensor, const InputSpec& picture, const Geometry& geometry);
   /// Returns the buffer of row `y`: pixels, or gray bytes if the tensor has one channel (see
-  /// colour.h).
+  /// vectors.h).
   uint8_t* row(int y) { return &levels_[static_cast<size_t>(kUnitRows + y % kBlockRows) * pitch_]; }
   /// Takes row `y`, which must be the next one. The last one completes the target.
   void take(int y, uint8_t* out);

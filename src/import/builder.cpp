@@ -10,7 +10,7 @@
 #include "device/limits.h"
 #include "plan/graph/operators.h"
 #include "plan/replan.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::import {
 namespace {

@@ -12,7 +12,7 @@
 #include "device/limits.h"
 #include "layers/attributes.h"
 #include "network/model_limits.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::network {
 namespace {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_fwd.h"
 #include "base/result.h"
 
 namespace dvnn {
@@ -104,5 +105,16 @@ void write_nchw(const float* from, const TensorView& to);
 
 /// Whether no element is infinite or NaN; true for integers.
 bool all_finite(const ConstTensorView& tensor);
+
+/// Limit of a described tensor's elements.
+constexpr int64_t kMaxTensorElements = int64_t{1} << 28;
+
+/// Checks that a shape has 1 to Shape::kMaxRank positive dimensions and at most kMaxTensorElements.
+Status check_shape(const Shape& shape);
+
+/// A description as JSON members: "type", "layout", "shape".
+Json to_json(const TensorDesc& desc);
+/// Reads the members, recording errors in `in`. The layout must fit the shape.
+TensorDesc read_desc(JsonReader* in);
 
 }  // namespace dvnn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
 #include "kernels/arithmetic/reductions.h"
 #include "kernels/movement/movement.h"

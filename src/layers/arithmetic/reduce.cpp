@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
 #include "kernels/arithmetic/reductions.h"
 #include "kernels/movement/movement.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
 #include "kernels/arithmetic/reductions.h"
 #include "kernels/movement/movement.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "kernels/movement/movement.h"
 #include "tensor/convert_tensor.h"
 #include "tensor/half.h"

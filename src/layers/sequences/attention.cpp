@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/format.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
 #include "kernels/arithmetic/reductions.h"
 #include "kernels/arithmetic/softmax.h"

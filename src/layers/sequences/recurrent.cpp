@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
 #include "kernels/arithmetic/elementwise.h"
 #include "kernels/arithmetic/reductions.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
 #include "kernels/windows/windows.h"
 #include "layers/attributes/fields.h"

@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "plan/graph/operators.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::plan {
 

@@ -14,7 +14,7 @@
 #include "plan/graph/graph.h"
 #include "plan/graph/operators.h"
 #include "tensor/packing.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::plan {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/numbers.h"
 #include "base/result.h"
 #include "meta/tensordesc.h"
-#include "network/model_limits.h"
+#include "network/model.h"
 #include "objects/object.h"
 #include "refs.h"
 

@@ -16,7 +16,6 @@
 #include "base/format.h"
 
 namespace dvnn {
-
 namespace {
 
 // Of 32-bit systems, too (meson.build): files beyond 2 GiB, and times beyond 2038.

@@ -19,8 +19,8 @@
 #include "import/tflite/metadata.h"
 #endif
 #include "layers/attributes.h"
+#include "network/model.h"
 #include "network/model_decoder.h"
-#include "network/model_limits.h"
 #include "plan/plan.h"
 
 namespace dvnn::convert {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "network/following.h"
+#include "network/slot_plan.h"
 
 #include <vector>
 

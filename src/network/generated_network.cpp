@@ -15,8 +15,8 @@
 #include "base/result.h"
 #include "generated/access.h"
 #include "generated/layers.h"
-#include "network/model_json.h"
-#include "network/model_limits.h"
+#include "network/dvn_file.h"
+#include "network/model.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::network {

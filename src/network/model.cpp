@@ -14,7 +14,6 @@
 #include "device/limits.h"
 #include "layers/attributes.h"
 #include "layers/cost.h"
-#include "network/model_limits.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::network {

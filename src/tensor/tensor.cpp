@@ -13,7 +13,6 @@
 #include "tensor/half.h"
 
 namespace dvnn {
-
 namespace {
 
 constexpr const char* kTypeNames[] = {"float16", "float32", "uint8", "int8"};

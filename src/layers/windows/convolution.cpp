@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/windows/convolution.h"
+#include "layers/attributes/windows.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "base/span.h"
 #include "device/limits.h"
-#include "layers/windows/convolution.h"
+#include "layers/attributes/windows.h"
 #include "plan/graph/graph.h"
 #include "plan/options.h"
 #include "tensor/input_spec.h"

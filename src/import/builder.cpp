@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "device/limits.h"
-#include "plan/graph/operators.h"
+#include "plan/graph/graph.h"
 #include "plan/replan.h"
 #include "tensor/tensor.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "plan/graph/operators.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::plan {

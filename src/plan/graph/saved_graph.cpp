@@ -12,7 +12,6 @@
 #include "network/dvn_file.h"
 #include "network/model.h"
 #include "plan/graph/graph.h"
-#include "plan/graph/operators.h"
 #include "tensor/packing.h"
 #include "tensor/tensor.h"
 

@@ -16,7 +16,6 @@
 #include "import/onnx/import.h"
 #ifdef DVNN_HAVE_TFLITE
 #include "import/tflite/import.h"
-#include "import/tflite/metadata.h"
 #endif
 #include "layers/attributes.h"
 #include "network/model.h"

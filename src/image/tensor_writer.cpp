@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/nth.h"
-#include "image/resample.h"
+#include "image/lanes.h"
 #include "image/vectors.h"
 
 namespace dvnn::image {

@@ -8,7 +8,7 @@
 namespace dvnn::image {
 
 // Conversion of samples to u8 pixels: rows of R, G, B, 0, or rows of gray bytes. Rows may be read
-// and written up to kRowPadding bytes (see resample.h) beyond their end.
+// and written up to kRowPadding bytes (see lanes.h) beyond their end.
 
 /// R = y Y + rv V + r0, G = y Y + gu U + gv V + g0, B = y Y + bu U + b0, each 0..255. Gray is y Y +
 /// luma0.

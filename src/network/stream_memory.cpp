@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "tensor/convert_tensor.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::network {
 

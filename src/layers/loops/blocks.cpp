@@ -6,8 +6,8 @@
 
 #include "base/numbers.h"
 #include "kernels/movement/movement.h"
-#include "tensor/convert_tensor.h"
 #include "tensor/half.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::layers {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/engine/runs/conv_kernel.h"
+#include "softdv/engine/runs/chunk_run.h"
 
 #include <cstdio>
 #include <cstring>

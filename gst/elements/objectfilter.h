@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "decode/class_thresholds.h"
+#include "decode/decoder.h"
 #include "elements/labellist.h"
 #include "image/view.h"
 #include "objects/object.h"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/enum_number.h"
 #include "base/format.h"
+#include "base/numbers.h"
 #include "base/result.h"
 #include "frames/framemap.h"
 #include "frames/videocaps.h"

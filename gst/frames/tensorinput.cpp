@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/result.h"
 #include "frames/audiocaps.h"
-#include "tensor/convert_tensor.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::gst {
 namespace {

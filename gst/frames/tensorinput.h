@@ -15,7 +15,7 @@
 
 #include "frames/tensorcaps.h"
 #include "image/converter.h"
-#include "network/live_inputs.h"
+#include "network/stream_memory.h"
 #include "tensor/input_spec.h"
 
 namespace dvnn::gst {

@@ -2,7 +2,7 @@
 #include "frames/tensoroutput.h"
 
 #include "base/format.h"
-#include "tensor/convert_tensor.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::gst {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "network/live_inputs.h"
+#include "network/stream_memory.h"
 
 namespace dvnn::gst {
 

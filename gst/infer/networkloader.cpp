@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "base/result.h"
-#include "network/default_network.h"
+#include "network/dvn_file.h"
 #include "plan/replan.h"
 
 namespace dvnn::gst {

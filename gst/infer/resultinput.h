@@ -12,7 +12,7 @@
 
 #include "infer/queue/inferitem.h"
 #include "meta/tensordesc.h"
-#include "network/row_window.h"
+#include "network/stream_memory.h"
 
 namespace dvnn::gst {
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "base/enum_number.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/numbers.h"
 #include "base/result.h"
 #include "meta/tensordesc.h"
-#include "network/model_limits.h"
+#include "network/model.h"
 #include "objects/object.h"
 #include "refs.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "decode/class_thresholds.h"
 #include "decode/custom_decoders.h"
+#include "decode/decoder.h"
 #include "errors.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "meta/tensordesc.h"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/enum_number.h"
 #include "base/json.h"
+#include "base/numbers.h"
 #include "meta/metas.h"
 
 namespace dvnn::gst {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "agree/odds.h"
+#include "agree/votes.h"
 
 namespace dvnn::agree {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "base/written_json.h"
 
 namespace dvnn::agree {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "agree/odds.h"
+#include "agree/votes.h"
 #include "regions/budget.h"
 
 namespace dvnn::agree {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors that begin on a cache line, so that no load or store of a vector register straddles two
+// Memory that begins on a cache line, so that no load or store of a vector register straddles two
 // lines.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -31,5 +32,28 @@ struct CacheLineAllocator {
 
 template <typename T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
+
+/// Working memory that grows and never shrinks; growing loses its contents.
+class AlignedFloats {
+ public:
+  /// The memory, of at least `count` floats.
+  float* room(size_t count) {
+    if (count > size_) {
+      data_.reset();
+      data_.reset(static_cast<float*>(::operator new(count * sizeof(float), kAlign)));
+      size_ = count;
+    }
+    return data_.get();
+  }
+  float* data() const { return data_.get(); }
+
+ private:
+  static constexpr std::align_val_t kAlign{64};
+  struct Free {
+    void operator()(float* data) const { ::operator delete(data, kAlign); }
+  };
+  std::unique_ptr<float, Free> data_;
+  size_t size_ = 0;
+};
 
 }  // namespace dvnn

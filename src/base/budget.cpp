@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "base/format.h"
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 
 namespace dvnn {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/written_json.h"
+#include "base/json.h"
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/format.h"
-#include "base/json.h"
 
 namespace dvnn {
 namespace {

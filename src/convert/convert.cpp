@@ -16,11 +16,10 @@
 #include "import/onnx/import.h"
 #ifdef DVNN_HAVE_TFLITE
 #include "import/tflite/import.h"
-#include "import/tflite/metadata.h"
 #endif
 #include "layers/attributes.h"
+#include "network/model.h"
 #include "network/model_decoder.h"
-#include "network/model_limits.h"
 #include "plan/plan.h"
 
 namespace dvnn::convert {

@@ -15,7 +15,7 @@
 #include "import/options.h"
 #include "network/model.h"
 #include "plan/graph/graph.h"
-#include "plan/options.h"
+#include "plan/plan.h"
 
 namespace dvnn::import {
 class Hdf5File;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts boxes of decoders (kernels/prior.h) to those of objects.
+// Converts boxes of decoders (kernels/boxes/prior_box.h) to those of objects.
 #pragma once
 
 #include "image/view.h"
-#include "kernels/boxes/prior.h"
+#include "kernels/boxes/prior_box.h"
 
 namespace dvnn::decode {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/file.h"
 #include "base/format.h"
 #include "base/grid.h"
 #include "base/json.h"
-#include "base/library.h"
 #include "base/nth.h"
 #include "base/result.h"
 #include "decode/box.h"

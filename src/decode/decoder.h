@@ -2,6 +2,7 @@
 // Decoders convert a network's outputs to objects. They are created by name.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,5 +51,25 @@ void set_input_size(const std::string& name, const image::Size& input, Json* par
 
 /// Returns the names of our decoders, for --help and error messages.
 std::vector<std::string> decoder_names();
+
+/// Least confidences, 0..1, by label: the parameter "class_thresholds" of every decoder, which
+/// `dvnet evaluate --keep` has measured. Decoders themselves ignore it, so that a network can be
+/// measured again; what shows objects applies it.
+using ClassThresholds = std::map<std::string, float>;
+
+/// The least confidence of classes that have none of their own, unless another one is asked for.
+constexpr float kUsualThreshold = 0.5f;
+
+/// Returns the least confidence of a label's objects; `others` if it has none of its own.
+float threshold_of(const ClassThresholds& thresholds, const std::string& label, float others);
+/// Returns the least of all, which keeps whatever a single class keeps.
+float least_threshold(const ClassThresholds& thresholds, float others);
+
+/// Reads the thresholds among a decoder's parameters; empty if there are none. Error: kMalformed,
+/// naming the label.
+Result<ClassThresholds> read_class_thresholds(const Json& params);
+
+/// Replaces the thresholds among a decoder's parameters.
+void set_class_thresholds(const std::map<std::string, double>& thresholds, Json* params);
 
 }  // namespace dvnn::decode

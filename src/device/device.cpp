@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "device/call_watch.h"
 #include "device/loader.h"
-#include "device/pixel_probe.h"
 #include "device/raw_command.h"
 #include "dmp_dv_cmdraw_v1.h"
 

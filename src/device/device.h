@@ -164,4 +164,7 @@ class Device : public std::enable_shared_from_this<Device> {
   PixelTableOrder pixel_table_order_ = PixelTableOrder::kNone;
 };
 
+/// Measures the result of Device::pixel_table_order().
+PixelTableOrder probe_pixel_table(Device* device);
+
 }  // namespace dvnn::device

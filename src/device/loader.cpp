@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "base/environment.h"
+#include "base/file.h"
 #include "base/format.h"
-#include "base/library.h"
 
 namespace dvnn::device {
 namespace {

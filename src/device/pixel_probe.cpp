@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends pixels of every value through a table in which each entry is its own index, and through a
 // 1x1 convolution by the identity. The results tell which entry the device took for which pixel.
-#include "device/pixel_probe.h"
+#include "device/device.h"
 
 #include <cstring>
 #include <vector>

@@ -7,8 +7,8 @@
 
 #include "dmp_dv.h"
 
-/// Changes when the numbers of functions do; for sources that include curves.h and
-/// elementwise.h of kernels/arithmetic.
+/// Changes when the numbers of functions do; for sources that include
+/// kernels/arithmetic/elementwise.h.
 #define DVNN_SOFT_FUNCTIONS                                        \
   ((static_cast<uint32_t>(dvnn::kernels::Curve::kTanh) + 1) * 64 + \
    static_cast<uint32_t>(dvnn::kernels::Operation::kSub) + 1)

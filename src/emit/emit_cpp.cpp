@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "device/raw_command.h"
 #include "layers/attributes.h"
-#include "network/model_json.h"
-#include "tensor/tensor_json.h"
+#include "network/dvn_file.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::emit {
 namespace {

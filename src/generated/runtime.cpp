@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "generated/layers.h"
 #include "layers/attributes.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::generated {
 

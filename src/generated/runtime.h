@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "device/device.h"
 #include "dmp_network.h"
-#include "layers/any_layer.h"
 #include "layers/bound_layer.h"
+#include "layers/cpu_layer.h"
 #include "layers/workspace.h"
 
 namespace dvnn::generated {

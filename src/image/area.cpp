@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/area.h"
+#include "image/lanes.h"
 
 #include <algorithm>
 #include <cstring>

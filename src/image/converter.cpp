@@ -12,13 +12,11 @@
 #include "base/aligned.h"
 #include "base/format.h"
 #include "base/nth.h"
-#include "image/area.h"
-#include "image/colour.h"
 #include "image/formats.h"
 #include "image/geometry.h"
 #include "image/lanes.h"
 #include "image/tensor_writer.h"
-#include "image/warp.h"
+#include "image/vectors.h"
 
 namespace dvnn::image {
 namespace {

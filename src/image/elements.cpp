@@ -2,7 +2,7 @@
 // See resample.cpp.
 #define HWY_WANT_AVX3_DL
 
-#include "image/elements.h"
+#include "image/tensor_writer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,19 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resamples a plane's part of a frame into rows of lanes. Components of a pixel in the same plane
-// are interleaved.
+// Resamples a plane's part of a frame into rows of lanes: between two samples along each axis, or
+// by area. Components of a pixel in the same plane are interleaved. Rows of results may be written
+// up to kRowPadding bytes beyond their end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "base/aligned.h"
 #include "image/formats.h"
 #include "image/geometry.h"
-#include "image/resample.h"
 
 namespace dvnn::image {
 
-/// Tables for resample.h that pick given bytes of a row.
+constexpr size_t kRowPadding = 256;
+
+// Vector code that resamples along x and y: from rows of a plane to a row of samples at the
+// target's columns.
+
+/// What the CPU's vector instructions can gather at once: `block` bytes out of `reach` bytes of a
+/// row, all of which are read.
+struct PickUnit {
+  size_t block, reach;
+};
+PickUnit pick_unit();
+
+/// A gather table: which bytes of a row form blocks. A block has `parts` equal parts: byte k of
+/// block i, in part p, is byte base[p * blocks + i] + pick[i * block + k] of the row. If `pick` is
+/// 0x80, the byte is zero or arbitrary.
+struct Picks {
+  const uint32_t* base;
+  const uint8_t* pick;
+  size_t parts;  // 1, 2, 4, ..., kMostParts
+  size_t blocks;
+  bool near;  // one part with indices below `block`, so no more bytes are read
+};
+constexpr size_t kMostParts = 64;
+
+/// Copies the picked bytes.
+void copy_picked(const uint8_t* row, const Picks& picks, uint8_t* out);
+
+/// Bilinear interpolation between two rows. A gathered block is a row of 32-bit lanes, each with
+/// the little-endian 16-bit samples left and right of a position. `pick` is 0x80 for the upper
+/// bytes of 8-bit samples and for lanes without a sample. `weights` has per lane those of the left
+/// and right samples in 1/2048, or zero. prepare_bilinear() must have processed the table. Samples
+/// have `bits` bits (8 or 10), after a right shift by `shift`.
+struct Bilinear {
+  Picks picks;
+  const int16_t* weights;
+  int bits, shift;
+};
+
+/// Rewrites picks.pick, the indices of 8-bit samples, into the form with the fastest lookup.
+void prepare_bilinear(const Picks& picks, uint8_t* pick);
+
+/// Two rows and their weights in 1/2048. The rows are the same if the second one has no weight.
+struct RowPair {
+  const uint8_t *above, *below;
+  int above_weight, below_weight;
+};
+
+/// Interpolates and rounds to 8 bits per lane, with exactly the arithmetic of OpenCV's resize
+/// (imgproc, 8-bit INTER_LINEAR).
+void interpolate_levels(const RowPair& rows, const Bilinear& bilinear, uint8_t* out);
+
+/// Scale of interpolate_fine()'s unrounded results of 0..255.
+constexpr float kFineUnit = 2048 * 2048;
+void interpolate_fine(const RowPair& rows, const Bilinear& bilinear, float* out);
+
+/// Tables that pick given bytes of a row.
 class PickTable {
  public:
   static constexpr uint32_t kNothing = ~uint32_t{0};
@@ -57,6 +113,25 @@ class LaneTable {
   PickTable copies_, pairs_;
   AlignedVector<int16_t> weights_;
   std::vector<uint8_t> short_rows_;  // copies of rows that are shorter than one read
+};
+
+/// Area resampling of a plane: first along y into a row of sums, then along x.
+class AreaTable {
+ public:
+  /// Prepares the tables, like LaneTable::prepare(). `row_samples` counts the samples of all
+  /// components in a row of the plane.
+  void prepare(const std::vector<Component>& components, const AxisMapping& x, const AxisMapping& y,
+               int row_bytes);
+
+  size_t lanes() const { return lanes_; }
+  /// Computes the lanes of row `y` of the result, 0..255.
+  void row(const PlaneRows& plane, int y, float* out);
+
+ private:
+  std::vector<Component> components_;
+  AreaTaps x_, y_;
+  size_t lanes_ = 0, per_pixel_ = 1, row_samples_ = 0;
+  std::vector<float> sums_;
 };
 
 }  // namespace dvnn::image

@@ -2,7 +2,7 @@
 // Also enables Highway's target AVX-512 VBMI, which looks up bytes in 64 bytes instead of 16.
 #define HWY_WANT_AVX3_DL
 
-#include "image/resample.h"
+#include "image/lanes.h"
 
 #include <type_traits>
 

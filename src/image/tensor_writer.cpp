@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "base/nth.h"
-#include "image/resample.h"
-#include "image/transpose.h"
+#include "image/lanes.h"
+#include "image/vectors.h"
 
 namespace dvnn::image {
 

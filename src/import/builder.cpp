@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "device/limits.h"
-#include "plan/graph/operators.h"
+#include "plan/graph/graph.h"
 #include "plan/replan.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::import {
 namespace {

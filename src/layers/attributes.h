@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/span.h"
-#include "layers/any_layer.h"
 #include "layers/attributes/arithmetic.h"
 #include "layers/attributes/detection.h"
 #include "layers/attributes/movement.h"

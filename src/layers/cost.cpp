@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/budget.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "layers/loops/floats.h"
 
 namespace dvnn::layers {

@@ -9,7 +9,7 @@
 #include "base/budget.h"
 #include "base/result.h"
 #include "base/span.h"
-#include "layers/any_layer.h"
+#include "layers/cpu_layer.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {

@@ -2,6 +2,7 @@
 // Layers that run on the CPU; attributes.h makes them. CONTRIBUTING.md shows how to add one.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,12 @@
 #include "tensor/tensor.h"
 
 namespace dvnn::layers {
+
+class LayerAttributes;
+
+/// The attributes of a CPU layer of any type. Immutable, because networks that are planned from one
+/// another share it.
+using LayerPtr = std::shared_ptr<const LayerAttributes>;
 
 /// One configured layer of one slot. It may keep scratch memory, sized when it is created.
 class CpuLayer {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "base/library.h"
 #include "dvnn_layer.h"
 #include "layers/loops/floats.h"
 #include "tensor/users_code.h"

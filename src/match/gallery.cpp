@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "base/written_json.h"
 
 namespace dvnn::match {
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "agree/odds.h"
+#include "agree/votes.h"
 #include "match/gallery.h"
 
 namespace dvnn::match {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/windows/patches.h"
+#include "kernels/windows/windows.h"
 
 namespace dvnn::motion {
 namespace {

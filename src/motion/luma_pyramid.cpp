@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/windows/shrink.h"
+#include "kernels/windows/windows.h"
 
 namespace dvnn::motion {
 namespace {

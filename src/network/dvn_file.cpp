@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "network/model_json.h"
-#include "network/model_limits.h"
+#include "network/model.h"
 
 namespace dvnn::network {
 namespace {
@@ -151,6 +151,11 @@ Status write_dvn(const Model& model, const std::string& path) {
                              text,
                              padding,
                              bytes_as_text(model.weights)});
+}
+
+std::string default_network() {
+  const char* path = environment("DVNN_DEFAULT_NETWORK");
+  return path ? path : DVNN_DEFAULT_NETWORK;
 }
 
 }  // namespace dvnn::network

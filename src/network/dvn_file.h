@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/cancel.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "network/model.h"
 
@@ -18,5 +19,25 @@ Result<Model> read_dvn(const std::string& path, const Cancellation* cancellation
 
 /// Writes atomically: the file appears complete or not at all.
 Status write_dvn(const Model& model, const std::string& path);
+
+/// Describes everything but the weights.
+Json model_to_json(const Model& model);
+
+/// Reads a model from the JSON that model_to_json() writes. Checks types and ranges field by field;
+/// validate() checks how they fit together. The graph, by far the largest part, is moved, not
+/// copied.
+Result<Model> model_from_json(Json json, const Cancellation* cancellation = nullptr);
+
+/// Describes one run of a device command; reading checks every field.
+Json run_to_json(const device::ConvRun& run);
+Result<device::ConvRun> run_from_json(const Json& json);
+
+/// Reads only how the network is used: the conversion of an image to its input, "decoder" and
+/// "labels", in the same form. Members that are absent leave the model as it is.
+Status use_from_json(const Json& json, Model* model);
+
+/// Returns the network file for elements that name none: $DVNN_DEFAULT_NETWORK, else the installed
+/// one.
+std::string default_network();
 
 }  // namespace dvnn::network

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <string>
 
-#include "network/live_inputs.h"
 #include "network/network.h"
 #include "network/stream_memory.h"
 

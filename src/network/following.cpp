@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "network/following.h"
+#include "network/slot_plan.h"
 
 #include <vector>
 
 #include "device/soft_extension.h"
-#include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
 #include "layers/attributes.h"
 

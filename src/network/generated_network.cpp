@@ -12,13 +12,12 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "base/library.h"
 #include "base/result.h"
 #include "generated/access.h"
 #include "generated/layers.h"
-#include "network/model_json.h"
-#include "network/model_limits.h"
-#include "tensor/tensor_json.h"
+#include "network/dvn_file.h"
+#include "network/model.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::network {
 namespace {

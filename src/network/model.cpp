@@ -10,12 +10,11 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "device/limits.h"
 #include "layers/attributes.h"
 #include "layers/cost.h"
-#include "network/model_limits.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::network {
 

@@ -2,6 +2,7 @@
 // A converted model: what a .dvn file holds (dvn_file.h reads and writes it).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,11 +12,21 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "device/command.h"
-#include "layers/any_layer.h"
+#include "layers/cpu_layer.h"
 #include "tensor/input_spec.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::network {
+
+// Limits of a network file beside those of the device (device/limits.h): they keep a hostile file
+// from taking the machine's memory.
+constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;  // what offsets may be; see base/budget.h
+constexpr size_t kMaxNameBytes = 1024;                 // of layers, tensors and outputs
+constexpr size_t kMaxExtraInputs = 256;                // each is checked against each other
+constexpr size_t kMaxLabelBytes = 1024;
+constexpr uint64_t kMaxJsonBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxWeightBytes = uint64_t{1} << 30;
+constexpr size_t kMaxListEntries = 65536;  // tensors, steps, labels
 
 /// The memory that a tensor lives in.
 enum class Storage : uint8_t {

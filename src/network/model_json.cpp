@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "network/model_json.h"
+#include "network/dvn_file.h"
 
 #include <algorithm>
 #include <climits>
@@ -11,8 +11,8 @@
 #include "base/nth.h"
 #include "device/limits.h"
 #include "layers/attributes.h"
-#include "network/model_limits.h"
-#include "tensor/tensor_json.h"
+#include "network/model.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::network {
 namespace {

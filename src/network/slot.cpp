@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "layers/bound_layer.h"
 #include "layers/workspace.h"
-#include "network/following.h"
 #include "network/handover.h"
 #include "network/model_network.h"
 #include "network/slot_plan.h"

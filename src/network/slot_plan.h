@@ -64,4 +64,9 @@ SlotPlan plan_step_by_step(const ModelNetwork& network);
 /// network has many thousands of steps.
 SlotPlan plan_slot(const ModelNetwork& network, bool layers_follow);
 
+/// Has `act`'s follower follow the last command of `list`. Tensors lie in `memory` as `plan` says;
+/// constants become values of the chain, and may change after it.
+Status follow(ModelNetwork* network, const SlotPlan& plan, const Act& act,
+              const TensorMemory& memory, device::CommandList* list);
+
 }  // namespace dvnn::network

@@ -5,8 +5,7 @@
 
 #include "plan/graph/saved_graph.h"
 #include "plan/passes/passes.h"
-#include "plan/reference/samples.h"
-#include "plan/reference/weight_bits.h"
+#include "plan/reference/measure.h"
 #include "plan/replan.h"
 
 namespace dvnn::plan {

@@ -8,7 +8,7 @@
 
 #include "network/model.h"
 #include "plan/graph/graph.h"
-#include "plan/options.h"
+#include "plan/plan.h"
 
 namespace dvnn::plan {
 

@@ -8,7 +8,6 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "base/written_json.h"
 #include "publish/line_writer.h"
 
 namespace dvnn::publish {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/format.h"
-#include "base/real.h"
+#include "base/numbers.h"
 
 namespace dvnn::regions {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/real.h"
+#include "base/numbers.h"
 
 namespace dvnn::regions {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor/convert_tensor.h"
+#include "tensor/tensor.h"
 
 #include <algorithm>
 #include <cstring>

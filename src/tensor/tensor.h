@@ -11,7 +11,9 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/json_fwd.h"
 #include "base/result.h"
 
 namespace dvnn {
@@ -104,5 +106,27 @@ void write_nchw(const float* from, const TensorView& to);
 
 /// Whether no element is infinite or NaN; true for integers.
 bool all_finite(const ConstTensorView& tensor);
+
+/// Limit of a described tensor's elements.
+constexpr int64_t kMaxTensorElements = int64_t{1} << 28;
+
+/// Checks that a shape has 1 to Shape::kMaxRank positive dimensions and at most kMaxTensorElements.
+Status check_shape(const Shape& shape);
+
+/// A description as JSON members: "type", "layout", "shape".
+Json to_json(const TensorDesc& desc);
+/// Reads the members, recording errors in `in`. The layout must fit the shape.
+TensorDesc read_desc(JsonReader* in);
+
+// Streams use other types and layouts than the device.
+
+/// Returns the simplest layout with the same order: kNwhc or kNhwc for kWhc8 or kHwc8 of a single
+/// chunk.
+Layout plain_layout(const TensorDesc& desc);
+
+/// Converts `from` to `to`, a tensor of the same shape, with the values of write_nchw(). Fast for
+/// floats in rows or columns of pixels. `scratch` grows as needed; a caller that keeps it allocates
+/// only once.
+void convert_tensor(const ConstTensorView& from, const TensorView& to, std::vector<float>* scratch);
 
 }  // namespace dvnn

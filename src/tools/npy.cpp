@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "tensor/half.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 #include "tools/options.h"
 
 namespace dvnn::tools {

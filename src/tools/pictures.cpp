@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "base/library.h"
 #include "tools/options.h"
 #include "tools/picture_codec.h"
 

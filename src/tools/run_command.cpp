@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "decode/class_thresholds.h"
+#include "decode/decoder.h"
 #include "tools/commands.h"
 #include "tools/found.h"
 #include "tools/npy.h"

@@ -8,7 +8,6 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "base/written_json.h"
 
 namespace dvnn::zones {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "agree/means.h"
-#include "agree/odds.h"
+#include "agree/votes.h"
 #include "check_suite.h"
 
 namespace dvnn::test::number_mean_tests {

@@ -3,7 +3,6 @@
 #include <map>
 #include <random>
 
-#include "agree/odds.h"
 #include "agree/votes.h"
 #include "check_suite.h"
 

@@ -12,7 +12,6 @@
 #include <iterator>
 
 #include "base/environment.h"
-#include "base/library.h"
 #include "check_suite.h"
 
 namespace dvnn::test::file_tests {

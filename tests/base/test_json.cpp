@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/json.h"
-#include "base/written_json.h"
 #include "check_suite.h"
 
 namespace dvnn::test::json_tests {

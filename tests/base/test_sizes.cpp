@@ -6,7 +6,7 @@
 #include "base/budget.h"
 #include "base/grid.h"
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "check_suite.h"
 
 namespace dvnn::test::sizes_tests {

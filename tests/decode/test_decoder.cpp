@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "decode/class_thresholds.h"
+#include "decode/decoder.h"
 #include "outputs.h"
 
 namespace dvnn::test::decoder_tests {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/elementwise.h"
 
 #include <algorithm>
 #include <cfenv>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/inputs.h"
-#include "kernels/movement/channels.h"
-#include "kernels/movement/transpose.h"
+#include "kernels/movement/movement.h"
 
 namespace dvnn::test::movement_tests {
 

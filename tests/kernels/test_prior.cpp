@@ -3,7 +3,6 @@
 
 #include "base/json.h"
 #include "check_suite.h"
-#include "kernels/boxes/prior.h"
 #include "kernels/boxes/prior_box.h"
 
 namespace dvnn::test::prior_tests {

@@ -3,11 +3,7 @@
 #include <cmath>
 
 #include "check_suite.h"
-#include "kernels/arithmetic/fold.h"
-#include "kernels/arithmetic/local_response.h"
-#include "kernels/arithmetic/peaks.h"
-#include "kernels/arithmetic/product.h"
-#include "kernels/arithmetic/standardise.h"
+#include "kernels/arithmetic/reductions.h"
 #include "kernels/inputs.h"
 
 namespace dvnn::test::reductions_tests {

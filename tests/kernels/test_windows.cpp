@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/inputs.h"
-#include "kernels/windows/convolve.h"
-#include "kernels/windows/interpolate.h"
-#include "kernels/windows/patches.h"
-#include "kernels/windows/shrink.h"
 #include "kernels/windows/windows.h"
 
 namespace dvnn::test::windows_tests {

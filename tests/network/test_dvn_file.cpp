@@ -14,7 +14,6 @@
 #include "check_suite.h"
 #include "grid_network.h"
 #include "json_at.h"
-#include "network/model_json.h"
 
 namespace dvnn::test::dvn_file_tests {
 

@@ -7,7 +7,6 @@
 #include "check_suite.h"
 #include "grid_network.h"
 #include "network/dvn_file.h"
-#include "network/model_json.h"
 #include "network/network.h"
 
 namespace dvnn::test::old_files_tests {

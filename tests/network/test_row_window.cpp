@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows over results, against lists of all rows.
-#include "network/row_window.h"
+#include "network/stream_memory.h"
 
 #include <random>
 #include <vector>

@@ -8,8 +8,8 @@
 
 #include "check_suite.h"
 #include "leaky_network.h"
+#include "network/dvn_file.h"
 #include "network/finite_watch.h"
-#include "network/model_json.h"
 
 namespace dvnn::test::stream_memory_tests {
 

@@ -6,7 +6,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "check_suite.h"
-#include "network/model_json.h"
+#include "network/dvn_file.h"
 #include "plan/replan.h"
 
 namespace dvnn::test::replan_tests {

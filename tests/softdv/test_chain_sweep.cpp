@@ -12,7 +12,6 @@
 #include "conv_cases.h"
 #include "device/device.h"
 #include "device/soft_extension.h"
-#include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
 #include "scalar_conv.h"
 #include "tensor/tensor.h"

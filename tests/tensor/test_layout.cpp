@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "check_suite.h"
-#include "tensor/convert_tensor.h"
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 

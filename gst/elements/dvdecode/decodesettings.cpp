@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "agree/odds.h"
+#include "agree/votes.h"
 #include "objects/label_file.h"
 
 namespace dvnn::gst {

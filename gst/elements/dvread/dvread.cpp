@@ -41,7 +41,7 @@
 
 #include <gst/video/video.h>
 
-#include "agree/odds.h"
+#include "agree/votes.h"
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvread/objectreader.h"
 #include "errors.h"

@@ -18,7 +18,7 @@
 #include "infer/latency.h"
 #include "infer/slotpool.h"
 #include "meta/viewmeta.h"
-#include "network/live_inputs.h"
+#include "network/stream_memory.h"
 #include "refs.h"
 
 namespace dvnn::gst {

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "decode/decoder_table.h"
-#include "decode/maps/prototypes.h"
+#include "decode/parts/detector.h"
 #include "decode/parts/heads.h"
 
 namespace dvnn::decode {

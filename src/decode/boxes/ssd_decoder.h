@@ -6,7 +6,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
-#include "kernels/boxes/prior.h"
+#include "kernels/boxes/prior_box.h"
 
 namespace dvnn::decode {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/maps/prototypes.h"
+#include "decode/parts/detector.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 #include "base/nth.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/activation.h"
-#include "kernels/arithmetic/curves.h"
+#include "kernels/arithmetic/elementwise.h"
 #include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {

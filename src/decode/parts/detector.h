@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "decode/box.h"
@@ -88,5 +89,11 @@ class Detector final : public Decoder {
   std::vector<kernels::Candidate> candidates_, kept_;
   kernels::KeptBoxes kept_boxes_;
 };
+
+/// Creates masks of instances as sums of prototypes, which the network computes once per picture:
+/// the output `name`, 1xCOUNTxHxW, or if the name is empty, the first output of that shape. Source:
+/// Bolya et al., "YOLACT" (2019); exported YOLOv5 and YOLOv8 use them, too.
+Result<std::unique_ptr<MaskMaker>> make_prototype_masks(Span<const NamedOutput> outputs,
+                                                        const std::string& name, int count);
 
 }  // namespace dvnn::decode

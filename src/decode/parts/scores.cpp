@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/nth.h"
-#include "kernels/arithmetic/peaks.h"
+#include "kernels/arithmetic/reductions.h"
 #include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {

@@ -10,7 +10,7 @@
 #include "base/nth.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
-#include "kernels/arithmetic/peaks.h"
+#include "kernels/arithmetic/reductions.h"
 #include "objects/skeletons.h"
 
 namespace dvnn::decode {

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "decode/decoder_table.h"
 #include "decode/parts/heads.h"
-#include "kernels/arithmetic/peaks.h"
+#include "kernels/arithmetic/reductions.h"
 #include "kernels/arithmetic/softmax.h"
 
 namespace dvnn::decode {

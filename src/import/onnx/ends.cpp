@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/ends.h"
+#include "import/onnx/whole_graph.h"
 
 #include <algorithm>
 #include <map>

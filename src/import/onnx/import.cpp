@@ -10,10 +10,8 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "import/onnx/control/control.h"
-#include "import/onnx/cuts.h"
-#include "import/onnx/ends.h"
 #include "import/onnx/expansions/expansions.h"
-#include "import/onnx/order.h"
+#include "import/onnx/whole_graph.h"
 #include "plan/reference/reference.h"
 
 namespace dvnn::import {

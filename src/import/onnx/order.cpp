@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/order.h"
+#include "import/onnx/whole_graph.h"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "base/nth.h"
-#include "import/onnx/ends.h"
 
 namespace dvnn::import {
 namespace {

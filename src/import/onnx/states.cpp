@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/onnx/states.h"
+#include "import/onnx/import.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "import/onnx/ends.h"
+#include "import/onnx/whole_graph.h"
 #include "import/options.h"
 #include "plan/graph/graph.h"
 

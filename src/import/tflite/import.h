@@ -28,6 +28,21 @@ namespace dvnn::import {
 Result<Graph> import_tflite(const TfliteModel& model, const ImportOptions& options,
                             std::vector<std::string>* notes);
 
+/// A file's description of its picture and classes: the scale of a quantised input, and what tools
+/// add to the file, with files in a ZIP archive behind the tables. Members without metadata are
+/// empty.
+struct TfliteMetadata {
+  std::string description;          // "MobileNet V1", for people
+  std::vector<std::string> labels;  // by class
+  // Value = (pixel - mean) * scale, for all channels, or for each.
+  std::vector<float> mean, scale;
+  std::string problem;  // why labels that the file names are left out
+};
+
+/// Reads the metadata of `model`, of the file `path`. A separate process reads an archive
+/// (sandbox.h); if it fails, the picture's metadata is not lost.
+TfliteMetadata read_tflite_metadata(const TfliteModel& model, const std::string& path);
+
 // --- private to the TFLite front end ------------------------------------------------------------
 
 /// A batch of shifted parts of a picture, as SPACE_TO_BATCH_ND makes it, before any element is
@@ -145,5 +160,24 @@ template <typename T>
 std::vector<T> tflite_picture_order(const std::vector<T>& list) {
   return {list[0], list[3], list[1], list[2]};
 }
+
+/// Windows over pictures, as TensorFlow Lite describes them.
+struct TfliteWindow {
+  tfl::Padding padding = tfl::Padding::VALID;
+  int64_t stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1;
+};
+
+/// Checks the numbers of a window before they are used: files may hold any.
+Status check_window(const TfliteWindow& window);
+
+/// Adds the attributes of an ONNX operator over a picture.
+void add_window(const TfliteWindow& window, OnnxAttributes* attributes);
+/// Adds those of a convolution with such weights over each of a picture's parts: over the whole
+/// picture, it is dilated by the number of parts along each axis.
+void add_window_over_parts(const TfliteWindow& window, const TfliteParts& parts,
+                           const std::vector<int64_t>& weights, OnnxAttributes* attributes);
+
+/// Reads the first `count` whole numbers of 32 bits of a custom operator's options.
+Result<std::vector<int64_t>> custom_numbers(const TfliteNode& node, size_t count);
 
 }  // namespace dvnn::import

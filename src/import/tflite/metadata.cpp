@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "import/tflite/metadata.h"
+#include "import/tflite/import.h"
 
 #include <zip.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/arithmetic/local_response.h"
+#include "kernels/arithmetic/reductions.h"
 
 #include <cmath>
 

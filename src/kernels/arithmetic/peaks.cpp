@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/arithmetic/peaks.h"
+#include "kernels/arithmetic/reductions.h"
 
 #include <limits>
 

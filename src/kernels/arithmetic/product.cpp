@@ -2,7 +2,7 @@
 // Sums of six rows by some vectors of columns, or of one row by eight vectors, stay in registers
 // from the first product to the last. All rows pass some columns before the next ones, which so
 // stay in the first-level cache.
-#include "kernels/arithmetic/product.h"
+#include "kernels/arithmetic/reductions.h"
 
 #include <type_traits>
 

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "kernels/arithmetic/exp_plain.h"
-#include "kernels/movement/transpose.h"
+#include "kernels/movement/movement.h"
 
 #ifndef DVNN_KERNELS_SOFTMAX_ONCE
 #define DVNN_KERNELS_SOFTMAX_ONCE

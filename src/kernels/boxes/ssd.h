@@ -7,7 +7,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
-#include "kernels/boxes/prior.h"
+#include "kernels/boxes/prior_box.h"
 #include "kernels/boxes/suppression.h"
 
 namespace dvnn::kernels {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transposes blocks of 8 by 8 halves or 4 by 4 words. Each stage interleaves the first half of the
 // block's vectors with the second; log2 of the number of vectors is the number of stages.
-#include "kernels/movement/transpose.h"
+#include "kernels/movement/movement.h"
 
 #include <algorithm>
 

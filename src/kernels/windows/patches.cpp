@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/windows/patches.h"
+#include "kernels/windows/windows.h"
 
 #include <cmath>
 

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/spans.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/share.h"
-#include "kernels/arithmetic/local_response.h"
+#include "kernels/arithmetic/reductions.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"

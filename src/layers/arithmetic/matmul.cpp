@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
-#include "kernels/arithmetic/product.h"
-#include "kernels/movement/transpose.h"
+#include "kernels/arithmetic/reductions.h"
+#include "kernels/movement/movement.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"

@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 #include "base/share.h"
-#include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"

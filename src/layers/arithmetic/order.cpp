@@ -5,11 +5,11 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::layers {
 

@@ -4,11 +4,10 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
-#include "kernels/arithmetic/fold.h"
-#include "kernels/arithmetic/standardise.h"
-#include "kernels/movement/transpose.h"
+#include "kernels/arithmetic/reductions.h"
+#include "kernels/movement/movement.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/blocks.h"

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
 #include "layers/attributes/layer_type.h"
 

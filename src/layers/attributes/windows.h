@@ -6,9 +6,26 @@
 #include <vector>
 
 #include "layers/attributes/layer_type.h"
-#include "layers/windows/convolution.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::layers {
+
+/// FP32 convolution, for cases that the device cannot do and for references.
+struct ConvolutionParams {
+  int groups = 1;
+  int kernel_x = 1, kernel_y = 1, stride_x = 1, stride_y = 1, dilation_x = 1, dilation_y = 1;
+  int left = 0, top = 0;    // pads; those on the other sides follow from the output's size
+  bool transposed = false;  // stride - 1 zeros between the pixels, then a convolution of stride 1
+};
+
+/// Packs weights and biases for convolve(). `weights` are (outputs, channels / groups, y, x),
+/// `bias` one per output. `groups` divides both channel counts.
+std::vector<float> pack_convolution(const ConvolutionParams& params, const float* weights,
+                                    const float* bias, const Shape& in_shape,
+                                    const Shape& out_shape);
+/// Convolves pictures {1, C, H, W}, row-major, from `in` to `out`.
+void convolve(const ConvolutionParams& params, const float* packed, const float* in,
+              const Shape& in_shape, const Shape& out_shape, float* out);
 
 /// Returns the number of windows along an axis. With `ceil`, a partial last window counts if it
 /// starts inside the input or its leading pad.
@@ -23,7 +40,7 @@ inline int64_t count_windows(int64_t size, int64_t before, int64_t after, int64_
 
 /// Convolution for kernels and dilations beyond the device's limits: {kernel_w, kernel_h, stride_w,
 /// stride_h, dilation_w, dilation_h, pad_left, pad_top, groups, transposed, weights: (m, c /
-/// groups, y, x), bias: [one per output]}; convolution.h.
+/// groups, y, x), bias: [one per output]}.
 struct ConvolutionAttributes {
   DVNN_LAYER_TYPE("Convolution");
   ConvolutionParams params;

@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "kernels/boxes/ssd.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/saturate.h"
-#include "kernels/movement/transpose.h"
-#include "tensor/convert_tensor.h"
+#include "base/numbers.h"
+#include "kernels/movement/movement.h"
 #include "tensor/half.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::layers {
 namespace {

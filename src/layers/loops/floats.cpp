@@ -2,7 +2,7 @@
 #include "layers/loops/floats.h"
 
 #include "base/format.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 
 namespace dvnn::layers {
 

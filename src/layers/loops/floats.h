@@ -19,7 +19,6 @@
 #include "layers/cost.h"
 #include "layers/loops/moves.h"
 #include "layers/workspace.h"
-#include "tensor/convert_tensor.h"
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 

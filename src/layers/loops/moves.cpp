@@ -7,10 +7,10 @@
 
 #include "base/nth.h"
 #include "base/share.h"
-#include "kernels/movement/transpose.h"
+#include "kernels/movement/movement.h"
 #include "layers/loops/floats.h"
-#include "tensor/convert_tensor.h"
 #include "tensor/half.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::layers {
 namespace {

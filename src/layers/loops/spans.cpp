@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/loops/spans.h"
 
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "layers/loops/floats.h"
 
 namespace dvnn::layers {

@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "base/nth.h"
 #include "base/share.h"
-#include "kernels/movement/channels.h"
+#include "kernels/movement/movement.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/moves.h"

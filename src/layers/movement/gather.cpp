@@ -8,7 +8,7 @@
 #include "layers/factories.h"
 #include "layers/loops/floats.h"
 #include "layers/loops/moves.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::layers {
 

@@ -9,8 +9,8 @@
 #include "base/share.h"
 #include "layers/loops/moves.h"
 #include "layers/workspace.h"
-#include "tensor/convert_tensor.h"
 #include "tensor/half.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::layers {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/windows/interpolate.h"
+#include "kernels/windows/windows.h"
 #include "layers/cpu_layer.h"
 
 namespace dvnn::layers {

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "base/format.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
-#include "kernels/arithmetic/product.h"
+#include "kernels/arithmetic/reductions.h"
 #include "kernels/arithmetic/softmax.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"

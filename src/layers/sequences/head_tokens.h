@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/movement/transpose.h"
+#include "kernels/movement/movement.h"
 #include "tensor/half.h"
 
 namespace dvnn::layers {

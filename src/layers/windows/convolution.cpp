@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/windows/convolution.h"
+#include "layers/attributes/windows.h"
 
 #include <algorithm>
 
 #include "base/format.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
-#include "kernels/windows/convolve.h"
+#include "kernels/windows/windows.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"
 #include "layers/loops/floats.h"

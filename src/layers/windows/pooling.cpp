@@ -4,7 +4,7 @@
 
 #include "base/grid.h"
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
 #include "kernels/windows/windows.h"
 #include "layers/attributes/fields.h"

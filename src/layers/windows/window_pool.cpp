@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "base/saturate.h"
+#include "base/numbers.h"
 #include "base/share.h"
 #include "layers/attributes/fields.h"
 #include "layers/factories.h"

@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "plan/graph/operators.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::plan {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The converter's one graph: front ends make it, passes rewrite it, assemble() reads it.
+// The converter's one graph: front ends make it, passes rewrite it, assemble() reads it. Each
+// operation has a row of what is known of it.
 #pragma once
 
 #include <string>
@@ -88,7 +89,7 @@ struct Node {
   device::ConvRun run;
   int groups = 1;
   std::vector<float> weights, bias, slopes;  // kAffine: `weights` is the scale
-  bool half_weights = false;  // weights keep 16 bits where others get 8; weight_bits.h
+  bool half_weights = false;  // weights keep 16 bits where others get 8; choose_weight_bits()
   // The width and height in which a command counts its input's pixels, where the input's own exceed
   // the device's limits; 0: the input's own.
   device::Extent fold = {0, 0};
@@ -175,5 +176,39 @@ std::vector<int64_t> dims_of(const Shape& shape);
 /// model holds numbers for one size.
 Status infer_shapes(Graph* graph, int channels, int height, int width,
                     const Cancellation* cancellation = nullptr);
+
+/// Traits of an operation's nodes.
+enum OperatorTrait : unsigned {
+  kNoTraits = 0,
+  // Of the run that front ends make.
+  kConvolves = 1 << 0,
+  kPools = 1 << 1,
+  kActivates = 1 << 2,
+  // Of what a saved graph keeps of the node.
+  kHasRun = 1 << 3,
+  kHasWeights = 1 << 4,
+  // After all passes it is a command of the device.
+  kOnDevice = 1 << 5,
+};
+
+/// A row per operation of the graph (operators.cpp): its name in files, what its command does, and
+/// the shape of its result. Front ends, saved graphs, placement and re-planning ask the row.
+struct Operator {
+  Op op;
+  const char* name;  // in a saved graph; null: not kept there
+  unsigned traits;   // OperatorTraits
+  size_t least_inputs, most_inputs;
+  Result<std::vector<int64_t>> (*dims_after)(const Graph& graph, Node* node);
+
+  constexpr bool is(OperatorTrait trait) const { return (traits & trait) != 0; }
+};
+
+const Operator& operator_of(Op op);
+/// Returns the operation with this name in saved graphs.
+Result<Op> find_operator(const std::string& name);
+
+/// Returns the result's dimensions from the shapes of the node's inputs, and sets attributes that
+/// follow from shapes. kUnsupported if the node does not fit them.
+Result<std::vector<int64_t>> dims_after(const Graph& graph, Node* node);
 
 }  // namespace dvnn::plan

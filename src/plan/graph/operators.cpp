@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/graph/operators.h"
+#include "plan/graph/graph.h"
 
 #include <iterator>
 
 #include "base/format.h"
 #include "base/nth.h"
-#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 namespace {

@@ -9,12 +9,11 @@
 #include "base/json.h"
 #include "base/nth.h"
 #include "device/limits.h"
-#include "network/model_json.h"
-#include "network/model_limits.h"
+#include "network/dvn_file.h"
+#include "network/model.h"
 #include "plan/graph/graph.h"
-#include "plan/graph/operators.h"
 #include "tensor/packing.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::plan {
 namespace {

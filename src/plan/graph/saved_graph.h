@@ -6,7 +6,7 @@
 #include "base/json_fwd.h"
 #include "network/model.h"
 #include "plan/graph/graph.h"
-#include "plan/options.h"
+#include "plan/plan.h"
 
 namespace dvnn::plan {
 

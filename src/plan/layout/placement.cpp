@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "plan/graph/operators.h"
+#include "plan/graph/graph.h"
 
 namespace dvnn::plan {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The passes that depend on sizes and on the device's limits, in their order.
-#include "plan/passes/pass_table.h"
+#include "plan/passes/passes.h"
 
 namespace dvnn::plan {
 namespace {

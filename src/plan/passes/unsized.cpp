@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The passes that do not depend on sizes, in their order.
-#include "plan/passes/pass_table.h"
+#include "plan/passes/passes.h"
 
 namespace dvnn::plan {
 namespace {

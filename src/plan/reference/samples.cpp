@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/reference/samples.h"
+#include "plan/reference/measure.h"
 
 #include <algorithm>
 #include <cmath>

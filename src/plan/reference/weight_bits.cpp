@@ -3,7 +3,7 @@
 // of several layers adds up. Layers are sorted by noise, by noise per byte, or by a mean of the
 // two, and a search finds how many of the first ones must keep 16 bits. No order is best for every
 // network, so the one that keeps the fewest bytes is taken.
-#include "plan/reference/weight_bits.h"
+#include "plan/reference/measure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,6 @@
 
 #include "plan/passes/quantise.h"
 #include "plan/reference/reference.h"
-#include "plan/reference/samples.h"
 
 namespace dvnn::plan {
 namespace {

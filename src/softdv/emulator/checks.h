@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/span.h"
-#include "softdv/emulator/command_plan.h"
 #include "softdv/emulator/objects.h"
 
 namespace dvnn::softdv {

@@ -6,7 +6,6 @@
 #include "device/soft_extension.h"
 #include "softdv/emulator/checks.h"
 #include "softdv/emulator/conv_command.h"
-#include "softdv/emulator/export.h"
 #include "softdv/emulator/objects.h"
 #include "softdv/emulator/queue.h"
 

@@ -7,7 +7,6 @@
 #include "base/environment.h"
 #include "device/limits.h"
 #include "kernels/instruction_sets.h"
-#include "softdv/emulator/export.h"
 #include "softdv/emulator/objects.h"
 #include "softdv/emulator/queue.h"
 

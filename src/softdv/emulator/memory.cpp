@@ -6,7 +6,6 @@
 #include <cstring>
 #include <new>
 
-#include "softdv/emulator/export.h"
 #include "softdv/emulator/objects.h"
 
 using namespace dvnn::softdv;

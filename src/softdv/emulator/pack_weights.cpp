@@ -4,7 +4,6 @@
 #include <cstring>
 #include <vector>
 
-#include "softdv/emulator/export.h"
 #include "softdv/emulator/objects.h"
 #include "tensor/packing.h"
 

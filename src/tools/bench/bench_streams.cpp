@@ -12,7 +12,6 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "network/default_network.h"
 #include "network/dvn_file.h"
 #include "plan/graph/graph.h"
 #include "tools/bench/peer.h"

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "base/written_json.h"
 #include "convert/presets.h"
 #include "decode/decoder_table.h"
 #include "objects/label_file.h"

@@ -9,7 +9,6 @@
 #include "emit/emit_cpp.h"
 #include "layers/attributes.h"
 #include "network/dvn_file.h"
-#include "network/model_json.h"
 #include "network/network.h"
 #include "tools/inspect/estimates.h"
 #include "tools/inspect/steps.h"

@@ -13,7 +13,7 @@
 
 #include "base/environment.h"
 #include "base/format.h"
-#include "image/vector_target.h"
+#include "image/vectors.h"
 #include "tools/doctor/checks.h"
 #include "tools/doctor/child.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/environment.h"
 #include "base/format.h"
-#include "network/default_network.h"
 #include "network/dvn_file.h"
 #include "network/network.h"
 #include "tools/doctor/checks.h"

@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "network/default_network.h"
+#include "network/dvn_file.h"
 #include "network/network.h"
 #include "tools/board/board_report.h"
 #include "tools/commands.h"

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "decode/class_thresholds.h"
+#include "decode/decoder.h"
 #include "evaluate/annotations/annotations.h"
 #include "evaluate/naming.h"
 #include "evaluate/whole_pictures.h"

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/result.h"
-#include "decode/class_thresholds.h"
+#include "decode/decoder.h"
 #include "evaluate/annotations/annotations.h"
 #include "network/dvn_file.h"
 #include "tools/commands.h"

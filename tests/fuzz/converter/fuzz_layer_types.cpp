@@ -5,7 +5,7 @@
 #include "import/custom_layers.h"
 #include "json_mutator.h"
 #include "target.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::fuzz::layer_types_target {
 

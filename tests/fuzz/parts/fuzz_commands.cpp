@@ -8,7 +8,6 @@
 #include "device/soft_extension.h"
 #include "dmp_dv_cmdraw_v1.h"
 #include "fuzzed_data.h"
-#include "kernels/arithmetic/curves.h"
 #include "kernels/arithmetic/elementwise.h"
 #include "target.h"
 

@@ -7,7 +7,7 @@
 #include "decode/decoder.h"
 #include "json_mutator.h"
 #include "target.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::fuzz::decoder_target {
 

@@ -12,7 +12,6 @@
 #include "grid_network.h"
 #include "json_at.h"
 #include "network/dvn_file.h"
-#include "network/model_json.h"
 #include "network/network.h"
 #include "network_file.h"
 #include "plan/replan.h"

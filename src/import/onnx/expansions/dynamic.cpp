@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "import/onnx/ends.h"
+#include "import/onnx/whole_graph.h"
 
 namespace dvnn::import {
 namespace {

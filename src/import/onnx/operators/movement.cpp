@@ -9,7 +9,7 @@
 #include "import/onnx/operators.h"
 #include "import/options.h"
 #include "layers/attributes/fields.h"
-#include "tensor/tensor_json.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::import {
 namespace {

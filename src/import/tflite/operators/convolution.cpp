@@ -4,8 +4,8 @@
 
 #include "base/format.h"
 #include "import/options.h"
+#include "import/tflite/import.h"
 #include "import/tflite/operators.h"
-#include "import/tflite/operators/windows.h"
 
 namespace dvnn::import {
 namespace {

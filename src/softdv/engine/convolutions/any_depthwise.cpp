@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "softdv/engine/aligned_floats.h"
+#include "base/aligned.h"
 #include "softdv/engine/convolutions/pieces.h"
 #include "softdv/engine/finish/pointwise.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/engine/convolutions/any_depthwise_kernel.h"
+#include "softdv/engine/convolutions/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/engine/convolutions/any_depthwise_kernel.cpp"

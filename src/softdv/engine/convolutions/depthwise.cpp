@@ -5,10 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/aligned.h"
 #include "base/grid.h"
 #include "base/nth.h"
-#include "softdv/engine/aligned_floats.h"
-#include "softdv/engine/convolutions/any_depthwise_kernel.h"
+#include "softdv/engine/convolutions/kernels.h"
 #include "softdv/engine/convolutions/source_tile.h"
 
 namespace dvnn::softdv {

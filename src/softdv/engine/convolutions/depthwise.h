@@ -5,11 +5,11 @@
 #pragma once
 
 #include "base/aligned.h"
-#include "softdv/engine/bands.h"
 #include "softdv/engine/convolutions/conv_shape.h"
 #include "softdv/engine/convolutions/convolution.h"
-#include "softdv/engine/convolutions/depthwise_kernel.h"
+#include "softdv/engine/convolutions/kernels.h"
 #include "softdv/engine/finish/register_finish.h"
+#include "softdv/engine/rows.h"
 
 namespace dvnn::softdv {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/engine/convolutions/depthwise_kernel.h"
+#include "softdv/engine/convolutions/kernels.h"
 
 #include <algorithm>
 #include <limits>

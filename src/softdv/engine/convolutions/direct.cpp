@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdv/engine/convolutions/direct.h"
 
+#include "base/aligned.h"
 #include "base/grid.h"
-#include "softdv/engine/aligned_floats.h"
 #include "softdv/engine/convolutions/pieces.h"
 #include "softdv/engine/convolutions/source_tile.h"
 

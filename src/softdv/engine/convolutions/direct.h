@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "base/aligned.h"
-#include "softdv/engine/bands.h"
-#include "softdv/engine/convolutions/chunk_result.h"
 #include "softdv/engine/convolutions/conv_shape.h"
 #include "softdv/engine/convolutions/convolution.h"
-#include "softdv/engine/convolutions/direct_kernel.h"
-#include "softdv/engine/convolutions/shares.h"
+#include "softdv/engine/convolutions/kernels.h"
+#include "softdv/engine/convolutions/pieces.h"
+#include "softdv/engine/rows.h"
 
 namespace dvnn::softdv {
 

@@ -1,15 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a convolution's result is cut into pieces, and how each is finished.
+// How a convolution's result is cut into pieces, for the cache and for the threads, and how each is
+// finished.
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
 #include "base/grid.h"
-#include "softdv/engine/convolutions/chunk_result.h"
-#include "softdv/engine/convolutions/shares.h"
 #include "softdv/engine/finish/finish.h"
 #include "softdv/engine/team.h"
 
 namespace dvnn::softdv {
 
+/// `bands` of rows (of pixels if there is one row), each cut into `groups` of the result's chunks.
+struct Shares {
+  int bands, groups;
+};
+
+/// Group `index` of `count`.
+struct Group {
+  int index, count;
+};
+
+/// Limits for cutting a convolution.
+struct Cuts {
+  int units;          // rows, or pixels of the only row: the largest number of bands
+  int least_bands;    // the fewest that fit the cache
+  int most_bands;     // the most that are large enough to be worth a share
+  int most_groups;    // the most; each group reads all of its band's source
+  bool groups_first;  // cut groups before bands: the source is read again rather than the weights
+  double macs;        // multiplications of the whole convolution
+  bool mostly_weights = false;  // a whole source has fewer values than the weights
+};
+
+/// Chooses the cut. One thread needs only what the cache asks for. More threads take several shares
+/// each, so that one delayed thread does not delay the others, but none too small to be worth its
+/// overhead.
+Shares choose_shares(const Cuts& cuts, int threads);
+
+// Calls f(channels) if it is one of 1 to sizeof...(kBelow); returns whether it did.
+template <size_t... kBelow, typename F>
+bool with_one_of(std::index_sequence<kBelow...>, size_t channels, F f) {
+  return ((channels == kBelow + 1 && (f(std::integral_constant<size_t, kBelow + 1>()), true)) ||
+          ...);
+}
+
+/// Calls f(channels) with a constant for 1 to 8 channels of a chunk: what copies so few values of
+/// each pixel is then several times as fast.
+template <typename F>
+void with_channels(size_t channels, F f) {
+  with_one_of(std::make_index_sequence<8>(), channels, f);
+}
+
+/// Some pixels of some chunks of a convolution's result.
+struct ChunkResult {
+  int first_chunk, chunks;
+  float* values;  // chunk by chunk, 8 floats per pixel
+  size_t plane;   // floats per chunk
+
+  /// Returns where a chunk begins, by its number in the whole result.
+  float* chunk(int number) const {
+    return values + static_cast<size_t>(number - first_chunk) * plane;
+  }
+};
+
+/// A part of the result, which one thread computes and finishes.
 struct Piece {
   Band band, rows, columns;  // band of the run's result; rows and columns of the convolution's
   Group group;

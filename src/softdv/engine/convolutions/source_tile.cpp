@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "softdv/engine/bands.h"
+#include "softdv/engine/rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/engine/convolutions/source_tile.cpp"

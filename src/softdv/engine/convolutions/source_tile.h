@@ -2,8 +2,8 @@
 // Loads a part of a convolution's source as floats, with the zeros around it.
 #pragma once
 
-#include "softdv/engine/bands.h"
 #include "softdv/engine/convolutions/conv_shape.h"
+#include "softdv/engine/rows.h"
 #include "tensor/half.h"
 
 namespace dvnn::softdv {

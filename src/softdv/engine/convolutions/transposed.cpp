@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "base/grid.h"
-#include "softdv/engine/aligned_floats.h"
 #include "softdv/engine/convolutions/pieces.h"
 
 namespace dvnn::softdv {

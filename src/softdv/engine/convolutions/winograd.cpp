@@ -5,11 +5,11 @@
 #include <limits>
 #include <optional>
 
+#include "base/aligned.h"
 #include "base/environment.h"
-#include "softdv/engine/aligned_floats.h"
+#include "softdv/engine/convolutions/kernels.h"
 #include "softdv/engine/convolutions/pieces.h"
 #include "softdv/engine/convolutions/source_tile.h"
-#include "softdv/engine/convolutions/winograd_kernel.h"
 
 namespace dvnn::softdv {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/engine/finish/chain_curves.h"
+#include "softdv/engine/finish/chain.h"
 
 #include <cmath>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/engine/finish/half_pooling.h"
+#include "softdv/engine/finish/pointwise.h"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "softdv/engine/aligned_floats.h"
+#include "base/aligned.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/engine/finish/half_pooling.cpp"

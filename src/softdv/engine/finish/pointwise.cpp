@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/arithmetic/curves.h"
-#include "softdv/engine/aligned_floats.h"
+#include "base/aligned.h"
+#include "kernels/arithmetic/elementwise.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/engine/finish/pointwise.cpp"

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations after a convolution, on bands of working tensors: poolings, activations, LRN.
+// The operations after a convolution, on bands of working tensors: poolings, activations, LRN; and
+// on binary16, which is not converted where results are elements of the source.
 #pragma once
 
 #include "device/command.h"
-#include "softdv/engine/finish/depthwise_weights.h"
 #include "softdv/engine/finish/register_finish.h"
-#include "softdv/engine/finish/rows.h"
+#include "softdv/engine/rows.h"
+#include "tensor/half.h"
 
 namespace dvnn::softdv {
+
+/// A chunk's weights (tap, channel) and bias, repeated to fill vectors.
+struct DepthwiseWeights {
+  const float *weights, *bias;
+};
 
 /// A pooling window along rows and columns; pads before the first of each.
 struct PoolWindow {
@@ -45,5 +51,10 @@ void finish_halves(const half_t* from, size_t count, const RegisterFinish& finis
 /// finishes them. Weights, bias and slopes (if any) repeat over 16 floats.
 void scale_halves(const half_t* from, size_t count, const DepthwiseWeights& by,
                   const RegisterFinish& finish);
+
+/// Computes the maximum of each window of a chunk's pixels, of 8 channels. NaNs are ignored, and +0
+/// is larger than -0. `from`: the whole chunk; `to`: row `band.first` of the result.
+void max_pool_halves(const half_t* from, const RowShape& in, const PoolWindow& window, half_t* to,
+                     const RowShape& out, Band band);
 
 }  // namespace dvnn::softdv

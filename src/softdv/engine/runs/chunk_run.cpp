@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/aligned.h"
 #include "base/grid.h"
-#include "softdv/engine/aligned_floats.h"
 #include "softdv/engine/finish/finish.h"
-#include "softdv/engine/finish/half_pooling.h"
 #include "softdv/engine/finish/pointwise.h"
 
 namespace dvnn::softdv {

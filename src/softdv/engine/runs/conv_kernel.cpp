@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdv/engine/runs/conv_kernel.h"
+#include "softdv/engine/runs/chunk_run.h"
 
 #include <cstdio>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "softdv/engine/convolutions/direct_kernel.h"
+#include "softdv/engine/convolutions/kernels.h"
 
 namespace dvnn::softdv {
 namespace {

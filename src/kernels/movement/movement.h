@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes matrices of 16-bit or 32-bit elements.
+// Moves elements: transposes matrices, and combines channels of several tensors in the device's
+// chunks of 8.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,24 @@ void transpose(const uint16_t* from, ptrdiff_t from_stride, uint16_t* to, ptrdif
                size_t rows, size_t columns);
 void transpose(const uint32_t* from, ptrdiff_t from_stride, uint32_t* to, ptrdiff_t to_stride,
                size_t rows, size_t columns);
+}  // namespace plain
+
+constexpr size_t kMostChunks = 8;
+
+/// Sources of a chunk: up to eight chunks of 8 adjacent channels of 16 bits. Channel i of each
+/// pixel is channel `lane[i]` of chunk `chunk[i]`.
+struct ChunkSources {
+  const uint16_t* chunks[kMostChunks];
+  size_t count;  // of `chunks`
+  uint8_t chunk[8], lane[8];
+};
+
+/// Writes `pixels` pixels, from the first pixel of each chunk on.
+void gather_chunk(const ChunkSources& from, size_t pixels, uint16_t* to);
+
+namespace plain {
+/// The plain form of gather_chunk().
+void gather_chunk(const ChunkSources& from, size_t pixels, uint16_t* to);
 }  // namespace plain
 
 }  // namespace dvnn::kernels

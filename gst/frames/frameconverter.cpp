@@ -6,8 +6,8 @@
 #include "base/enum_number.h"
 #include "base/format.h"
 #include "base/result.h"
+#include "frames/caps.h"
 #include "frames/framemap.h"
-#include "frames/videocaps.h"
 
 namespace dvnn::gst {
 namespace {

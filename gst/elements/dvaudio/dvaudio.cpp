@@ -47,7 +47,7 @@
 #include "elements/dvaudio/audiowindows.h"
 #include "elements/objectclass.h"
 #include "errors.h"
-#include "frames/audiocaps.h"
+#include "frames/caps.h"
 #include "infer/tensorrequest.h"
 #include "refs.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvconvert/convertjob.h"
 
+#include "frames/caps.h"
 #include "frames/tensorinput.h"
-#include "frames/videocaps.h"
 
 namespace dvnn::gst {
 

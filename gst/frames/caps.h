@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames that the elements accept, and what their caps say.
+// The frames and windows of sound that the elements accept, and what their caps say.
 #pragma once
 
+#include <gst/audio/audio.h>
+#include <gst/gst.h>
 #include <gst/video/video.h>
 
 #include "base/result.h"
 #include "image/pixel_formats.h"
 #include "image/view.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::gst {
 
@@ -65,5 +68,21 @@ image::Size frame_size(GstBuffer* frame, const image::Size& size);
 /// Answers an ALLOCATION query: we honour strides, offsets and crops of metas. For elements in
 /// which frames end; elsewhere, downstream answers.
 void propose_frame_metas(GstQuery* query);
+
+// Caps of windows of sound: each buffer holds the samples that a network takes at once, as 32-bit
+// floats. Windows may overlap, so a feature in the caps keeps them from elements that would take
+// them for the sound itself.
+
+#define DVNN_WINDOWS_FEATURE "meta:GstDvWindow"
+#define DVNN_WINDOWS_CAPS                                                \
+  "audio/x-raw(" DVNN_WINDOWS_FEATURE "), format=(string)" GST_AUDIO_NE( \
+      F32) ", layout=(string)interleaved, channels=(int)1, rate=(int)[ 1, 2147483647 ]"
+
+/// Whether caps describe windows of sound.
+bool is_windows_caps(const GstCaps* caps);
+
+/// Returns the number of samples that a network takes as its input. kMalformed if its input is no
+/// line of numbers.
+Result<size_t> samples_of_input(const TensorDesc& input);
 
 }  // namespace dvnn::gst

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "track/baselines.h"
-#include "track/followed.h"
+#include "track/sequence.h"
 #include "track/tracker.h"
 
 using namespace dvnn;

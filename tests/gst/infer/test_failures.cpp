@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "grid_network.h"
 #include "network/dvn_file.h"
 #include "waiting.h"

@@ -1,21 +1,66 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the exports of the binaries with the declarations of the public headers and with the Debian
-packages' lists: nothing else, and nothing missing.
+"""The public interface: what its headers, the binaries and the description for other languages have.
 
-    check_exports.py INCLUDE_FOLDER ACCESS_HEADER BINARY...
+    check_interface.py headers INCLUDE_FOLDER COMPILER... -- FLAG...
+        Every public header can be compiled alone, without a warning: C headers in C99 and C11, and all in C++11 and C++17.
+    check_interface.py exports INCLUDE_FOLDER ACCESS_HEADER BINARY...
+        The binaries export what the public headers declare and the Debian packages list: nothing else, and nothing missing.
+    check_interface.py since FILE.gir VERSION
+        Everything in the library's description for other languages says since which version it is there.
 """
 import glob
 import os
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree
+
+STANDARDS = {"c": ["c99", "c11"], "c++": ["c++11", "c++17"]}
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+CPLUSPLUS_ALONE = {"dmp_network.h"}  # it has a class
 
 CLASS = "CDMP_Network"
 # Symbols that a compiler makes for a class with virtual functions declared in a header.
 OF_THE_CLASS = {f"vtable for {CLASS}", f"typeinfo for {CLASS}", f"typeinfo name for {CLASS}"}
 PLUGIN = re.compile(r"libgst(dvnn\w*)\.")  # the plugin's name is in the file's name
 
+KINDS = ("alias", "bitfield", "callback", "class", "constant", "constructor", "enumeration", "function", "method", "record", "union")
+CORE = "{http://www.gtk.org/introspection/core/1.0}"
+FEWEST = 100
+
+
+# --- headers -------------------------------------------------------------------------------------------------------
+
+def headers(folder):
+    for where, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            if name.endswith(".h"):
+                yield os.path.relpath(os.path.join(where, name), folder)
+
+
+def check_headers(folder, *command):
+    end = command.index("--")
+    compiler, flags = command[:end], command[end + 1:]
+    compiled, failures = 0, 0
+    for header in headers(folder):
+        for language, standards in STANDARDS.items():
+            if language == "c" and header in CPLUSPLUS_ALONE:
+                continue
+            for standard in standards:
+                compiled += 1
+                result = subprocess.run(
+                    [*compiler, "-x", language, f"-std={standard}", *WARNINGS, "-fsyntax-only",
+                     f"-I{folder}", *flags, "-"],
+                    input=f"#include <{header}>\n", text=True, check=False)
+                if result.returncode:
+                    failures += 1
+                    print(f"FAILED {header} in {standard}")
+    print(f"{compiled} compiled, {failures} failures")
+    return 1 if failures or not compiled else 0
+
+
+# --- exports -------------------------------------------------------------------------------------------------------
 
 def exports(path):
     """Returns the names of the defined dynamic symbols without their parameters, by version."""
@@ -104,8 +149,7 @@ def listed(name, include):
     return None
 
 
-def main():
-    include, access, binaries = sys.argv[1], sys.argv[2], sys.argv[3:]
+def check_exports(include, access, *binaries):
     failures = 0
     for path in binaries:
         name = os.path.basename(path)
@@ -130,5 +174,29 @@ def main():
     return 1 if failures or not binaries else 0
 
 
+# --- versions ------------------------------------------------------------------------------------------------------
+
+def numbers(version):
+    return [int(number) for number in version.split(".")]
+
+
+def check_since(path, version):
+    seen = [element for element in xml.etree.ElementTree.parse(path).iter() if element.tag in [CORE + kind for kind in KINDS]
+            # Macros call these; nobody writes them.
+            and not element.get("name").endswith("_api_get_type")]
+    problems = []
+    for element in seen:
+        since = element.get("version")
+        if not since:
+            problems.append("%s %s has no 'Since:' at the end of its comment" % (element.tag[len(CORE):], element.get("name")))
+        elif numbers(since) > numbers(version):
+            problems.append("%s %s is there since %s, but this is %s" % (element.tag[len(CORE):], element.get("name"), since, version))
+    if len(seen) < FEWEST:
+        problems.append("%s describes only %d things" % (path, len(seen)))
+    print("\n".join(problems) or "%d things say since when they are there" % len(seen))
+    return 1 if problems else 0
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    checks = {"headers": check_headers, "exports": check_exports, "since": check_since}
+    sys.exit(checks[sys.argv[1]](*sys.argv[2:]))

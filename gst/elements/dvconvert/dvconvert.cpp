@@ -61,7 +61,6 @@
 #include "elements/dvconvert/convertjob.h"
 #include "elements/dvconvert/convertsettings.h"
 #include "elements/dvconvert/regionchooser.h"
-#include "elements/dvconvert/slottaker.h"
 #include "elements/dvconvert/taggeddirection.h"
 #include "elements/neighbours.h"
 #include "elements/objectclass.h"

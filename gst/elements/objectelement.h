@@ -32,7 +32,7 @@ class UndecodedOutputs {
 
 /// Caps of elements that do not read pixels.
 constexpr const char* kAnyVideo = "video/x-raw(ANY)";
-/// Those of elements whose results need no picture: windows of sound, too (frames/audiocaps.h).
+/// Those of elements whose results need no picture: windows of sound, too (frames/caps.h).
 constexpr const char* kAnyFrames =
     "video/x-raw(ANY); audio/x-raw(meta:GstDvWindow), channels=(int)1";
 

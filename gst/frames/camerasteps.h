@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "gst/dvnn/gstdvcamerameta.h"
 #include "motion/affine.h"
 
 namespace dvnn::gst {
@@ -16,7 +17,20 @@ class CameraSteps {
  public:
   /// Returns the motion since the last frame passed here. Nothing if the frame has no meta, or one
   /// with a motion that no camera makes.
-  std::optional<motion::Affine> next(GstBuffer* frame);
+  std::optional<motion::Affine> next(GstBuffer* frame) {
+    const GstDvCameraMeta* meta = gst_buffer_get_dv_camera_meta(frame);
+    if (!meta) return {};
+    motion::Affine step{meta->xx, meta->xy, meta->x0, meta->yx, meta->yy, meta->y0};
+    const motion::Affine since{meta->since_xx, meta->since_xy, meta->since_x0,
+                               meta->since_yx, meta->since_yy, meta->since_y0};
+    if (meta->epoch != 0 && since.is_plausible()) {
+      step = meta->epoch == epoch_ ? since_.inverse().then(since) : since;
+      epoch_ = meta->epoch;
+      since_ = since;
+    }
+    if (!step.is_plausible()) return {};
+    return step;
+  }
   void reset() { *this = {}; }
 
  private:

@@ -6,8 +6,8 @@
 #include "base/format.h"
 #include "base/numbers.h"
 #include "base/result.h"
+#include "frames/caps.h"
 #include "frames/framemap.h"
-#include "frames/videocaps.h"
 
 namespace dvnn::gst {
 namespace {

@@ -6,13 +6,26 @@
 #include <gst/video/video.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "frames/tensortarget.h"
 #include "image/converter.h"
 #include "network/network.h"
+#include "tensor/dlhdl.h"
+#include "tensor/tensor.h"
 
 namespace dvnn::gst {
+
+/// The tensor that dvconvert makes: one of ours, or a buffer of MathWorks' processor.
+struct TensorTarget {
+  TensorDesc desc;  // the layout counts only without `dlhdl`
+  std::optional<DlhdlLayout> dlhdl;
+
+  size_t bytes() const {
+    if (!dlhdl) return desc.bytes();
+    return dlhdl->elements(desc.shape) * element_size(desc.type);
+  }
+};
 
 class FrameConverter {
  public:

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "frames/caps.h"
 #include "frames/framemap.h"
-#include "frames/videocaps.h"
 
 namespace dvnn::gst {
 namespace {

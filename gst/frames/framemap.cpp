@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "base/format.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 
 namespace dvnn::gst {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "draw/obscure.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "image/formats.h"
 #include "objects/object.h"
 

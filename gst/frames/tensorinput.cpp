@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "base/result.h"
-#include "frames/audiocaps.h"
+#include "frames/caps.h"
 #include "tensor/tensor.h"
 
 namespace dvnn::gst {

@@ -46,7 +46,7 @@ class TensorInput {
   /// Creates the reader of all inputs that each frame brings.
   static Result<std::unique_ptr<TensorInput>> create(const GstCaps* caps,
                                                      const network::Model& model);
-  /// Creates the reader of windows of sound (audiocaps.h). kMalformed if the input is no line of
+  /// Creates the reader of windows of sound (caps.h). kMalformed if the input is no line of
   /// numbers.
   static Result<std::unique_ptr<TensorInput>> of_windows(const TensorDesc& input);
   /// Returns the form of a static stream's tensor. Null for flexible streams: each buffer has its

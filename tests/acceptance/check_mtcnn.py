@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from page_lines import commands, run_section, skip_without  # first: it skips where the rest is not there
+from check_cascades import commands, run_section, skip_without  # first: it skips where the rest is not there
 
 import cv2
 import numpy as np

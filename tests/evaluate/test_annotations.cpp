@@ -8,7 +8,6 @@
 
 #include "check_suite.h"
 #include "evaluate/annotation_folder.h"
-#include "evaluate/annotations/yolo_yaml.h"
 
 namespace dvnn::test::annotations_tests {
 

@@ -22,7 +22,7 @@ except ImportError as error:
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import judging  # noqa: E402
-from onnx_judge.device import Device  # noqa: E402
+from judging import Device  # noqa: E402
 
 ROUNDING, DRAWS, SPREADS = 2.0 ** -11, 12, 6.0
 MANY_DRAWS = 100  # before something is called a difference: at a kink, all of few draws may be on its flat side

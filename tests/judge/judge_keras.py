@@ -24,11 +24,11 @@ except ImportError as error:
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import judging  # noqa: E402
+from judging import Device  # noqa: E402
 from keras_judge.generate import generate, unknown_classes  # noqa: E402
 from keras_judge.minimise import minimise, write  # noqa: E402
 from keras_judge.table import LAYERS, WRITTEN_FOR  # noqa: E402
 from keras_judge.verdict import judge  # noqa: E402
-from onnx_judge.device import Device  # noqa: E402
 
 MOST_UNDECIDED, MOST_REFUSED = 0.05, 0.15
 device = None

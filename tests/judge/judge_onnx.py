@@ -17,7 +17,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import judging
-from judging import quiet
+from judging import Device, quiet
 
 try:
     with quiet():
@@ -25,7 +25,6 @@ try:
         # others.
         import onnx.reference  # noqa: F401
         import onnxruntime  # noqa: F401
-        from onnx_judge.device import Device
         from onnx_judge.generate import generate, unknown_operators
         from onnx_judge.minimise import generalised, minimise, write
         from onnx_judge.verdict import arbitrate, judge

@@ -12,14 +12,13 @@ import sys
 import time
 
 import judging
-from judging import quiet
+from judging import Device, quiet
 
 try:
     with quiet():
         import numpy as np
         from onnx import helper
         import onnxruntime  # noqa: F401
-        from onnx_judge.device import Device
         from onnx_judge.graph import Graph, make_model, session_of
 except ImportError as error:
     print('skipped: needs python3-numpy, python3-onnx and python3-onnxruntime (Debian 13 has them): %s' % error)

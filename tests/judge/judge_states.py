@@ -15,14 +15,13 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import judging
-from judging import quiet
+from judging import Device, quiet
 
 try:
     with quiet():
         import numpy as np
         import onnx.reference  # noqa: F401  (before ONNX Runtime, as in judge_onnx.py)
         import onnxruntime  # noqa: F401
-        from onnx_judge.device import Device
         from onnx_judge.fewer_frames import minimise_frames
         from onnx_judge.memory import generate
         from onnx_judge.sequence import MISTAKES, judge_frames

@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "topologies.h"
 #include "watched_pipeline.h"
 

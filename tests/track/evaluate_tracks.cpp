@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the tracker, beside published ones, on recorded sequences: folders in the MOT
-// challenge's form. Usage: evaluate_tracks [every=N] [drop=SHARE] [jitter=SHARE] [cut] [camera]
-// [sum] [SETTING=VALUE...] FOLDER... `every` keeps each Nth frame, `drop` drops detections,
-// `jitter` moves their edges, `cut` ends boxes at the frame's edge, `camera` uses
-// camera_motion.txt, `sum` leaves single sequences out.
+// Measures the tracker, beside SORT, ByteTrack and OC-SORT, on recorded sequences: HOTA, CLEAR MOT
+// and IDF1. Usage: evaluate_tracks [every=N] [drop=SHARE] [jitter=SHARE] [cut] [camera] [sum]
+// [SETTING=VALUE...] FOLDER... A folder is as read_sequence() takes it; settings are dvtrack's.
+// `every` keeps each Nth frame, `drop` drops detections, `jitter` moves their edges, `cut` ends
+// boxes at the frame's edge, `camera` uses camera_motion.txt, `sum` leaves single sequences out.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "track/baselines.h"
-#include "track/followed.h"
+#include "track/sequence.h"
 #include "track/tracker.h"
 
 using namespace dvnn;

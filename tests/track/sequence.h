@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded sequences in the MOT challenge's form, and disturbances of their detections.
+// Recorded sequences in the MOT challenge's form, disturbances of their detections, and our tracker
+// on them.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "evaluate/track_figures.h"
+#include "track/tracker.h"
 
 namespace dvnn::test {
 
@@ -47,5 +49,20 @@ struct Conditions {
 /// Returns the sequence under the conditions. Frames that are left out are removed, so that the
 /// rate falls.
 Sequence under(const Conditions& conditions, Sequence sequence);
+
+/// A track's box in a frame, and the frame's detection that it comes from, counted from 1; 0:
+/// predicted.
+struct Followed {
+  long id;
+  Box box;
+  size_t detection;
+  double confidence;
+};
+
+/// Runs the tracker on every Nth frame, and predicts the others.
+std::vector<std::vector<Followed>> follow(const Sequence& sequence, const track::Settings& settings,
+                                          size_t every = 1);
+/// Runs the tracker likewise; returns boxes alone.
+Frames run_ours(const Sequence& sequence, const track::Settings& settings = {}, size_t every = 1);
 
 }  // namespace dvnn::test

@@ -7,7 +7,7 @@
 
 #include "check_suite.h"
 #include "track/baselines.h"
-#include "track/followed.h"
+#include "track/sequence.h"
 
 namespace dvnn::test::scenes_tests {
 

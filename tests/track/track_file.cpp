@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "track/followed.h"
+#include "track/sequence.h"
 #include "track/tracker.h"
 
 using namespace dvnn;

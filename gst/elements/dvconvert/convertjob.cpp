@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dvconvert/convertjob.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "frames/caps.h"
 #include "frames/tensorinput.h"
-#include "frames/videocaps.h"
+
+GST_DEBUG_CATEGORY_EXTERN(dv_convert_debug);
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT dv_convert_debug
 
 namespace dvnn::gst {
 
@@ -124,6 +131,31 @@ CapsPtr complete_tensor_caps(const ConvertSettings& settings, const GstCaps* vid
   }
   gst_structure_set(s, "num_tensors", G_TYPE_INT, 1, nullptr);
   return caps;
+}
+
+SlotPtr SlotTaker::take(GstObject* element, const TensorRequest& request, bool may_wait,
+                        bool first) {
+  const bool waits = may_wait && first && !waited_in_vain_;
+  const auto patience = waits ? SlotPool::kPatience : std::chrono::milliseconds(0);
+  auto taken = request.pool->take(SlotPool::Taker::kUpstream, patience);
+  if (!taken.ok()) {
+    GST_WARNING_OBJECT(element, "%s", taken.error().message.c_str());
+    return nullptr;
+  }
+  const bool in_vain = taken.value().outcome == SlotPool::Outcome::kNoneFree;
+  if (first) waited_in_vain_ = in_vain;
+  if (in_vain) {
+    GST_DEBUG_OBJECT(element, "no slot of %zu was free within %lld ms: dvinfer is to convert",
+                     request.pool->size(), static_cast<long long>(patience.count()));
+  }
+  request.intake->stats.time(InferStats::Time::kWaiting,
+                             static_cast<int64_t>(taken.value().waited.count()));
+  return std::move(taken.value().slot);
+}
+
+size_t room_for_objects(const TensorRequest& request) {
+  if (!request.intake->admission.rules().results_may_be_late) return 0;
+  return std::max<size_t>(1, request.pool->free_upstream());
 }
 
 }  // namespace dvnn::gst

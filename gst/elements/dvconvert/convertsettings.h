@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "elements/dvconvert/regionsettings.h"
+#include "frames/frameconverter.h"
 #include "frames/tensorcaps.h"
-#include "frames/tensortarget.h"
 #include "image/view.h"
 #include "properties.h"
 

@@ -98,8 +98,7 @@
 #include "elements/dvinfer/workers.h"
 #include "elements/objectclass.h"
 #include "errors.h"
-#include "frames/audiocaps.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "infer/deviceturns.h"
 #include "refs.h"
 

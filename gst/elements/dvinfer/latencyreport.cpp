@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "elements/neighbours.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "refs.h"
 
 #undef GST_CAT_DEFAULT

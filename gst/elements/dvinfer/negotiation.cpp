@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "errors.h"
-#include "frames/audiocaps.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #ifdef DVNN_HAVE_TENSORS
 #include "meta/exchange/tensorexport.h"
 #endif

@@ -4,7 +4,7 @@
 
 #include "elements/dvinfer/sinkside.h"
 #include "errors.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "infer/tensorrequest.h"
 
 #undef GST_CAT_DEFAULT

@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/result.h"
 #include "elements/dvpublish/snapshots.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "log.h"
 #include "publish/pictures.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "frames/caps.h"
 #include "frames/framemap.h"
-#include "frames/videocaps.h"
 #include "refs.h"
 
 namespace dvnn::gst {

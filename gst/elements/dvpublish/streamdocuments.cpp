@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "elements/dvpublish/framefacts.h"
-#include "frames/audiocaps.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "publish/pictures.h"
 #include "times.h"
 

@@ -45,7 +45,7 @@
 #include "elements/dvdecode/objectsmessage.h"
 #include "elements/dvread/objectreader.h"
 #include "errors.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "log.h"
 #include "properties.h"
 #include "times.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "frames/caps.h"
 #include "frames/framemap.h"
-#include "frames/videocaps.h"
 #include "infer/knowntracks.h"
 #include "meta/exchange/roiexport.h"
 #include "meta/objectvalue.h"

@@ -50,7 +50,7 @@
 #include "elements/dvrecall/textside.h"
 #include "elements/objectclass.h"
 #include "errors.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "log.h"
 #include "publish/document_reader.h"
 #include "refs.h"

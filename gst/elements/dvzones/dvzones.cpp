@@ -72,7 +72,7 @@
 #include "elements/valuelists.h"
 #include "elements/zonesource.h"
 #include "frames/camerasteps.h"
-#include "frames/videocaps.h"
+#include "frames/caps.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "log.h"
 #include "meta/movedmeta.h"

@@ -11,6 +11,7 @@
 
 #include <list>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -89,9 +90,23 @@ using InferItems = std::list<ItemPtr>;
 
 /// Moves the item's frame, unless it has left before, into an item without regions, finished at the
 /// monotonic time `now_us`. Workers keep `from`, and may yet return to it.
-ItemPtr split_off(InferItem* from, int64_t now_us);
+inline ItemPtr split_off(InferItem* from, int64_t now_us) {
+  auto item = std::make_shared<InferItem>();
+  item->network = from->network;
+  item->tensors = from->tensors;
+  item->upstream_us = from->upstream_us;
+  item->number = from->number;
+  item->times = from->times;
+  item->times.finished = now_us;
+  item->object = std::move(from->object);
+  return item;
+}
 
-/// The log's category of the queue and its parts.
-GstDebugCategory* queue_category();
+/// Returns the log category of the queue and its parts, "dvqueue".
+inline GstDebugCategory* queue_category() {
+  static GstDebugCategory* const category =
+      _gst_debug_category_new("dvqueue", 0, "Order of frames and their runs in dvinfer");
+  return category;
+}
 
 }  // namespace dvnn::gst

@@ -3,9 +3,8 @@
 // each change. What the page does not know of the file stays as it is.
 import * as draw from "./draw.js";
 import {add, button, setText} from "./elements.js";
-import {ShapeFields} from "./fields.js";
 import {Refusal} from "./server.js";
-import {allOf, centre, distanceTo, hasInside, pointsOf, setPoints} from "./shapes.js";
+import {ShapeFields, allOf, centre, distanceTo, hasInside, pointsOf, setPoints} from "./shapes.js";
 import {text} from "./values.js";
 
 const REACH = 22;          // pixels of the screen within which a finger means a point

@@ -84,6 +84,18 @@ struct MotResults {
 /// det/det.txt. Without a class, or with one of -1, boxes are of the first class.
 Result<MotResults> read_mot_results(const std::string& path, const DataSet& data);
 
+/// What data.yaml describes a data set for YOLO by.
+struct YoloYaml {
+  std::string path, val;                  // folders; empty if not given
+  std::vector<std::string> names;         // of classes
+  int points = 0, numbers_per_point = 0;  // of poses
+};
+
+/// Reads data.yaml. It takes files as exporters write them: top-level scalars, and `names` as a
+/// list in one line, a list with a line for each, or a map of indices. Other keys are ignored;
+/// other forms of YAML for the keys that are read are errors, with the line.
+Result<YoloYaml> read_yolo_yaml(const std::string& path);
+
 // --- helpers of the readers ----------------------------------------------------------------------
 
 /// Returns whether a file's name is that of a picture: .jpg, .png, .bmp, .webp, .tif, .ppm, .pgm.

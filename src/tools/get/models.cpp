@@ -17,7 +17,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "tools/get/download.h"
-#include "tools/get/models_text.h"
+#include "tools/models_text.h"
 
 namespace dvnn::tools {
 namespace {

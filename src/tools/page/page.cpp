@@ -303,8 +303,7 @@ std::string assemble_page(const std::string& html, Span<const char* const> style
 }
 
 std::string page_of(const network::Model& model, const PageFacts& facts) {
-  constexpr const char* kStyles[] = {kPageStyle};
-  return assemble_page(kPageHtml, kStyles, kPageScripts,
+  return assemble_page(kPageHtml, kPageStyles, kPageScripts,
                        json_text(page_data(model, facts), -1, true));
 }
 

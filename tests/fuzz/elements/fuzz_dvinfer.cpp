@@ -9,7 +9,6 @@
 #include <string>
 
 #include "../../network/leaky_network.h"
-#include "grid_file.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "hostile_stream.h"
 #include "target.h"

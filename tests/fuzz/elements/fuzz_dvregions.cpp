@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "grid_file.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "hostile_objects.h"
 #include "hostile_stream.h"

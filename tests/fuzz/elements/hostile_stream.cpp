@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hostile_stream.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "network/dvn_file.h"
 #include "target.h"
 
 namespace dvnn::fuzz {
@@ -107,6 +110,20 @@ void add_crop_meta(FuzzedData* in, GstBuffer* buffer) {
 }
 
 }  // namespace
+
+std::string write_network(const test::GridVariant& variant) {
+  static auto* const paths = new std::vector<std::string>();
+  if (paths->empty()) {
+    std::atexit([] {
+      for (const std::string& path : *paths) unlink(path.c_str());
+    });
+  }
+  std::string path = "/tmp/dvnn-fuzz-XXXXXX.dvn";
+  close(mkstemps(path.data(), 4));
+  if (!network::write_dvn(test::grid_network(variant), path).ok()) std::abort();
+  paths->push_back(path);
+  return path;
+}
 
 void start_gstreamer() {
   setenv("GST_REGISTRY_DISABLE", "yes", 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds elements: GStreamer with our plugin alone, caps and frames that may lie, and memory that
-// ends at a guard page.
+// Feeds elements: GStreamer with our plugin alone, caps and frames that may lie, memory that ends
+// at a guard page, and networks in files.
 #pragma once
 
 #include <gst/check/gstharness.h>
@@ -10,16 +10,21 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "fuzzed_data.h"
+#include "grid_network.h"
 #include "refs.h"
 
 namespace dvnn::fuzz {
 
 /// Starts GStreamer without a registry and loads the plugin. GLib's criticals crash from then on.
 void start_gstreamer();
+
+/// Returns the path of a grid network, which exists until the program ends.
+std::string write_network(const test::GridVariant& variant = {});
 
 /// A buffer of `size` bytes (at most kMostBytes), in one or several memories. Valid until the next
 /// call of reuse_memory(), which ends an input.

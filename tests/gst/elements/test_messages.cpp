@@ -3,7 +3,7 @@
 #include <set>
 
 #include "decode_fixture.h"
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "seconds_of.h"
 #include "watched_suite.h"

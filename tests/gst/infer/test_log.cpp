@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "watched_suite.h"
 
 namespace dvnn::test::log_tests {

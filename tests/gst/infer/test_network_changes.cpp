@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string>
 
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "streams.h"
 #include "watched_suite.h"
 

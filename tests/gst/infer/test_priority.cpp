@@ -2,7 +2,7 @@
 // Networks that all want all of a device: one with priority gets more of it, none starves, and
 // frames still come out with their own results. How much more is said in time
 // (test_device_turns.cpp): runs are counted here, and on a busy machine some take far longer.
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "watched_suite.h"
 
 namespace dvnn::test::priority_tests {

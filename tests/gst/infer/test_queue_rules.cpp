@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "waiting.h"
 #include "watched_suite.h"
 

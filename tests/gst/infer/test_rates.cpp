@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "watched_suite.h"
 
 namespace dvnn::test::rates_tests {

@@ -2,7 +2,7 @@
 // No wait in the plugin depends on a thread that waits for the plugin: queues, doubled frames,
 // branches that keep frames, two networks. Every test compares boxes with the frames' pixels, so a
 // result that lands on the wrong frame shows, too.
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "watched_suite.h"
 
 namespace dvnn::test::flow_tests {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "gst/dvnn/gstdvobjectsmeta.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "streams.h"

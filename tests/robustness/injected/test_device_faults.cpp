@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "grid_frames.h"
 #include "gst_fixture.h"
 

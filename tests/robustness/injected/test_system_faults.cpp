@@ -14,7 +14,7 @@
 
 #include "base/format.h"
 #include "failing_calls.h"
-#include "fault_plan.h"
+#include "fault_device.h"
 #include "gst_fixture.h"
 
 namespace dvnn::test::system_faults_tests {

@@ -113,7 +113,7 @@ Result<std::string> evaluate_page(const evaluate::DataSet& data,
     }
     report["networks"][i]["detection"]["worst"] = std::move(worst);
   }
-  return assemble_page(kEvaluateHtml, kEvaluateStyle, kEvaluateScripts,
+  return assemble_page(kEvaluateHtml, kEvaluateStyles, kEvaluateScripts,
                        json_text(report, -1, true));
 }
 

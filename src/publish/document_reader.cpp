@@ -163,11 +163,12 @@ FrameObject read_object(const Item& item) {
   text = text_or_none(item.may("text"));
   text_format = text_or_none(item.may("text_format"));
   if (const Item list = item.may("embedding"); list.there()) {
-    list.each([&](const Item& value) { embedding.push_back(value.single()); });
+    // By a name of its own: a lambda of C++17 cannot capture a structured binding.
+    list.each([&to = embedding](const Item& value) { to.push_back(value.single()); });
   }
   if (const Item all = item.may("numbers"); all.there()) {
-    all.each_member([&](const std::string& name, const Item& value) {
-      numbers.push_back({name, value.number()});
+    all.each_member([&to = numbers](const std::string& name, const Item& value) {
+      to.push_back({name, value.number()});
     });
   }
   if (const Item place = item.may("ground"); place.there()) ground = read_ground(place);

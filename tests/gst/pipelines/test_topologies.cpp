@@ -155,10 +155,11 @@ std::map<std::string, int> live_objects() {
   return listen(false);
 }
 
-// Returns what there is more of than before; helper threads may take a moment to let go.
+// Returns what there is more of than before. Helper threads let go when they next run, which takes
+// seconds on a busy machine.
 std::string leaks_since(const std::map<std::string, int>& before) {
   std::string text;
-  constexpr int kTries = 50;
+  constexpr int kTries = 1500;
   for (int i = 0; i < kTries; ++i) {
     text.clear();
     for (const auto& type : live_objects()) {

@@ -149,7 +149,12 @@ static void try_input(const uint8_t* data, size_t size) {
       time += 40 * GST_MSECOND;
       if (line->harness.push(frame) == GST_FLOW_OK && taken) ++accepted;
     } else if (what < 230) {
-      gst_pad_push_event(line->text, gst_event_new_gap(any_time(&in, time), in.any<uint64_t>()));
+      const GstClockTime start = any_time(&in, time);
+      const auto duration = in.any<GstClockTime>();
+      // Of no time, GStreamer makes no gap.
+      if (GST_CLOCK_TIME_IS_VALID(start)) {
+        gst_pad_push_event(line->text, gst_event_new_gap(start, duration));
+      }
     } else if (what < 236) {
       gst_pad_push_event(line->text, gst_event_new_eos());
     } else if (what < 242) {

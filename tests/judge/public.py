@@ -5,7 +5,7 @@
   public.py DVNET [--only NAME]
   public.py --write FOLDER
 
-Every network is converted without options and run on a picture, and its output compared. --write keeps the models as
+Every network is converted for pixels in [-1, 1] and run on a picture, and its output compared. --write keeps the models as
 files instead, YOLOv8n of 640x640 in float and in 8 bits among them: docs/performance.md has how fast they are."""
 import argparse
 import os
@@ -25,7 +25,7 @@ def check(model, dvnet, folder):
     onnx.save(model, path[0])
     height, width = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim[2:]]
     write_picture(path[2], Export(width=width, height=height))
-    run(dvnet, 'convert', path[0], '-o', path[1])
+    run(dvnet, 'convert', path[0], '-o', path[1], '--mean', '127.5', '--scale', str(1 / 127.5))
     run(dvnet, 'run', path[1], path[2], '--device', 'soft', '--json', '--dump', folder)
     read = lambda what: np.load('%s.%s.npy' % (path[2], what))
     have, want = read('output'), runtime_outputs(model, ['output'], read('input'))[0]

@@ -161,7 +161,7 @@ def affine(n, x):
 def lcnet_layer(n, x, channels, k, stride, groups):
     """A convolution, a learnt scale and shift, and (unless both strides are 2) hard-swish with another one."""
     own = x[1] // groups
-    y = n.node('Conv', x[0], n.weights(channels, own, k, k, spread=1.5 / np.sqrt(own * k * k)),
+    y = n.node('Conv', x[0], n.weights(channels, own, k, k, spread=1.1 / np.sqrt(own * k * k)),
                n.weights(channels, spread=0.1), group=groups, kernel_shape=[k, k], pads=[k // 2] * 4, strides=list(stride))
     y = affine(n, y)
     return (y if stride == (2, 2) else affine(n, n.node('HardSwish', y))), channels
@@ -170,8 +170,8 @@ def lcnet_layer(n, x, channels, k, stride, groups):
 def squeezed(n, x):
     channels = x[1]
     y = n.node('GlobalAveragePool', x[0])
-    y = n.node('Relu', n.plain_conv((y, channels), channels // 4)[0])
-    y = n.node('HardSigmoid', n.plain_conv((y, channels // 4), channels)[0], alpha=1 / 6, beta=0.5)
+    y = n.node('Relu', n.plain_conv((y, channels), channels // 4, gain=0.5)[0])
+    y = n.node('HardSigmoid', n.plain_conv((y, channels // 4), channels, gain=0.5)[0], alpha=1 / 6, beta=0.5)
     return n.node('Mul', x[0], y), channels
 
 

@@ -177,20 +177,22 @@ def private_memory(elements, env, package):
 
 def count_private(smaps, package):
     """What was written, and what was read of the package's own files. Of the system's libraries who else has them decides whose they
-    are."""
+    are. The device's memory is what a forked process would not get ('dc')."""
     ours = os.path.realpath(package) + '/'
-    own = device = 0
+    own = device = bytes_here = 0
     name = ''
     for line in smaps:
         mapping = re.match(r'[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+ *(.*)', line)
         field = re.match(r'(Private_Dirty|Private_Clean|Shared_Clean): +(\d+) kB', line)
         if mapping:
-            name = mapping.group(1)
+            name, bytes_here = mapping.group(1), 0
         elif field and (field.group(1) == 'Private_Dirty' or name.startswith(ours)):
-            if name.startswith('/memfd:dmp-dv'):
-                device += int(field.group(2)) << 10
+            bytes_here += int(field.group(2)) << 10
+        elif line.startswith('VmFlags:'):
+            if 'dc' in line.split():
+                device += bytes_here
             else:
-                own += int(field.group(2)) << 10
+                own += bytes_here
     return own, device
 
 

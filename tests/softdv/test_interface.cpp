@@ -116,6 +116,22 @@ DVNN_TEST(memory_keeps_its_contents_and_gives_everything_back) {
   ck_assert_ptr_null(fn().mem_alloc(nullptr, 16));
 }
 
+// Where a huge page fits, so that the kernel can give one.
+DVNN_TEST(large_memory_begins_at_a_huge_page) {
+  constexpr size_t kHugePage = 2 * 1024 * 1024;
+  dmp_dv_context ctx = fn().context_create();
+  for (const size_t size : {kHugePage, kHugePage + 1, 7 * kHugePage - 1}) {
+    dmp_dv_mem mem = fn().mem_alloc(ctx, size);
+    ck_assert(mem);
+    const uint8_t* data = fn().mem_map(mem);
+    ck_assert_uint_eq(reinterpret_cast<uintptr_t>(data) % kHugePage, 0);
+    ck_assert_uint_eq(data[0] + data[size - 1], 0);
+    ck_assert_int_eq(fn().mem_release(mem), 0);
+  }
+  ck_assert(!fn().mem_alloc(ctx, SIZE_MAX - 3 * kHugePage / 2));
+  ck_assert_int_eq(fn().context_release(ctx), 0);
+}
+
 DVNN_TEST(lists_live_in_the_documented_order) {
   Fixture f;
   ck_assert_int_eq(fn().cmdlist_commit(f.list), ENODATA);

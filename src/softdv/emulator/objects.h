@@ -56,7 +56,6 @@ struct dmp_dv_context_impl {
 struct dmp_dv_mem_impl {
   std::atomic<int> references{1};
   dmp_dv_context context = nullptr;
-  int fd = -1;              // a memfd: the memory can be given to another process
   uint8_t* data = nullptr;  // mapped for the object's life; map() only shows it
   size_t size = 0;          // bytes, whole pages
   std::atomic<bool> mapped{false};

@@ -46,8 +46,8 @@ uint8_t* map_guarded(size_t size) {
       mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return nullptr;
   auto* const begin = static_cast<uint8_t*>(reserved);
-  const size_t before = align - (reinterpret_cast<uintptr_t>(begin) + kGuard) % align;
-  uint8_t* const data = begin + kGuard + before % align;
+  const uintptr_t first = reinterpret_cast<uintptr_t>(begin) + kGuard;
+  uint8_t* const data = begin + kGuard + (align - first % align) % align;
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
   if (mmap(data, size, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED) {
     const int reason = errno;

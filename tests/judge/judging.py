@@ -42,6 +42,22 @@ def summary(what, kinds, given, began, more=''):
                                              time.time() - began))
 
 
+def failures(cases, only, check, keep=None):
+    """Calls check(case, folder) for each case whose name has `only` in it, prints what it returns or raises, and
+    returns how many raised. Its files are in `keep`, or in a folder for a while."""
+    failed = 0
+    for name, case in cases.items():
+        if only not in name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                print('%s: %s' % (name, check(case, keep or folder)), flush=True)
+            except Exception as error:  # ONNX Runtime's exceptions have no common base
+                failed += 1
+                print('%s: %s' % (name, error))
+    return failed
+
+
 def descend(model, verdict, fewer, judged, sort, hopeless, most_tries):
     """Returns the smallest model found whose verdict is of the same sort, and that verdict. `fewer` yields functions
     that make smaller models, the boldest first; `judged` returns a model's verdict; `hopeless` are the errors of

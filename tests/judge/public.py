@@ -10,8 +10,8 @@ files instead, YOLOv8n of 640x640 in float and in 8 bits among them: docs/perfor
 import argparse
 import os
 import sys
-import tempfile
 
+from judging import failures
 from yolo import Export, cosine, dynamic, graph, np, onnx, run, runtime_outputs, tensor_of, write_picture
 
 from public_graphs import NETWORKS
@@ -57,17 +57,7 @@ def main():
         return write(options.write)
     if not options.dvnet:
         parser.error('DVNET or --write is needed')
-    failed = 0
-    for name, make in NETWORKS.items():
-        if options.only not in name:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                print('%s: %s' % (name, check(make(), options.dvnet, folder)), flush=True)
-            except Exception as error:  # ONNX Runtime's exceptions have no common base
-                failed += 1
-                print('%s: %s' % (name, error))
-    return 1 if failed else 0
+    return 1 if failures(NETWORKS, options.only, lambda make, folder: check(make(), options.dvnet, folder)) else 0
 
 
 if __name__ == '__main__':

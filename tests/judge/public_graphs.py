@@ -30,14 +30,16 @@ class Network(Builder):
         whole = self.node('Add', self.node('Erf', self.node('Div', x, self.scalar(np.sqrt(2)))), self.scalar(1))
         return self.node('Mul', self.node('Mul', x, whole), self.scalar(0.5))
 
-    def swish(self, x):
-        return self.node('Mul', x, self.node('Sigmoid', x))
-
     def reshape(self, x, *shape):
         return self.node('Reshape', x, self.ints(*shape))
 
     def transpose(self, x, *order):
         return self.node('Transpose', x, perm=list(order))
+
+    def patches(self, size, width):
+        """Squares of `size` pixels, each as `width` numbers: (1, width, h, w)."""
+        return self.node('Conv', 'images', self.weights(width, 3, size, size, spread=1 / np.sqrt(3 * size * size)),
+                         self.weights(width, spread=0.02), kernel_shape=[size, size], strides=[size, size])
 
     def rows(self, picture, width, places):
         """A picture (1, width, h, w) as (1, places, width)."""
@@ -76,8 +78,7 @@ class Network(Builder):
 
 def deit_tiny():
     n, width, heads, tokens = Network(1), 192, 3, 197
-    weights = n.weights(width, 3, 16, 16, spread=1 / np.sqrt(768))
-    patches = n.node('Conv', 'images', weights, n.weights(width, spread=0.02), kernel_shape=[16, 16], strides=[16, 16])
+    patches = n.patches(16, width)
     x = n.node('Concat', n.weights(1, 1, width, spread=0.1), n.rows(patches, width, tokens - 1), axis=1)
     x = n.node('Add', x, n.weights(1, tokens, width, spread=0.1))
     for _ in range(12):
@@ -140,9 +141,7 @@ def merged(n, x, side, width):
 
 def swin_tiny():
     n, side, width = Network(2), 56, 96
-    weights = n.weights(width, 3, 4, 4, spread=1 / np.sqrt(48))
-    patches = n.node('Conv', 'images', weights, n.weights(width, spread=0.02), kernel_shape=[4, 4], strides=[4, 4])
-    x = n.norm(n.rows(patches, width, side ** 2), width, 1e-5)
+    x = n.norm(n.rows(n.patches(4, width), width, side ** 2), width, 1e-5)
     for stage, (depth, heads) in enumerate(zip((2, 2, 6, 2), (3, 6, 12, 24))):
         if stage > 0:
             x = merged(n, x, side, width)
@@ -160,10 +159,7 @@ def affine(n, x):
 
 def lcnet_layer(n, x, channels, k, stride, groups):
     """A convolution, a learnt scale and shift, and (unless both strides are 2) hard-swish with another one."""
-    own = x[1] // groups
-    y = n.node('Conv', x[0], n.weights(channels, own, k, k, spread=1.1 / np.sqrt(own * k * k)),
-               n.weights(channels, spread=0.1), group=groups, kernel_shape=[k, k], pads=[k // 2] * 4, strides=list(stride))
-    y = affine(n, y)
+    y = affine(n, n.plain_conv(x, channels, k, stride, groups, gain=1.1)[0])
     return (y if stride == (2, 2) else affine(n, n.node('HardSwish', y))), channels
 
 
@@ -176,9 +172,7 @@ def squeezed(n, x):
 
 
 def svtr_conv(n, x, channels, k=1):
-    y = n.node('Conv', x[0], n.weights(channels, x[1], 1, k, spread=1.5 / np.sqrt(x[1] * k)), n.weights(channels, spread=0.1),
-               kernel_shape=[1, k], pads=[0, k // 2] * 2, strides=[1, 1])
-    return n.swish(y), channels
+    return n.swish(n.plain_conv(x, channels, (1, k), gain=1.5)[0]), channels
 
 
 def svtr_neck(n, x, places):

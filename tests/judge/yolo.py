@@ -13,9 +13,8 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 
-from judging import quiet
+from judging import failures, quiet
 
 try:
     with quiet():
@@ -387,7 +386,7 @@ def calibrated(export):
     return dataclasses.replace(export, gain=float(export.gain * factor), bias=float(-1 - (low - export.bias) * factor))
 
 
-def check(name, export, dvnet, folder):
+def check(export, dvnet, folder):
     export, arguments = export if isinstance(export, tuple) else (export, [])
     how = next((f for f in (dynamic, static) if arguments == [f]), None)
     arguments = [] if how else arguments
@@ -419,17 +418,8 @@ def main():
     parser.add_argument('--only', default='')
     parser.add_argument('--keep', help='a folder for the files of a model that fails')
     options = parser.parse_args()
-    failed = 0
-    for name, export in {**QUICK, **(SLOW if options.all or options.only else {})}.items():
-        if options.only not in name:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            folder = options.keep or folder
-            try:
-                print('%s: %s' % (name, check(name, export, options.dvnet, folder)), flush=True)
-            except Exception as error:  # ONNX Runtime's exceptions have no common base
-                failed += 1
-                print('%s: %s' % (name, error))
+    cases = {**QUICK, **(SLOW if options.all or options.only else {})}
+    failed = failures(cases, options.only, lambda export, folder: check(export, options.dvnet, folder), options.keep)
     sys.exit(1 if failed else 0)
 
 

@@ -34,6 +34,10 @@ class Export:
         return self.family in ('v10', 'v26')
 
 
+def pair(number):
+    return list(number) if isinstance(number, tuple) else [number, number]
+
+
 class Builder:
     def __init__(self, export):
         self.export = export
@@ -61,19 +65,23 @@ class Builder:
     # --- blocks ----------------------------------------------------------------------------------
 
     def plain_conv(self, x, channels, k=1, stride=1, groups=1, gain=1.7, bias=0.0):
+        """`k` and `stride` are one number, or one for rows and one for columns."""
         x, inputs = x
-        own = inputs // groups
-        weights = self.random.normal(0, gain / np.sqrt(own * k * k), (channels, own, k, k))
+        own, k, strides = inputs // groups, pair(k), pair(stride)
+        weights = self.random.normal(0, gain / np.sqrt(own * k[0] * k[1]), (channels, own, *k))
         offsets = self.random.normal(bias, 0.1, channels)
         y = self.node('Conv', x, self.constant(weights.astype(self.real)), self.constant(offsets.astype(self.real)),
-                      dilations=[1, 1], group=groups, kernel_shape=[k, k], pads=[k // 2] * 4, strides=[stride, stride])
+                      dilations=[1, 1], group=groups, kernel_shape=k, pads=[side // 2 for side in k] * 2, strides=strides)
         return y, channels
+
+    def swish(self, x):
+        return self.node('Mul', x, self.node('Sigmoid', x))
 
     def conv(self, x, channels, k=1, stride=1, groups=1, act=True):
         y = self.plain_conv(x, channels, k, stride, groups)
         if not act:
             return y
-        return self.node('Mul', y[0], self.node('Sigmoid', y[0])), channels
+        return self.swish(y[0]), channels
 
     def concat(self, parts, axis=1):
         return self.node('Concat', *[p[0] for p in parts], axis=axis), sum(p[1] for p in parts)

@@ -11,6 +11,7 @@
 #include "../../network/leaky_network.h"
 #include "gst/dvnn/gstdvtensormeta.h"
 #include "hostile_stream.h"
+#include "network/dvn_file.h"
 #include "target.h"
 
 namespace dvnn::fuzz::dvinfer_target {

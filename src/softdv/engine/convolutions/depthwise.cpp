@@ -7,7 +7,6 @@
 
 #include "base/aligned.h"
 #include "base/grid.h"
-#include "base/nth.h"
 #include "softdv/engine/convolutions/kernels.h"
 #include "softdv/engine/convolutions/source_tile.h"
 
@@ -50,21 +49,33 @@ Depthwise::Depthwise(const ConvShape& shape, const float* weights, const float* 
   for (size_t first = 0; first < shape.outputs(); first += kChunk) {
     const size_t count = std::min<size_t>(kChunk, shape.outputs() - first);
     const size_t pattern = pattern_of(count);
-    Kernel kernel;
+    for (size_t i = 0; i < pattern; ++i) kernels_.push_back(bias[first + i % count]);
     for (size_t k = 0; k < taps; ++k) {
       const size_t tap = is_turned() ? k % side * side + k / side : k;
       for (size_t i = 0; i < pattern; ++i) {
-        kernel.weights.push_back(weights[(first + i % count) * taps + tap]);
+        kernels_.push_back(weights[(first + i % count) * taps + tap]);
       }
     }
-    for (size_t i = 0; i < pattern; ++i) kernel.bias.push_back(bias[first + i % count]);
-    kernels_.push_back(std::move(kernel));
   }
+}
+
+DepthwiseWeights Depthwise::kernel(int chunk) const {
+  // All chunks before the last one are whole.
+  const size_t start = static_cast<size_t>(chunk) * pattern_of(kChunk) * (shape_.taps() + 1);
+  const float* const bias = kernels_.data() + start;
+  return {bias + pattern_of(channels(chunk)), bias};
+}
+
+void Depthwise::fetch_kernel(int chunk) const {
+  constexpr size_t kCacheLine = 64 / sizeof(float);
+  const float* const first = kernel(chunk).bias;
+  const size_t count = pattern_of(channels(chunk)) * (shape_.taps() + 1);
+  for (size_t i = 0; i < count; i += kCacheLine) __builtin_prefetch(first + i);
 }
 
 Depthwise::Rows::Rows(const Depthwise& of, const half_t* from, int chunk)
     : of_(of),
-      kernel_(nth(of.kernels_, chunk)),
+      kernel_(of.kernel(chunk)),
       chunk_(from + of.shape_.before_chunk(chunk)),
       channels_(of.channels(chunk)) {
   const ConvAxis& columns = of.shape_.columns;
@@ -149,7 +160,7 @@ float* Depthwise::convolve_small(const half_t* from, int chunk, Band rows, float
   float* const tile = buffer.room(source + rows.count() * pixels * kChunk + kBeyond);
   if (!to && !finish) to = tile + source;
   load_source(shape_, from, chunk, down, across, kChunk, tile);
-  depthwise_tile(tile, width, rows.count(), nth(kernels_, chunk).both(), pixels, to, finish);
+  depthwise_tile(tile, width, rows.count(), kernel(chunk), pixels, to, finish);
   return to;
 }
 
@@ -186,14 +197,14 @@ float* Depthwise::convolve_turned(const half_t* from, int chunk, Band rows) cons
                  turned + grid_index(r - down.start, column, down.count) * kChunk);
     }
   }
-  const Kernel& kernel = nth(kernels_, chunk);
+  const DepthwiseWeights by = kernel(chunk);
   float* const result = made + results + kReadBeyond;
   for (size_t c = 0; c < made_columns; ++c) {
     const float* taps[kMostRows];
     for (size_t k = 0; k < axis.taps(); ++k) {
       taps[k] = turned + (c * axis.result_step() + k) * down.places() * kChunk;
     }
-    convolve_row(axis.kernel, kChunk, taps, kernel.both(), made_rows, made, nullptr);
+    convolve_row(axis.kernel, kChunk, taps, by, made_rows, made, nullptr);
     for (size_t r = 0; r < made_rows; ++r) {
       copy_pixel(made + r * kChunk, result + (r * made_columns + c) * kChunk);
     }
@@ -214,9 +225,9 @@ float* Depthwise::convolve_narrow(const half_t* from, int chunk, Band rows) cons
   std::fill(values + source, made, 0.0f);
   const float* taps[kMostRows];
   for (size_t k = 0; k < shape_.rows.taps(); ++k) taps[k] = values + k * width;
-  const Kernel& kernel = nth(kernels_, chunk);
-  convolve_row(shape_.rows.kernel, count, taps, kernel.both(),
-               (rows.count() - 1) * across.places() + columns, made, nullptr);
+  const DepthwiseWeights by = kernel(chunk);
+  convolve_row(shape_.rows.kernel, count, taps, by, (rows.count() - 1) * across.places() + columns,
+               made, nullptr);
   for (size_t r = 1; r < rows.count(); ++r)
     std::copy_n(made + r * width, columns * count, made + r * columns * count);
   return made;
@@ -254,7 +265,7 @@ void Depthwise::Rows::inputs(int row, int rows, const float** from) {
 void Depthwise::Rows::convolve_pooled(int row, size_t pixels, const RegisterFinish& finish) {
   const float* from[kMostRows];
   inputs(row, 2, from);
-  depthwise_pooled_rows(from, kernel_.both(), pixels, spare_, finish);
+  depthwise_pooled_rows(from, kernel_, pixels, spare_, finish);
 }
 
 Band Depthwise::Rows::convolve(Band rows, float* to, const RegisterFinish* finish) {
@@ -265,11 +276,11 @@ Band Depthwise::Rows::convolve(Band rows, float* to, const RegisterFinish* finis
   inputs(rows.first, made, from);
   const size_t pixels = columns.outputs();
   if (made == 2) {
-    depthwise_two_rows(from, kernel_.both(), pixels, to, finish);
+    depthwise_two_rows(from, kernel_, pixels, to, finish);
   } else if (odd_) {
-    depthwise_row(kernel, columns.stride, odd_, from, kernel_.both(), pixels, to, finish);
+    depthwise_row(kernel, columns.stride, odd_, from, kernel_, pixels, to, finish);
   } else {
-    convolve_row(kernel, channels_, from, kernel_.both(), pixels, to, finish);
+    convolve_row(kernel, channels_, from, kernel_, pixels, to, finish);
   }
   return {rows.first, rows.first + made};
 }
@@ -320,7 +331,10 @@ void Depthwise::execute(const half_t* from, const Finish& finish, Team* team) co
   team->run(shares.bands * shares.groups, [&](int i) {
     const Band some = band_of(chunks, i % shares.groups, shares.groups);
     const Band band = band_of(rows, i / shares.groups, shares.bands);
-    for (int chunk = some.first; chunk < some.last; ++chunk) convolve(chunk, band);
+    for (int chunk = some.first; chunk < some.last; ++chunk) {
+      if (chunk + 1 < some.last) fetch_kernel(chunk + 1);
+      convolve(chunk, band);
+    }
   });
 }
 

@@ -61,11 +61,10 @@ class Depthwise final : public Convolution {
   static constexpr int kNarrow = 16;          // columns: the most that a narrow row has
   static constexpr int kSmallTile = 8 << 10;  // floats that stay in the first-level cache
 
-  // One chunk's weights (tap, channel) and bias, repeated until they fill vectors.
-  struct Kernel {
-    AlignedVector<float> weights, bias;
-    DepthwiseWeights both() const { return {weights.data(), bias.data()}; }
-  };
+  // A chunk's weights (tap, channel) and bias, repeated until they fill vectors.
+  DepthwiseWeights kernel(int chunk) const;
+  // Fetches them, because a small image is done before they come from memory.
+  void fetch_kernel(int chunk) const;
 
   // The source rows of one chunk that the calling thread holds as floats.
   class Rows {
@@ -86,7 +85,7 @@ class Depthwise final : public Convolution {
     void inputs(int row, int rows, const float** from);
     int held_rows() const { return of_.shape_.rows.kernel + (of_.pairs_rows() ? 1 : 0); }
     const Depthwise& of_;
-    const Kernel& kernel_;
+    const DepthwiseWeights kernel_;
     const half_t* chunk_;
     size_t channels_, stride_;       // elements of a pixel, floats of a row with its zeros
     size_t odd_ = 0;                 // where its odd pixels begin, if even ones come first
@@ -121,7 +120,7 @@ class Depthwise final : public Convolution {
   float* convolve_turned(const half_t* from, int chunk, Band rows) const;
 
   ConvShape shape_;
-  std::vector<Kernel> kernels_;  // by chunk
+  AlignedVector<float> kernels_;  // chunk by chunk, the bias first
 };
 
 }  // namespace dvnn::softdv

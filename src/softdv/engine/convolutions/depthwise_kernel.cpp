@@ -70,7 +70,7 @@ void DepthwiseTwoRows(const float* const* from, const float* weights, const floa
 #if HWY_TARGET <= HWY_AVX3
   const hn::CappedTag<float, 16> wide;
   const Row row = {3, from, weights, bias, count, 0};
-  if (count >= hn::Lanes(wide) && MakeTwoRows(wide, row, to, finish)) return;
+  if (MakePairs(wide, row, 1, 0, to, finish)) return;
 #elif HWY_TARGET == HWY_AVX2
   if (FinishLines<1>({nullptr, 0, from, 0}, 2, weights, bias, pixels, finish)) return;
 #endif
@@ -104,7 +104,7 @@ void DepthwisePooledRows(const float* const* from, const float* weights, const f
   if (hn::Lanes(wide) == 16) {
     const RegisterFinish to = *finish;
     const Row row = {3, from, weights, bias, count, 0};
-    ConvolvePairs(wide, row, [=](auto upper, auto lower, size_t i) HWY_ATTR {
+    ConvolvePairs(wide, row, 1, 0, [=](auto upper, auto lower, size_t, size_t i) HWY_ATTR {
       const auto least = hn::Set(wide, -std::numeric_limits<float>::infinity());
       const auto larger = Larger(lower, Larger(upper, least));
       FinishPooled(d, hn::LowerHalf(d, larger), hn::UpperHalf(d, larger), i / 2, 0, to);
@@ -132,20 +132,32 @@ void DepthwiseTile(const float* tile, size_t width, size_t rows, const float* we
 #if HWY_TARGET == HWY_AVX2
   if (FinishLines<1>({tile, width, nullptr, 0}, rows, weights, bias, pixels, finish)) return;
 #endif
-  RegisterFinish at = {};
-  if (finish) at = *finish;
-  for (size_t row = 0, made = 0; row < rows; row += made) {
-    const float* const from[4] = {tile, tile + width, tile + 2 * width, tile + 3 * width};
-    made = std::min<size_t>(2, rows - row);
-    if (made == 2) {
-      DepthwiseTwoRows(from, weights, bias, pixels, to, finish ? &at : nullptr);
-    } else {
-      DepthwiseRow(3, 1, 0, from, weights, bias, pixels, to, finish ? &at : nullptr);
+  const size_t count = 8 * pixels;
+  size_t done = 0;
+#if HWY_TARGET <= HWY_AVX3
+  // The weights stay in registers for all pairs of rows.
+  const float* const first[4] = {tile, tile + width, tile + 2 * width, tile + 3 * width};
+  const Row row = {3, first, weights, bias, count, 0};
+  if (MakePairs(hn::CappedTag<float, 16>(), row, rows / 2, 2 * width, to, finish)) {
+    done = rows / 2 * 2;
+  }
+#endif
+  for (size_t made = 0; done < rows; done += made) {
+    const float* const line = tile + done * width;
+    const float* const from[4] = {line, line + width, line + 2 * width, line + 3 * width};
+    float* const floats = to ? to + done * count : nullptr;
+    RegisterFinish at = {};
+    if (finish) {
+      at = *finish;
+      at.to += done * count;
+      if (at.addend) at.addend += done * count;
     }
-    tile += made * width;
-    if (to) to += made * 8 * pixels;
-    if (finish) at.to += made * 8 * pixels;
-    if (at.addend) at.addend += made * 8 * pixels;
+    made = std::min<size_t>(2, rows - done);
+    if (made == 2) {
+      DepthwiseTwoRows(from, weights, bias, pixels, floats, finish ? &at : nullptr);
+    } else {
+      DepthwiseRow(3, 1, 0, from, weights, bias, pixels, floats, finish ? &at : nullptr);
+    }
   }
 }
 

@@ -105,72 +105,79 @@ HWY_INLINE void ConvolveRow(D d, const Row& row, Take take) {
 }
 
 #if HWY_TARGET <= HWY_AVX3
-// Computes two rows of results, for which row.from has one more source row. Both have the sums of
-// ConvolveRow(), and share loads. Calls take(of the first row, of the second, i) for the floats
-// from `i` on.
+// Computes pairs of rows of results, for which row.from has one more source row: that of the first
+// pair, `step` floats before those of the next. Both have the sums of ConvolveRow(), and share
+// loads. Calls take(of a pair's first row, of its second, pair, i) for the floats from `i` on.
 template <class D, class Take>
-HWY_INLINE void ConvolvePairs(D d, const Row& row, Take take) {
+HWY_INLINE void ConvolvePairs(D d, const Row& row, size_t pairs, size_t step, Take take) {
   hn::Vec<D> weights[9], x0[4], x1[4], x2[4];
   HWY_UNROLL(9)
   for (size_t k = 0; k < 9; ++k) weights[k] = hn::Load(d, row.weights + 16 * k);
   const auto bias = hn::Load(d, row.bias);
-  HWY_UNROLL(4)
-  for (size_t y = 0; y < 4; ++y) x0[y] = hn::LoadU(d, row.from[y]);
-  for (size_t i = 0; i < row.count; i += 16) {
-    size_t at = i;
-    if (HWY_UNLIKELY(i + 16 > row.count)) {
-      // The last vector begins earlier, so that it does not reach beyond the row.
-      at = row.count - 16;
-      HWY_UNROLL(4)
-      for (size_t y = 0; y < 4; ++y) x0[y] = hn::LoadU(d, row.from[y] + at);
-    }
+  const float* from[4] = {row.from[0], row.from[1], row.from[2], row.from[3]};
+  for (size_t pair = 0; pair < pairs; ++pair) {
     HWY_UNROLL(4)
-    for (size_t y = 0; y < 4; ++y) {
-      x2[y] = hn::LoadU(d, row.from[y] + at + 16);
-      x1[y] = hn::ConcatLowerUpper(d, x2[y], x0[y]);
-    }
-    hn::Vec<D> made[2];
-    HWY_UNROLL(2)
-    for (size_t line = 0; line < 2; ++line) {
-      hn::Vec<D> sums[3];
-      sums[0] = hn::MulAdd(x0[line], weights[0], bias);
-      sums[1] = hn::Mul(x0[line + 1], weights[3]);
-      sums[2] = hn::Mul(x0[line + 2], weights[6]);
-      HWY_UNROLL(3)
-      for (size_t y = 0; y < 3; ++y) {
-        sums[y] = hn::MulAdd(x1[line + y], weights[3 * y + 1], sums[y]);
-        sums[y] = hn::MulAdd(x2[line + y], weights[3 * y + 2], sums[y]);
+    for (size_t y = 0; y < 4; ++y) x0[y] = hn::LoadU(d, from[y]);
+    for (size_t i = 0; i < row.count; i += 16) {
+      size_t at = i;
+      if (HWY_UNLIKELY(i + 16 > row.count)) {
+        // The last vector begins earlier, so that it does not reach beyond the row.
+        at = row.count - 16;
+        HWY_UNROLL(4)
+        for (size_t y = 0; y < 4; ++y) x0[y] = hn::LoadU(d, from[y] + at);
       }
-      made[line] = hn::Add(hn::Add(sums[0], sums[1]), sums[2]);
+      HWY_UNROLL(4)
+      for (size_t y = 0; y < 4; ++y) {
+        x2[y] = hn::LoadU(d, from[y] + at + 16);
+        x1[y] = hn::LoadU(d, from[y] + at + 8);
+      }
+      hn::Vec<D> made[2];
+      HWY_UNROLL(2)
+      for (size_t line = 0; line < 2; ++line) {
+        hn::Vec<D> sums[3];
+        sums[0] = hn::MulAdd(x0[line], weights[0], bias);
+        sums[1] = hn::Mul(x0[line + 1], weights[3]);
+        sums[2] = hn::Mul(x0[line + 2], weights[6]);
+        HWY_UNROLL(3)
+        for (size_t y = 0; y < 3; ++y) {
+          sums[y] = hn::MulAdd(x1[line + y], weights[3 * y + 1], sums[y]);
+          sums[y] = hn::MulAdd(x2[line + y], weights[3 * y + 2], sums[y]);
+        }
+        made[line] = hn::Add(hn::Add(sums[0], sums[1]), sums[2]);
+      }
+      take(made[0], made[1], pair, at);
+      HWY_UNROLL(4)
+      for (size_t y = 0; y < 4; ++y) x0[y] = x2[y];
     }
-    take(made[0], made[1], at);
     HWY_UNROLL(4)
-    for (size_t y = 0; y < 4; ++y) x0[y] = x2[y];
+    for (size_t y = 0; y < 4; ++y) from[y] += step;
   }
 }
 
-// The second row's floats come after the first one's.
+// As ConvolvePairs(); rows' floats come one after the other.
 template <class D, class Take>
-HWY_INLINE void ConvolveTwoRows(D d, const Row& row, Take take) {
-  ConvolvePairs(d, row, [&](auto first, auto second, size_t i) HWY_ATTR {
-    take(first, i);
-    take(second, row.count + i);
+HWY_INLINE void ConvolveLines(D d, const Row& row, size_t pairs, size_t step, Take take) {
+  ConvolvePairs(d, row, pairs, step, [&](auto first, auto second, size_t pair, size_t i) HWY_ATTR {
+    take(first, 2 * pair * row.count + i);
+    take(second, (2 * pair + 1) * row.count + i);
   });
 }
 
-// As MakeRow(), to which it leaves the rarer ways to finish.
+// As MakeRow(), to which it leaves the rarer ways to finish and short rows.
 template <class D>
-HWY_INLINE bool MakeTwoRows(D d, const Row& row, float* HWY_RESTRICT to,
-                            const RegisterFinish* finish) {
+HWY_INLINE bool MakePairs(D d, const Row& row, size_t pairs, size_t step, float* HWY_RESTRICT to,
+                          const RegisterFinish* finish) {
+  if (row.count < hn::Lanes(d)) return false;
   if (!finish) {
-    ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
+    ConvolveLines(d, row, pairs, step,
+                  [=](auto sum, size_t i) HWY_ATTR { hn::StoreU(sum, d, to + i); });
     return true;
   }
   if (finish->addend) return false;
   half_t* HWY_RESTRICT const halves = finish->to;
   const auto slope = finish->slopes ? hn::LoadU(d, finish->slopes) : hn::Set(d, finish->slope);
   const auto make = [&](auto activation) HWY_ATTR {
-    ConvolveTwoRows(d, row, [=](auto sum, size_t i) HWY_ATTR {
+    ConvolveLines(d, row, pairs, step, [=](auto sum, size_t i) HWY_ATTR {
       Activate(d, activation, slope, &sum, 1);
       StoreHalves(d, sum, halves + i);
     });

@@ -74,9 +74,19 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   static thread_local std::vector<DirectTap> taps;
   float* const values = buffer.room(source + results);
   taps.clear();
+  SourceAhead left = {};
+  if (converts_source()) {
+    const size_t first = grid_index(columns.first, rows.first, out_columns());
+    left = {from + first * kChunk,
+            values,
+            shape_.rows.inputs() * shape_.columns.inputs() * kChunk,
+            plane,
+            static_cast<size_t>(chunks()),
+            plane / kChunk};
+  }
   size_t start = 0;
   for (int chunk = 0; chunk < chunks(); ++chunk, start += plane) {
-    load_source(shape_, from, chunk, down, across, pixel_, values + start);
+    if (left.chunks == 0) load_source(shape_, from, chunk, down, across, pixel_, values + start);
     const size_t channels = shape_.chunk_channels(chunk);
     for (size_t y = 0; y < shape_.rows.taps(); ++y) {
       const size_t row = start + y * shape_.rows.tap_step() * width;
@@ -91,7 +101,7 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   }
   const size_t row = width * (down.step == 1 ? shape_.rows.result_step() : 1);
   Tile tile = {values,          rows.count(), columns.count(), row,
-               values + source, taps.data(),  taps.size()};
+               values + source, taps.data(),  taps.size(),     left};
   if (row == tile.columns * pixel_ && source_step() == pixel_) {  // all rows are contiguous
     tile.columns *= tile.rows;
     tile.rows = 1;
@@ -99,65 +109,73 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   return tile;
 }
 
-DirectWeights Direct::weights(const Tile& tile, Band panels, FetchedAhead* ahead) const {
-  const size_t own = shape_.inputs() * shape_.taps() * kPanel;
-  return {tile.taps,
-          tile.tap_count,
-          weights_.data() + panels.before() * own,
-          nullptr,
-          own,
-          bias_.data() + panels.before() * kPanel,
-          chunks_of(panels).count(),
-          ahead};
+bool Direct::converts_source() const {
+  return is_pointwise(shape_.rows) && is_pointwise(shape_.columns) &&
+         shape_.in_channels % kChunk == 0;
 }
 
-// Returns the weights of as many panels as `panels` has, after these and before `last`.
-FetchedAhead Direct::panels_after(Band panels, int last) const {
-  const size_t own = shape_.inputs() * shape_.taps() * kPanel;
-  const int end = std::min(panels.last + static_cast<int>(panels.count()), last);
-  auto place = [&](int panel) {
-    return reinterpret_cast<const char*>(weights_.data() + static_cast<size_t>(panel) * own);
-  };
-  return {place(panels.last), place(end)};
-}
-
-// Returns the weights as floats, if they are multiplied with enough pixels to make storing the
-// converted weights worthwhile.
-DirectWeights Direct::near_weights(const Tile& tile, Band panels, FetchedAhead* ahead) const {
+Direct::PanelWeights::PanelWeights(const Direct& of, const Tile& tile, Band panels)
+    : of_(of), tile_(tile), left_(panels) {
   constexpr size_t kWorth = 3 * kPixels;
-  // Weights that fit the second-level cache beside the sources.
+  // Floats that fit the second-level cache beside the sources, and together with the next ones.
   static const bool few = registers_are_few();
   const size_t most = few ? 72 << 10 : 36 << 10;
-  const bool suits = few || source_step() == kChunk;
-  DirectWeights by = weights(tile, panels, ahead);
-  if (!suits || tile.rows * tile.columns < kWorth || by.panel * panels.count() > most) return by;
+  constexpr size_t kMostAhead = 16 << 10;
+  // If the kernel multiplies with one panel at a time, more would only compete for the cache.
+  step_ = few ? 1 : kPanelsAtOnce;
+  const size_t count = of.panel() * std::min<size_t>(panels.count(), static_cast<size_t>(step_));
+  const bool suits = few || of.source_step() <= kChunk;
+  if (!suits || tile.rows * tile.columns < kWorth || count > most) return;
+  ahead_ = count <= kMostAhead;
   static thread_local AlignedFloats buffer;
-  const size_t count = by.panel * panels.count();
-  float* const floats = buffer.room(count);
-  half_to_float(by.halves, floats, count);
-  by.halves = nullptr;
-  by.floats = floats;
-  return by;
+  floats_ = buffer.room(ahead_ ? 2 * count : count);
+  spare_ = ahead_ ? floats_ + count : floats_;
 }
 
-// If the kernel multiplies with one panel at a time, more panels would only compete for the cache.
-int Direct::panels_near() {
-  static const bool few = registers_are_few();
-  return few ? 1 : kPanelsAtOnce;
+bool Direct::PanelWeights::next(Band* some, DirectWeights* by) {
+  if (left_.first == left_.last) return false;
+  *some = {left_.first, std::min(left_.first + step_, left_.last)};
+  left_.first = some->last;
+  const size_t own = of_.panel();
+  auto place = [&](int panel) { return of_.weights_.data() + static_cast<size_t>(panel) * own; };
+  const int after = std::min(some->last + step_, left_.last);
+  fetched_ = {reinterpret_cast<const char*>(place(some->last)),
+              reinterpret_cast<const char*>(place(after))};
+  *by = {tile_.taps,
+         tile_.tap_count,
+         place(some->first),
+         nullptr,
+         own,
+         of_.bias_.data() + some->before() * kPanel,
+         of_.chunks_of(*some).count(),
+         &fetched_,
+         &converted_};
+  if (!floats_) return true;
+  if (converted_.to) {
+    half_to_float(converted_.from, converted_.to, converted_.left);  // what no tap has converted
+    std::swap(floats_, spare_);
+  } else {
+    half_to_float(by->halves, floats_, own * some->count());
+  }
+  by->halves = nullptr;
+  by->floats = floats_;
+  if (!ahead_) return true;
+  fetched_ = {};
+  converted_ = {place(some->last), spare_, own * Band{some->last, after}.count()};
+  return true;
 }
 
-DirectPixels Direct::pixels(const Tile& tile, size_t row) const {
+DirectPixels Direct::pixels(Tile& tile, size_t row) const {
   return {tile.values + row * tile.row,
           source_step(),
           tile.columns,
           tile.results + row * tile.columns * kChunk,
           tile.rows * tile.columns * kChunk,
-          nullptr};
+          nullptr,
+          &tile.left};
 }
 
-ChunkResult Direct::convolve(const Tile& tile, Band panels) const {
-  FetchedAhead ahead = panels_after(panels, panels.last);
-  const DirectWeights by = near_weights(tile, panels, &ahead);
+ChunkResult Direct::convolve(Tile& tile, Band panels, const DirectWeights& by) const {
   for (size_t r = 0; r < tile.rows; ++r) convolve_pixels(pixels(tile, r), by);
   const Band chunks = chunks_of(panels);
   const DirectPixels made = pixels(tile, 0);
@@ -172,7 +190,7 @@ Band Direct::chunks_of(Band panels) const {
 
 void Direct::run(const half_t* from, Band rows, Band columns, Group group,
                  RegisterFinish finish) const {
-  const Tile tile = load(from, rows, columns);
+  Tile tile = load(from, rows, columns);
   const Band mine = panels(group);
   const size_t first = chunks_of(mine).before(), row = shape_.columns.outputs();
   const size_t start =
@@ -181,11 +199,9 @@ void Direct::run(const half_t* from, Band rows, Band columns, Group group,
   if (finish.addend) finish.addend += start;
   if (finish.slopes) finish.slopes += mine.first * kPanel;
   // Computes all rows with some panels, so that their weights stay in the cache.
-  const int step = panels_near();
-  for (int panel = mine.first; panel < mine.last; panel += step) {
-    const Band some = {panel, std::min(panel + step, mine.last)};
-    FetchedAhead ahead = panels_after(some, mine.last);
-    const DirectWeights by = near_weights(tile, some, &ahead);
+  PanelWeights weights(*this, tile, mine);
+  DirectWeights by = {};
+  for (Band some = {}; weights.next(&some, &by);) {
     RegisterFinish at = finish;
     for (size_t r = 0; r < tile.rows; ++r) {
       DirectPixels made = pixels(tile, r);
@@ -204,16 +220,14 @@ void Direct::run(const half_t* from, Band rows, Band columns, Group group,
 void Direct::run_spans(const half_t* from, Band rows, Band columns, Group group,
                        const Finish& finish) const {
   constexpr size_t kSpanPixels = 6 * kPixels;  // whole blocks of all kernels
-  const Tile tile = load(from, rows, columns);
+  Tile tile = load(from, rows, columns);
   const Band mine = panels(group);
   const size_t first = grid_index(columns.first, rows.first, out_columns());
   const size_t rows_at_once = std::max<size_t>(1, kSpanPixels / tile.columns);
-  const int step = panels_near();
-  for (int panel = mine.first; panel < mine.last; panel += step) {
-    const Band some = {panel, std::min(panel + step, mine.last)};
+  PanelWeights weights(*this, tile, mine);
+  DirectWeights by = {};
+  for (Band some = {}; weights.next(&some, &by);) {
     const Band made = chunks_of(some);
-    FetchedAhead ahead = panels_after(some, mine.last);
-    const DirectWeights by = near_weights(tile, some, &ahead);
     for (size_t r = 0; r < tile.rows; r += rows_at_once) {
       const size_t band = std::min(rows_at_once, tile.rows - r);
       for (size_t c = 0; c < tile.columns; c += kSpanPixels) {

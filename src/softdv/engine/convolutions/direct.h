@@ -41,11 +41,11 @@ class Direct final : public Convolution {
   /// changed until the next call.
   template <typename Finish>
   void run(const half_t* from, Band rows, Band columns, Group group, Finish finish) const {
-    const Tile tile = load(from, rows, columns);
+    Tile tile = load(from, rows, columns);
     const Band mine = panels(group);
-    for (int panel = mine.first; panel < mine.last; panel += kPanelsAtOnce) {
-      finish(convolve(tile, {panel, std::min(panel + kPanelsAtOnce, mine.last)}));
-    }
+    PanelWeights weights(*this, tile, mine);
+    DirectWeights by = {};
+    for (Band some = {}; weights.next(&some, &by);) finish(convolve(tile, some, by));
   }
 
  private:
@@ -71,14 +71,35 @@ class Direct final : public Convolution {
     float* results;
     const DirectTap* taps;
     size_t tap_count;
+    SourceAhead left;  // pixels that the first panels convert
   };
+  // Returns whether the kernel can convert source pixels, because they lie in memory as results do.
+  bool converts_source() const;
   Tile load(const half_t* from, Band rows, Band columns) const;
-  ChunkResult convolve(const Tile& tile, Band panels) const;
-  DirectWeights weights(const Tile& tile, Band panels, FetchedAhead* ahead) const;
-  DirectWeights near_weights(const Tile& tile, Band panels, FetchedAhead* ahead) const;
-  FetchedAhead panels_after(Band panels, int last) const;
-  static int panels_near();
-  DirectPixels pixels(const Tile& tile, size_t row) const;
+  ChunkResult convolve(Tile& tile, Band panels, const DirectWeights& by) const;
+
+  // Weights of panels, of as many at a time as are multiplied at once. They are floats if enough
+  // pixels are multiplied with them; those that come next are converted or fetched meanwhile.
+  class PanelWeights {
+   public:
+    PanelWeights(const Direct& of, const Tile& tile, Band panels);
+    // Moves on to the next panels; returns false behind the last ones. The weights, which are
+    // valid until the next call, change as they are multiplied.
+    bool next(Band* some, DirectWeights* by);
+
+   private:
+    const Direct& of_;
+    const Tile& tile_;
+    Band left_;
+    int step_ = 1;
+    bool ahead_ = false;       // convert weights ahead
+    float* floats_ = nullptr;  // if not null: room for these weights
+    float* spare_ = nullptr;   // for those that are converted ahead
+    FetchedAhead fetched_ = {};
+    WeightsAhead converted_ = {};
+  };
+  size_t panel() const { return shape_.inputs() * shape_.taps() * kPanel; }  // values
+  DirectPixels pixels(Tile& tile, size_t row) const;
   Band panels(Group group) const {
     return band_of((out_channels() + kPanel - 1) / kPanel, group.index, group.count);
   }

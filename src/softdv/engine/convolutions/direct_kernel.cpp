@@ -2,6 +2,7 @@
 #include "softdv/engine/convolutions/kernels.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "softdv/engine/convolutions/direct_kernel.cpp"
@@ -212,6 +213,58 @@ HWY_INLINE hn::Vec<D> LoadWeights(D d, const float* from) {
   return hn::LoadU(d, from);
 }
 
+HWY_INLINE void MoveAhead(SourceAhead* ahead, size_t pixels) {
+  ahead->from += pixels * 8;
+  ahead->to += pixels * 8;
+  ahead->left -= pixels;
+}
+
+// Makes floats of kPixels pixels of a chunk. Stores of half a cache line pass beside products.
+template <size_t kPixels>
+HWY_INLINE void ConvertPixels(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to) {
+  const hn::CappedTag<float, 8> d;
+  HWY_UNROLL(24)
+  for (size_t i = 0; i < kPixels * 8; i += hn::MaxLanes(d)) {
+    hn::StoreU(LoadHalves(d, from + i), d, to + i);
+  }
+}
+
+constexpr size_t kWeightsPart = 64;
+
+// Makes floats of some weights.
+HWY_INLINE void ConvertWeights(WeightsAhead* ahead) {
+  ConvertPixels<kWeightsPart / 8>(ahead->from, ahead->to);
+  ahead->from += kWeightsPart;
+  ahead->to += kWeightsPart;
+  ahead->left -= kWeightsPart;
+}
+
+// Converts the pixels before `end`, which were not converted beside products.
+HWY_NOINLINE void ConvertUntil(const float* end, SourceAhead* ahead) {
+  const size_t pixels = static_cast<size_t>(end - ahead->to) / 8;
+  for (size_t chunk = 0; chunk < ahead->chunks; ++chunk) {
+    const half_t* const from = ahead->from + chunk * ahead->from_plane;
+    float* const to = ahead->to + chunk * ahead->to_plane;
+    for (size_t p = 0; p < pixels; ++p) ConvertPixels<1>(from + p * 8, to + p * 8);
+  }
+  MoveAhead(ahead, pixels);
+}
+
+// Adds the products of each pixel's value, which are kStep or `step` floats apart.
+template <class W, size_t kStep, size_t kPixels>
+HWY_INLINE void AddProduct(const float* values, size_t step,
+                           const hn::Vec<typename W::D> (&weights)[W::kVectors],
+                           Sums<W, kPixels>& sums) {
+  HWY_UNROLL(24)
+  for (size_t p = 0; p < kPixels; ++p) {
+    const auto value = hn::Set(typename W::D(), values[p * (kStep ? kStep : step)]);
+    HWY_UNROLL(24)
+    for (size_t v = 0; v < W::kVectors; ++v) {
+      sums[v][p] = hn::MulAdd(value, weights[v], sums[v][p]);
+    }
+  }
+}
+
 // Adds a block's sources times their weights. kStep: floats between two pixels' sources; 0: as
 // `pixels` says. `pixel`: index of the block's first one.
 template <class W, typename Weight, size_t kStep, size_t kPixels>
@@ -222,31 +275,51 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
   const typename W::D d;
   const size_t step = kStep ? kStep : pixels.step;
   const auto* row = FirstWeight(weights, Weight());
-  FetchedAhead ahead = *weights.ahead;
+  const auto load_weights = [&](hn::Vec<typename W::D>(&w)[kVectors]) {
+    HWY_UNROLL(24)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const size_t panel = v / kPanelVectors * weights.panel;
+      w[v] = LoadWeights(d, row + panel + v % kPanelVectors * W::kLanes);
+    }
+    row += kPanelChannels;
+  };
+  FetchedAhead fetched = *weights.fetched;
+  constexpr bool kFloats = std::is_same<Weight, float>();
+  constexpr bool kConverts = kFloats && kStep == 8;
+  const bool converts = kConverts && pixels.converted->left >= kPixels;
   for (size_t t = 0; t < weights.tap_count; ++t) {
     const DirectTap tap = weights.taps[t];
-    if (ahead.next < ahead.end) {
-      __builtin_prefetch(ahead.next, kForReading, kSecondLevel);
-      ahead.next += kCacheLine;
+    if (fetched.next < fetched.end) {
+      __builtin_prefetch(fetched.next, kForReading, kSecondLevel);
+      fetched.next += kCacheLine;
+    }
+    if constexpr (kFloats) {
+      if (weights.converted->left >= kWeightsPart) ConvertWeights(weights.converted);
     }
     const float* from = pixels.from + pixel * step + tap.offset;
-    for (const float* const end = from + tap.values; from < end; ++from) {
-      hn::Vec<typename W::D> w[kVectors];
-      HWY_UNROLL(24)
-      for (size_t v = 0; v < kVectors; ++v) {
-        const size_t panel = v / kPanelVectors * weights.panel;
-        w[v] = LoadWeights(d, row + panel + v % kPanelVectors * W::kLanes);
-      }
-      row += kPanelChannels;
-      HWY_UNROLL(24)
-      for (size_t p = 0; p < kPixels; ++p) {
-        const auto value = hn::Set(d, from[p * step]);
-        HWY_UNROLL(24)
-        for (size_t v = 0; v < kVectors; ++v) sums[v][p] = hn::MulAdd(value, w[v], sums[v][p]);
+    const float* const end = from + tap.values;
+    hn::Vec<typename W::D> w[kVectors];
+    if constexpr (kConverts) {
+      if (converts) {
+        constexpr size_t kAtOnce = (kPixels + 7) / 8;
+        constexpr size_t kRest = kPixels % kAtOnce, kEven = kPixels - kRest;
+        const half_t* const next = pixels.converted->from + t * pixels.converted->from_plane;
+        float* const to = pixels.converted->to + t * pixels.converted->to_plane;
+        for (size_t p = 0; p < kEven; p += kAtOnce, ++from) {
+          ConvertPixels<kAtOnce>(next + p * 8, to + p * 8);
+          load_weights(w);
+          AddProduct<W, kStep, kPixels>(from, step, w, sums);
+        }
+        ConvertPixels<kRest>(next + kEven * 8, to + kEven * 8);
       }
     }
+    for (; from < end; ++from) {
+      load_weights(w);
+      AddProduct<W, kStep, kPixels>(from, step, w, sums);
+    }
   }
-  weights.ahead->next = ahead.next;
+  weights.fetched->next = fetched.next;
+  if (converts) MoveAhead(pixels.converted, kPixels);
 }
 
 // Computes one block of results. The kinds of sources and weights are chosen within it, because the
@@ -254,6 +327,10 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
 template <class W, size_t kPixels>
 HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
                               const DirectWeights& weights) {
+  if (pixels.converted->left > 0) {
+    const float* const end = pixels.from + (pixel + kPixels) * 8;
+    if (pixels.converted->to < end) ConvertUntil(end, pixels.converted);
+  }
   Sums<W, kPixels> sums;
   HWY_UNROLL(24)
   for (size_t v = 0; v < W::kVectors; ++v) {
@@ -266,12 +343,12 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
   } else if (pixels.step == 8) {
     AddProducts<W, half_t, 8, kPixels>(pixels, pixel, weights, sums);
   } else if constexpr (HasSize(kPixels, typename BlockSizes<W, false>::Type())) {
-    if (weights.floats) {
+    if (weights.floats && pixels.step == 6) {  // images of 3 channels
+      AddProducts<W, float, 6, kPixels>(pixels, pixel, weights, sums);
+    } else if (weights.floats) {
       AddProducts<W, float, 0, kPixels>(pixels, pixel, weights, sums);
     } else if (pixels.step == 16) {
       AddProducts<W, half_t, 16, kPixels>(pixels, pixel, weights, sums);
-    } else if (pixels.step == 6) {  // images of 3 channels
-      AddProducts<W, half_t, 6, kPixels>(pixels, pixel, weights, sums);
     } else {
       AddProducts<W, half_t, 0, kPixels>(pixels, pixel, weights, sums);
     }

@@ -22,6 +22,16 @@ struct DirectTap {
   size_t values;
 };
 
+/// Source pixels that are still binary16. A 1x1 convolution makes floats of the next block's while
+/// it multiplies those of the last one: processors convert beside products.
+struct SourceAhead {
+  const half_t* from;           // the next pixel of the first chunk
+  float* to;                    // where its floats go
+  size_t from_plane, to_plane;  // elements from one chunk to the next
+  size_t chunks;
+  size_t left;  // pixels
+};
+
 /// Result pixels whose sources are equally far apart.
 struct DirectPixels {
   const float* from;  // the first pixel's first source value
@@ -31,12 +41,20 @@ struct DirectPixels {
   float* floats;  // the first panel's first pixel; pixels of 8 floats, chunk by chunk
   size_t plane;   // floats from one chunk to the next
   const RegisterFinish* finish;
+  SourceAhead* converted;  // moves on; if pixels are left, its chunks are the taps
 };
 
 /// Memory that is read after a convolution. It is fetched into the second-level cache meanwhile, a
 /// cache line with each tap: the weights of large layers come from farther away.
 struct FetchedAhead {
   const char *next, *end;
+};
+
+/// Weights that are multiplied after others, and become floats meanwhile, some with each tap.
+struct WeightsAhead {
+  const half_t* from;
+  float* to;
+  size_t left;  // values
 };
 
 /// Panels of weights, each (tap, values of the tap, kPanelChannels).
@@ -48,8 +66,10 @@ struct DirectWeights {
   const float* floats;
   size_t panel;  // elements from one panel to the next
   const float* bias;
-  size_t chunks;        // number of chunks of 8 channels to make: two per panel, or one of the last
-  FetchedAhead* ahead;  // whose `next` moves on
+  size_t chunks;  // number of chunks of 8 channels to make: two per panel, or one of the last
+  // Both move on; with `halves`, nothing is converted.
+  FetchedAhead* fetched;
+  WeightsAhead* converted;
 };
 
 /// Returns whether few sums fit into registers, so that converting a weight takes long in relation

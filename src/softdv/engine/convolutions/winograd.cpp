@@ -207,14 +207,16 @@ Band Winograd::multiply(const Tiles& tiles, Band panels) const {
   for (size_t p = 0; p < positions; ++p) {
     const size_t first = p * floats + panels.before() * own;
     FetchedAhead ahead = {};
+    SourceAhead no_source = {};
+    WeightsAhead no_weights = {};
     if (p + 1 < positions) {
       const auto* const next = reinterpret_cast<const char*>(weights_.data() + first + floats);
       ahead = {next, next + panels.count() * own * sizeof(float)};
     }
     convolve_pixels({tiles.values + p * tiles.position, kChunk, tiles.rows * tiles.columns,
-                     tiles.sums + p * tiles.sums_position(), tiles.plane(), nullptr},
+                     tiles.sums + p * tiles.sums_position(), tiles.plane(), nullptr, &no_source},
                     {tiles.taps, tiles.tap_count, nullptr, weights_.data() + first, own, kNoBias,
-                     made.count(), &ahead});
+                     made.count(), &ahead, &no_weights});
   }
   return made;
 }

@@ -126,7 +126,7 @@ Direct::PanelWeights::PanelWeights(const Direct& of, const Tile& tile, Band pane
   const size_t count = of.panel() * std::min<size_t>(panels.count(), static_cast<size_t>(step_));
   const bool suits = few || of.source_step() <= kChunk;
   if (!suits || tile.rows * tile.columns < kWorth || count > most) return;
-  ahead_ = count <= kMostAhead;
+  ahead_ = !few && count <= kMostAhead;  // else loads of weights and sources leave no time for it
   static thread_local AlignedFloats buffer;
   floats_ = buffer.room(ahead_ ? 2 * count : count);
   spare_ = ahead_ ? floats_ + count : floats_;

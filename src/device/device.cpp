@@ -292,10 +292,6 @@ bool Device::follows() const {
          !environment("DVNN_SOFT_PACE");
 }
 
-int Device::lanes() const {
-  return library_->fn().soft_lanes ? library_->fn().soft_lanes() : 1;
-}
-
 Result<Memory> Device::allocate(size_t size) {
   const InCall in_call;
   const Functions& fn = library_->fn();
@@ -312,6 +308,17 @@ Result<Memory> Device::allocate(size_t size) {
     return library_->error("device memory cannot be synchronised");
   }
   memory.size_ = size;
+  return memory;
+}
+
+Result<Memory> Device::allocate_transient(size_t size) {
+  DVNN_ASSIGN(Memory memory, allocate(size));
+  const auto make_transient = library_->fn().soft_transient;
+  if (make_transient && make_transient(mem(memory.handle_)) != 0) {
+    return library_->error("device memory cannot be transient");
+  }
+  std::memset(memory.data(), 0, size);  // never a previous owner's data
+  DVNN_TRY(memory.to_device(0, size));
   return memory;
 }
 

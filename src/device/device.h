@@ -143,10 +143,11 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Returns whether functions may follow a command before its results are rounded: true for the
   /// software device, unless DVNN_SOFT_UNFUSED or DVNN_SOFT_PACE is set.
   bool follows() const;
-  /// Returns how many command lists the device may run at once if they do not share memory that one
-  /// of them writes, at least 1. A board runs one list after the other.
-  int lanes() const;
   Result<Memory> allocate(size_t size);
+  /// Allocates zeros for values that last no longer than a command list that writes them. Lists may
+  /// share them and run at once: a board runs one after the other, and the software device gives
+  /// each its own bytes.
+  Result<Memory> allocate_transient(size_t size);
   Result<CommandList> create_command_list();
   /// Returns whether the device takes pixels, and the order of its table. No document states it, so
   /// the first call looks up every entry with a convolution that changes nothing; the result is

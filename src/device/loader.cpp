@@ -46,7 +46,8 @@ Result<std::shared_ptr<const Library>> Library::load(const std::string& path) {
   fn.soft_run = reinterpret_cast<decltype(fn.soft_run)>(dlsym(handle, "dvnn_soft_run"));
   fn.soft_share = reinterpret_cast<decltype(fn.soft_share)>(dlsym(handle, "dvnn_soft_share"));
   fn.soft_follow = reinterpret_cast<decltype(fn.soft_follow)>(dlsym(handle, "dvnn_soft_follow"));
-  fn.soft_lanes = reinterpret_cast<decltype(fn.soft_lanes)>(dlsym(handle, "dvnn_soft_lanes"));
+  fn.soft_transient =
+      reinterpret_cast<decltype(fn.soft_transient)>(dlsym(handle, "dvnn_soft_transient"));
 #if defined(__arm__)
   // There the vendor's two functions only reach the point of unification of data and instructions
   // (__clear_cache), short of the memory where the processor has a second-level cache, and discard

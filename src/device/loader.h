@@ -23,7 +23,7 @@ struct Functions {
   decltype(&dvnn_soft_run) soft_run = nullptr;
   decltype(&dvnn_soft_share) soft_share = nullptr;
   decltype(&dvnn_soft_follow) soft_follow = nullptr;
-  decltype(&dvnn_soft_lanes) soft_lanes = nullptr;
+  decltype(&dvnn_soft_transient) soft_transient = nullptr;
 };
 
 /// A loaded library. Stays loaded for the life of the process: its worker threads may outlive the

@@ -57,9 +57,10 @@ int dvnn_soft_follow(dmp_dv_cmdlist list, const dvnn_soft_chain* chain);
 /// commands to `command_ns`, in nanoseconds (null: not wanted). Returns 0, or wait()'s error.
 int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int commands);
 
-/// Returns how many lists the convolution block runs at once if that many wait, none of which
-/// writes memory that another one touches. It runs all others in the order of submission.
-int dvnn_soft_lanes(void);
+/// Makes a memory that no command uses yet transient: its values last no longer than a command list
+/// that writes them. Lists that run at once do not wait for each other because of it: each has
+/// its own bytes in its place. Returns 0, or EINVAL with the message set.
+int dvnn_soft_transient(dmp_dv_mem mem);
 
 /// Calls call(work, i) for i in 0..count-1, each once, on the device's threads and the calling one
 /// if the device is idle, else on the calling one alone; returns when all have returned. `call`

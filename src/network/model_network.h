@@ -32,15 +32,13 @@ class ModelNetwork final : public Network {
   Status run_once_layers(const Cancellation* cancellation);
   bool could_read_pixels() const;
   Status make_pixel_table();
-  Result<const device::Memory*> take_transient(uint64_t bytes);
+  Result<const device::Memory*> transient(uint64_t bytes);
   std::shared_ptr<const layers::CustomLibrary> library_;  // null: the model has built-in layers
   device::Memory weights_;
   device::Memory pixel_table_;
-  // What lives within one command list: a memory for each list that the device runs at once, which
-  // slots take in turns.
+  // For what lives within one command list, of all slots; made for the first one.
   std::mutex transient_mutex_;
-  std::vector<device::Memory> transient_;
-  size_t transient_users_ = 0;
+  device::Memory transient_;
   std::vector<uint8_t> constants_;
 };
 

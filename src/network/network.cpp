@@ -286,20 +286,13 @@ Status ModelNetwork::make_pixel_table() {
   return {};
 }
 
-// All slots ask for the same number of bytes. Memories neither move nor end before the network.
-Result<const device::Memory*> ModelNetwork::take_transient(uint64_t bytes) {
+// All slots ask for the same number of bytes.
+Result<const device::Memory*> ModelNetwork::transient(uint64_t bytes) {
   const std::lock_guard<std::mutex> lock(transient_mutex_);
-  const auto lanes = static_cast<size_t>(device_->lanes());
-  transient_.reserve(lanes);
-  const size_t number = transient_users_ % lanes;
-  if (number == transient_.size()) {
-    DVNN_ASSIGN(device::Memory memory, device_->allocate(bytes));
-    std::memset(memory.data(), 0, bytes);  // never a previous owner's data
-    DVNN_TRY(memory.to_device(0, bytes));
-    transient_.push_back(std::move(memory));
+  if (!transient_) {
+    DVNN_ASSIGN(transient_, device_->allocate_transient(bytes));
   }
-  ++transient_users_;
-  return &transient_[number];
+  return &transient_;
 }
 
 bool ModelNetwork::is_constant(const Step& step) const {

@@ -17,6 +17,10 @@ struct Bytes {
   uint64_t offset = 0;
   uint64_t size = 0;
   uint8_t* data() const { return mem->data + offset; }
+  /// Returns where a list that runs on a lane finds the bytes.
+  uint8_t* data(size_t lane) const {
+    return (mem->lanes.empty() ? mem->data : mem->lanes[lane]) + offset;
+  }
   Span<const uint8_t> span() const { return {data(), static_cast<size_t>(size)}; }
 };
 

@@ -147,6 +147,9 @@ void list_memories(dmp_dv_cmdlist list) {
   auto& written = list->written;
   written.clear();
   for (const auto& plan : list->plans) plan->add_written(&written);
+  // Each list has its own transient bytes.
+  const auto is_transient = [](dmp_dv_mem mem) { return !mem->lanes.empty(); };
+  written.erase(std::remove_if(written.begin(), written.end(), is_transient), written.end());
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());
 }
@@ -247,10 +250,6 @@ DVNN_EXPORT int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int comm
   const dvnn::Span<int64_t> times(command_ns, command_ns ? static_cast<size_t>(commands) : 0);
   return ended(list, without_exceptions("running the command list", kFailed,
                                         [&] { return run_here(list, times); }));
-}
-
-DVNN_EXPORT int dvnn_soft_lanes() {
-  return lanes();
 }
 
 DVNN_EXPORT void dvnn_soft_share(int count, void (*call)(void* work, int i), void* work) {

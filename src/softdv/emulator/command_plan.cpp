@@ -54,12 +54,16 @@ class ConvPlan final : public Plan {
   }
 
   int follow(const dvnn_soft_chain& chain, std::vector<dmp_dv_mem>* memories) override {
-    return decode_chain(chain, command_, &chain_, &chained_, memories);
+    memories->reserve(Chain::kMostValues + 1);  // nothing may fail once there is a chain
+    if (const int rc = decode_chain(chain, command_, &chain_)) return rc;
+    memories->push_back(chain_.result.mem);
+    for (const Bytes& tensor : chain_.tensors) memories->push_back(tensor.mem);
+    return 0;
   }
 
   void add_written(std::vector<dmp_dv_mem>* memories) const override {
     memories->push_back(command_.output.mem);
-    if (chain_) memories->push_back(chained_.mem);
+    if (chain_.chain) memories->push_back(chain_.result.mem);
   }
 
   double estimate_us(const device::Hardware& hardware) const override {
@@ -82,11 +86,13 @@ class ConvPlan final : public Plan {
     const size_t batch = static_cast<size_t>(command_.batch);
     const size_t out = command_.output.size / sizeof(half_t) / batch;
     const size_t operand = command_.eltwise.size / sizeof(half_t) / batch;
+    const size_t lane = scratch->lane;
+    if (chain_.chain) place_chain(lane);
     for (size_t n = 0; n < batch; ++n) {
       const half_t* input =
-          command_.table.mem ? look_up(n * in, scratch) : halves(command_.input) + n * in;
+          command_.table.mem ? look_up(n * in, scratch) : halves(command_.input, lane) + n * in;
       const half_t* addend =
-          command_.eltwise_add ? halves(command_.eltwise) + n * operand : nullptr;
+          command_.eltwise_add ? halves(command_.eltwise, lane) + n * operand : nullptr;
       // The first bands of the output are written before the last rows of the input are read.
       if (!command_.table.mem && overwrites(command_.input)) {
         input = copy(input, in, &scratch->snapshot);
@@ -105,17 +111,25 @@ class ConvPlan final : public Plan {
 
   // Returns whether one of the results overlaps `bytes`.
   bool overwrites(const Bytes& bytes) const {
-    return overlap(bytes, command_.output) || (chain_ && overlap(bytes, chained_));
+    return overlap(bytes, command_.output) || (chain_.chain && overlap(bytes, chain_.result));
   }
 
-  static half_t* halves(const Bytes& bytes) { return reinterpret_cast<half_t*>(bytes.data()); }
+  static half_t* halves(const Bytes& bytes, size_t lane) {
+    return reinterpret_cast<half_t*>(bytes.data(lane));
+  }
+
+  void place_chain(size_t lane) {
+    places_.clear();
+    for (const Bytes& tensor : chain_.tensors) places_.push_back(halves(tensor, lane));
+    chain_.chain->place(places_, halves(chain_.result, lane));
+  }
 
   // Converts the bytes from `start` on to binary16 by the table, in the snapshot.
   const half_t* look_up(size_t start, Scratch* scratch) {
     constexpr size_t kLeast = 1 << 12;  // pixels of a piece that is worth its overhead
     const device::Dims in = command_.in;
-    const uint8_t* from = command_.input.data() + start;
-    const half_t* table = halves(command_.table);
+    const uint8_t* from = command_.input.data(scratch->lane) + start;
+    const half_t* table = halves(command_.table, scratch->lane);
     half_t* to = room(&scratch->snapshot, elements(in));
     const auto most = static_cast<int>(grid_size(in.w, in.h) / kLeast);
     const int pieces = std::clamp(most, 1, scratch->team.size());
@@ -157,14 +171,14 @@ class ConvPlan final : public Plan {
 
   // `sample`: elements of the output before this sample.
   void execute_sample(const half_t* input, size_t sample, const half_t* operand, Scratch* scratch) {
-    half_t* output = halves(command_.output) + sample;
+    half_t* output = halves(command_.output, scratch->lane) + sample;
     const half_t* at = input;
     for (size_t i = 0; i < command_.runs.size(); ++i) {
       const SoftRun& run = command_.runs[i];
       const size_t count = elements(run.out);
       half_t* to = run.external ? output : room(&scratch->unified[i & 1], count);
       const ChunkRun chunks = {run, kernels_[i].get(), command_.hwc,
-                               run.external ? chain_.get() : nullptr, sample};
+                               run.external ? chain_.chain.get() : nullptr, sample};
       chunks.execute(at, run.external ? operand : nullptr, to, &scratch->team);
       if (run.external) {
         output += count;
@@ -177,8 +191,8 @@ class ConvPlan final : public Plan {
   }
 
   SoftCommand command_;
-  std::unique_ptr<Chain> chain_;  // null: no chain follows
-  Bytes chained_;                 // the chain's result
+  SoftChain chain_;
+  std::vector<const half_t*> places_;  // of its tensors, on the lane that runs
   std::vector<std::shared_ptr<ConvKernel>> kernels_;
   std::vector<Prepared> prepared_;
 };

@@ -29,10 +29,16 @@ struct SoftCommand {
   std::vector<SoftRun> runs;
 };
 
+/// A chain that follows a command, and the memory that it writes and reads.
+struct SoftChain {
+  std::unique_ptr<Chain> chain;  // null: none
+  Bytes result;
+  std::vector<Bytes> tensors;  // in the order of the operands
+};
+
 /// Checks and reads the chain that follows a command. Returns 0, or the error's code with the
-/// message set. `result` becomes the memory that the chain writes.
-int decode_chain(const dvnn_soft_chain& raw, const SoftCommand& command,
-                 std::unique_ptr<Chain>* chain, Bytes* result, std::vector<dmp_dv_mem>* memories);
+/// message set.
+int decode_chain(const dvnn_soft_chain& raw, const SoftCommand& command, SoftChain* out);
 
 std::unique_ptr<Plan> make_conv_plan(SoftCommand command);
 

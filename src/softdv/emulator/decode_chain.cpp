@@ -16,8 +16,8 @@ int refuse_chain(const char* what, int64_t value) {
   return EINVAL;
 }
 
-int decode_operand(const dvnn_soft_operand& raw, const SoftCommand& command, const Bytes& result,
-                   Chain::Operand* out, std::vector<dmp_dv_mem>* memories) {
+int decode_operand(const dvnn_soft_operand& raw, const SoftCommand& command, SoftChain* chain,
+                   Chain::Operand* out) {
   const int channels = command.runs.back().out.c;
   switch (raw.kind) {
     case DVNN_SOFT_SUMS:
@@ -27,13 +27,12 @@ int decode_operand(const dvnn_soft_operand& raw, const SoftCommand& command, con
       if (const int rc = check_buffer(raw.tensor, command.output.size, 2, "tensor", &bytes)) {
         return rc;
       }
-      if (overlap(bytes, result) || overlap(bytes, command.output)) {
+      if (overlap(bytes, chain->result) || overlap(bytes, command.output)) {
         return refuse_chain("a tensor of the chain lies where results do, offs",
                             static_cast<int64_t>(bytes.offset));
       }
-      memories->push_back(bytes.mem);
+      chain->tensors.push_back(bytes);
       out->kind = Chain::Kind::kTensor;
-      out->tensor = reinterpret_cast<const half_t*>(bytes.data());
       return 0;
     }
     case DVNN_SOFT_VALUES:
@@ -94,29 +93,27 @@ int check_chain(const dvnn_soft_chain& raw, const SoftCommand& command) {
 
 }  // namespace
 
-int decode_chain(const dvnn_soft_chain& raw, const SoftCommand& command,
-                 std::unique_ptr<Chain>* chain, Bytes* result, std::vector<dmp_dv_mem>* memories) {
-  if (*chain) return refuse_chain("a chain follows the command already, steps", raw.step_count);
+int decode_chain(const dvnn_soft_chain& raw, const SoftCommand& command, SoftChain* out) {
+  if (out->chain) return refuse_chain("a chain follows the command already, steps", raw.step_count);
   if (const int rc = check_chain(raw, command)) return rc;
-  Bytes to;
-  if (const int rc = check_buffer(raw.output, command.output.size, 2, "output", &to)) return rc;
-  if (raw.keeps_own && overlap(to, command.output)) {
-    return refuse_chain("both results lie in one place, offs", static_cast<int64_t>(to.offset));
+  SoftChain made;
+  if (const int rc = check_buffer(raw.output, command.output.size, 2, "output", &made.result)) {
+    return rc;
   }
-  memories->push_back(to.mem);
+  if (raw.keeps_own && overlap(made.result, command.output)) {
+    return refuse_chain("both results lie in one place, offs",
+                        static_cast<int64_t>(made.result.offset));
+  }
   std::vector<Chain::Operand> operands(static_cast<size_t>(raw.operand_count));
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (const int rc = decode_operand(raw.operands[i], command, to, &operands[i], memories)) {
-      return rc;
-    }
+    if (const int rc = decode_operand(raw.operands[i], command, &made, &operands[i])) return rc;
   }
   std::vector<Chain::Step> steps(static_cast<size_t>(raw.step_count));
   for (size_t i = 0; i < steps.size(); ++i) {
     if (const int rc = decode_step(raw.steps[i], operands.size() + i, &steps[i])) return rc;
   }
-  *chain = std::make_unique<Chain>(std::move(operands), std::move(steps),
-                                   reinterpret_cast<half_t*>(to.data()), raw.keeps_own != 0);
-  *result = to;
+  made.chain = std::make_unique<Chain>(std::move(operands), std::move(steps), raw.keeps_own != 0);
+  *out = std::move(made);
   return 0;
 }
 

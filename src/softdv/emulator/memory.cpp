@@ -6,6 +6,7 @@
 #include <new>
 
 #include "softdv/emulator/objects.h"
+#include "softdv/emulator/queue.h"
 
 using namespace dvnn::softdv;
 
@@ -61,12 +62,20 @@ uint8_t* map_guarded(size_t size) {
   if (begin + room > end) munmap(end, static_cast<size_t>(begin + room - end));
   madvise(data, size, MADV_DONTFORK);
   if (align == kHugePage) madvise(data, size, MADV_HUGEPAGE);
+  total_size += static_cast<int64_t>(size);
   return data;
 }
 
+void unmap_guarded(uint8_t* data, size_t size) {
+  munmap(data - kGuard, size + 2 * kGuard);
+  total_size -= static_cast<int64_t>(size);
+}
+
 void destroy(dmp_dv_mem mem) {
-  munmap(mem->data - kGuard, mem->size + 2 * kGuard);
-  total_size -= static_cast<int64_t>(mem->size);
+  for (uint8_t* const bytes : mem->lanes) {
+    if (bytes && bytes != mem->data) unmap_guarded(bytes, mem->size);
+  }
+  unmap_guarded(mem->data, mem->size);
   dmp_dv_context_release(mem->context);
   delete mem;
 }
@@ -87,15 +96,36 @@ DVNN_EXPORT dmp_dv_mem dmp_dv_mem_alloc(dmp_dv_context ctx, size_t size) {
   auto* mem = new (std::nothrow) dmp_dv_mem_impl();
   if (!mem) {
     set_error("Not enough memory to describe %zu bytes", real);
-    munmap(data - kGuard, real + 2 * kGuard);
+    unmap_guarded(data, real);
     return nullptr;
   }
   mem->context = ctx;
   mem->data = data;
   mem->size = real;
   dmp_dv_context_retain(ctx);
-  total_size += static_cast<int64_t>(real);
   return mem;
+}
+
+DVNN_EXPORT int dvnn_soft_transient(dmp_dv_mem mem) {
+  if (!mem || mem->references > 1 || !mem->lanes.empty()) {
+    set_error("Invalid argument: mem is %s", !mem                 ? "NULL"
+                                             : mem->lanes.empty() ? "in use"
+                                                                  : "transient");
+    return EINVAL;
+  }
+  return without_exceptions("the lanes of a memory", ENOMEM, [&] {
+    mem->lanes.assign(static_cast<size_t>(lanes()), nullptr);
+    mem->lanes.front() = mem->data;
+    return 0;
+  });
+}
+
+void dvnn::softdv::make_room(const dmp_dv_cmdlist_impl& list, size_t lane) {
+  for (dmp_dv_mem mem : list.memories) {
+    if (mem->lanes.empty() || mem->lanes[lane]) continue;
+    mem->lanes[lane] = map_guarded(mem->size);
+    if (!mem->lanes[lane]) throw std::bad_alloc();
+  }
 }
 
 DVNN_EXPORT int dmp_dv_mem_retain(dmp_dv_mem mem) {

@@ -21,10 +21,11 @@
 
 namespace dvnn::softdv {
 
-/// A worker's threads and working memory.
+/// A worker's threads and working memory. `lane`: below lanes(), and of no other list that runs.
 struct Scratch {
-  explicit Scratch(int threads) : team(threads) {}
+  Scratch(int threads, size_t own_lane) : team(threads), lane(own_lane) {}
   Team team;
+  const size_t lane;
   AlignedFloats result;
   std::vector<uint16_t> unified[2], snapshot, operand;
 };
@@ -61,6 +62,9 @@ struct dmp_dv_mem_impl {
   std::atomic<bool> mapped{false};
   bool syncing = false;
   std::atomic<uint64_t> writes{0};  // number of times that the CPU may have written
+  // Of a transient memory: the bytes of each lane, of which the first lane's are `data`. Others'
+  // are null until a list needs them. Empty: all lanes have `data`.
+  std::vector<uint8_t*> lanes;
 };
 
 struct dmp_dv_cmdlist_impl {
@@ -78,6 +82,9 @@ struct dmp_dv_cmdlist_impl {
 };
 
 namespace dvnn::softdv {
+
+/// Makes room for a list's transient memories on a lane. Throws if there is none.
+void make_room(const dmp_dv_cmdlist_impl& list, size_t lane);
 
 /// Formats the process's last error message.
 void set_error(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -34,7 +34,7 @@ bool meet(const std::vector<dmp_dv_mem>& a, const std::vector<dmp_dv_mem>& b) {
 
 // Whether two lists have the same results in any order and at once.
 bool independent(const dmp_dv_cmdlist_impl& a, const dmp_dv_cmdlist_impl& b) {
-  return !meet(a.written, b.memories) && !meet(b.written, a.memories);
+  return &a != &b && !meet(a.written, b.memories) && !meet(b.written, a.memories);
 }
 
 // Runs one block's lists: one after the other, with the team of all threads, so that a list takes
@@ -107,7 +107,8 @@ class Queue {
   };
   // Threads that run one list at a time, with their working memory.
   struct Lane {
-    explicit Lane(int threads) : scratch(threads) {}
+    // The team is a lane of its own, but runs nothing beside another.
+    Lane(int threads, size_t number) : scratch(threads, number) {}
     Scratch scratch;
     bool busy = false;
     const dmp_dv_cmdlist_impl* list = nullptr;  // the one that runs; null: work without a list
@@ -117,7 +118,7 @@ class Queue {
     if (team_) return;
     const bool convolves = device_type == DMP_DV_DEV_CONV;
     lane_count_ = convolves ? static_cast<size_t>(lanes()) : 1;
-    team_ = std::make_unique<Lane>(convolves ? thread_count() : 1);
+    team_ = std::make_unique<Lane>(convolves ? thread_count() : 1, 0);
   }
 
   // Leaves a list to the workers; returns the execution's id.
@@ -173,7 +174,7 @@ class Queue {
       if (!lane->busy) return lane.get();
     }
     try {
-      single_.push_back(std::make_unique<Lane>(1));
+      single_.push_back(std::make_unique<Lane>(1, single_.size()));
     } catch (...) {  // without memory for another lane the others go on
       return busy == 0 ? team_.get() : nullptr;
     }
@@ -289,6 +290,7 @@ class Queue {
     scratch->team.wake();
     bool done = true;
     try {
+      make_room(*list, scratch->lane);
       for (size_t i = 0; i < list->plans.size(); ++i) {
         if (i >= command_ns.size()) {
           list->plans[i]->execute(scratch);

@@ -22,9 +22,17 @@ bool is_curve(const Chain::Step& step, Curve curve) {
 
 }  // namespace
 
-Chain::Chain(std::vector<Operand> operands, std::vector<Step> steps, half_t* to, bool keeps_own)
-    : operands_(std::move(operands)), steps_(std::move(steps)), to_(to), keeps_own_(keeps_own) {
+Chain::Chain(std::vector<Operand> operands, std::vector<Step> steps, bool keeps_own)
+    : operands_(std::move(operands)), steps_(std::move(steps)), keeps_own_(keeps_own) {
   join_steps();
+}
+
+void Chain::place(const std::vector<const half_t*>& tensors, half_t* to) {
+  auto next = tensors.begin();
+  for (Operand& operand : operands_) {
+    if (operand.kind == Kind::kTensor) operand.tensor = *next++;
+  }
+  to_ = to;
 }
 
 // Replaces a known series of steps by one step, in one pass.

@@ -39,7 +39,7 @@ class Chain {
   enum class Kind : uint8_t { kSums, kTensor, kChannels, kSingle };
   struct Operand {
     Kind kind = Kind::kSums;
-    const half_t* tensor = nullptr;  // of the result's size and layout
+    const half_t* tensor = nullptr;  // kTensor: of the result's size and layout; see place()
     std::vector<float> values;       // kChannels: one per channel; kSingle: one
   };
   struct Step {
@@ -52,11 +52,12 @@ class Chain {
   };
   static constexpr size_t kMostValues = 24;  // operands and steps
 
-  /// `to` and the operands' tensors are of the whole batch. With `keeps_own`, the run's own result
-  /// is stored, too, rounded by itself.
-  Chain(std::vector<Operand> operands, std::vector<Step> steps, half_t* to, bool keeps_own);
+  /// With `keeps_own`, the run's own result is stored, too, rounded by itself.
+  Chain(std::vector<Operand> operands, std::vector<Step> steps, bool keeps_own);
 
   bool keeps_own() const { return keeps_own_; }
+  /// Sets where the whole batch's tensors, in the order of the operands, and the result are.
+  void place(const std::vector<const half_t*>& tensors, half_t* to);
 
   /// Applies the chain to `count` sums of a chunk of `channels` channels, from `first_channel` on,
   /// and writes elements `at` and following of the result. The sums begin with a pixel; they are
@@ -74,7 +75,7 @@ class Chain {
 
   std::vector<Operand> operands_;
   std::vector<Step> steps_;
-  half_t* to_;
+  half_t* to_ = nullptr;
   bool keeps_own_;
 };
 

@@ -70,6 +70,18 @@ class Memory {
     });
     return it == values_.end() ? nullptr : &*it;
   }
+  // Returns the value that holds all bytes of a tensor which the step at `time` reads; null if
+  // several do.
+  Value* value_around(int tensor, size_t time) {
+    if (Value* const value = value_read(tensor, time)) return value;
+    const ByteRange range = range_of(tensor);
+    const auto it = std::find_if(values_.begin(), values_.end(), [&](const Value& value) {
+      const ByteRange wrote = range_of(value.tensor);
+      return std::count(value.read.begin(), value.read.end(), time) > 0 &&
+             wrote.offset <= range.offset && range.end() <= wrote.end();
+    });
+    return it == values_.end() ? nullptr : &*it;
+  }
   // Places all tensors anew, without the values that are `dropped` and have an empty `read`.
   void place(const std::vector<bool>& dropped, SlotPlan* plan);
 
@@ -307,7 +319,7 @@ std::optional<SlotPlanner::Followed> SlotPlanner::command_of(const Step& layer, 
   for (int input : layer.inputs) {
     if (!is_operand(input, result)) return std::nullopt;
     if (model_.tensor(input).storage != Storage::kIo) continue;
-    const Value* const value = memory_.value_read(input, time);
+    const Value* const value = memory_.value_around(input, time);
     if (!value) return std::nullopt;
     if (last && last->written >= value->written) continue;
     last = value;
@@ -318,9 +330,12 @@ std::optional<SlotPlanner::Followed> SlotPlanner::command_of(const Step& layer, 
   if (!act.step || act.step->kind != StepKind::kDevice || act.follower) return std::nullopt;
   const auto& command = act.step->command;
   if (command.topo != uint32_t{1} << (command.runs.size() - 1)) return std::nullopt;
-  if (last->tensor != act.step->outputs[0]) return std::nullopt;
+  // Sums are of the whole output.
+  if (last->tensor != act.step->outputs[0] || memory_.value_read(sums, time) != last) {
+    return std::nullopt;
+  }
   const bool otherwise = std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](int input) {
-    return input != sums && memory_.value_read(input, time) == last;
+    return input != sums && memory_.value_around(input, time) == last;
   });
   if (otherwise) return std::nullopt;
   return Followed{last->written - 1, sums};
@@ -335,7 +350,7 @@ void SlotPlanner::try_to_follow(size_t index) {
   Act& act = plan_.acts[followed->act];
   const size_t new_time = followed->act + 1;
   for (int input : layer->inputs) {
-    Value* const value = memory_.value_read(input, old_time);
+    Value* const value = memory_.value_around(input, old_time);
     if (!value) continue;
     std::replace(value->read.begin(), value->read.end(), old_time, new_time);
   }

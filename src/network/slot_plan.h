@@ -29,8 +29,9 @@ struct SlotPlan {
   std::vector<Act> acts;          // in order, without the steps of constant results
   std::vector<uint64_t> offsets;  // of each tensor of the model, in its storage
   uint64_t io_bytes = 0;          // size of the slot's I/O buffer
-  // Whether a tensor's bytes are written and read within one command list. No two lists that write
-  // the same memory run at once, so slots share it, and `offsets` are in what they share.
+  // Whether a tensor's bytes are written and read within one command list. Lists that run at once
+  // have their own there (Device::allocate_transient()), so slots share that memory, and `offsets`
+  // are in what they share.
   std::vector<bool> transient;
   uint64_t transient_bytes = 0;  // size of that memory
   ByteRange range(const Model& model, int tensor) const;

@@ -85,6 +85,14 @@ class RandomNetwork {
     return index;
   }
 
+  // Adds a half of the channels as a tensor of its own.
+  int half_of(int tensor) {
+    const TensorInfo info = model_.tensor(tensor);
+    const int region = region_of_[static_cast<size_t>(tensor)];
+    const uint64_t before = between(0, 1) ? info.desc.bytes() / 2 : 0;
+    return add_tensor(info.name + "_half", kChannels, region, info.offset + before);
+  }
+
   int read(int tensor) {
     Region& region = regions_[static_cast<size_t>(region_of_[static_cast<size_t>(tensor)])];
     region.death = std::max(region.death, now());
@@ -175,6 +183,7 @@ class RandomNetwork {
     const int to = add_tensor(name, between(0, 2) ? kChannels : 2 * kChannels, kNone, 0);
     make(to);
     tensors_.push_back(to);
+    if (channels(to) == 2 * kChannels && between(0, 1)) tensors_.push_back(half_of(to));
   }
 
   void make(int to) {

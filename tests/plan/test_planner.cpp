@@ -138,6 +138,24 @@ DVNN_TEST(channels_are_cut_and_joined_where_they_lie) {
   const int first = n.max(n.same(n.graph.input, 16), 2, 2), second = n.max(n.same(first, 8), 3, 1);
   const int narrow = n.max(first, 3, 1);
   check_on_device(n.model({n.conv(n.joined({narrow, second}), 8), n.conv(second, 8)}));
+
+  // All slices of a value, in their order, are joined where it lies; others are copied.
+  const std::vector<int> all_slices = {0, 16};
+  for (const auto& begins : {all_slices, {0, 8}, {0, 0}, {16, 0}, {0}, {16}}) {
+    Network m(16, 16);
+    const int all = m.max(m.same(m.graph.input, 32), 2, 2);
+    const auto slice = [&](int begin) {
+      return sure(m.slice(m.name(), all, {0, begin, 0, 0}, {1, 1, 1, 1}, {1, 16, 8, 8}));
+    };
+    std::vector<int> parts;
+    for (const int begin : begins) parts.push_back(slice(begin));
+    parts.push_back(m.same(parts[0], 16));
+    const network::Model model = m.model({m.conv(m.joined(parts), 8), m.conv(all, 8)});
+    const auto copies = std::count_if(model.steps.begin(), model.steps.end(), [](const auto& step) {
+      return step.kind == network::StepKind::kCpu;
+    });
+    ck_assert_int_eq(copies, begins == all_slices ? 0 : 1);
+  }
 }
 
 // What a run past the values shows is what a whole run keeps; it keeps outputs and inputs alone.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <queue>
-#include <set>
 #include <utility>
 
 #include "plan/graph/graph.h"
@@ -266,24 +266,31 @@ bool Placer::place_concat(const Node& node) {
   if (out.constant) return false;
   Section section = {std::vector<int>(out.desc.shape.axes(), 0),
                      std::vector<int>(out.desc.shape.axes(), 1)};
-  std::vector<std::pair<int, uint64_t>> members;  // roots, and their offsets in the result
-  std::set<int> roots;
+  struct Member {
+    uint64_t place;       // in the result
+    uint64_t joined = 0;  // bytes
+  };
+  std::map<int, Member> members;  // by root
   for (int value : node.inputs) {
     const TensorDesc& in = at(value).desc;
     const auto place = lies_within(out.desc, section, in);
     uint64_t offset = 0;
     const int top = root(value, &offset);
-    const bool whole = offset == 0 && at(top).desc.bytes() == in.bytes();
-    // A value can be in only one concatenation's result, and the inputs' memory is given.
-    if (!place || !whole || graph_.is_input(top) || at(top).constant || !roots.insert(top).second) {
-      return false;
-    }
-    members.push_back({top, *place});
+    // The inputs' memory is given.
+    if (!place || *place < offset || graph_.is_input(top) || at(top).constant) return false;
+    Member& member = members.try_emplace(top, Member{*place - offset}).first->second;
+    if (member.place != *place - offset) return false;
+    member.joined += in.bytes();
     section.begin[axis] += in.shape[static_cast<int>(axis)];
   }
-  for (const auto& [top, place] : members) {
+  // Values lie in the result as a whole: what a slice is left out of would lie on others.
+  const auto is_whole = [&](const auto& entry) {
+    return entry.second.joined == at(entry.first).desc.bytes();
+  };
+  if (!std::all_of(members.begin(), members.end(), is_whole)) return false;
+  for (const auto& [top, member] : members) {
     nth(values_, top).parent = node.output;
-    nth(values_, top).offset = place;
+    nth(values_, top).offset = member.place;
   }
   return true;
 }

@@ -48,6 +48,12 @@ constexpr bool HasSize(size_t size, Sizes<kPixels...>) {
   return ((size == kPixels) || ...);
 }
 
+template <size_t kFirst, size_t... kOthers>
+constexpr size_t LargestSize(Sizes<kFirst, kOthers...>) {
+  static_assert(((kFirst > kOthers) && ...));
+  return kFirst;
+}
+
 template <size_t... kPixels, class Choice>
 constexpr bool AreAmong(Sizes<kPixels...>, Choice sizes) {
   return (HasSize(kPixels, sizes) && ...);
@@ -284,8 +290,13 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
     row += kPanelChannels;
   };
   FetchedAhead fetched = *weights.fetched;
-  constexpr bool kFloats = std::is_same<Weight, float>();
-  constexpr bool kConverts = kFloats && kStep == 8;
+  // Blocks of the largest size convert what comes next; there are few others. Without an
+  // instruction for it, nothing would be gained.
+  constexpr bool kQuick = HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64;
+  using AllSizes = typename BlockSizes<W, kStep == 8>::Type;
+  constexpr bool kConvertsWeights =
+      kQuick && std::is_same<Weight, float>() && kPixels == LargestSize(AllSizes());
+  constexpr bool kConverts = kConvertsWeights && kStep == 8;
   const bool converts = kConverts && pixels.converted->left >= kPixels;
   for (size_t t = 0; t < weights.tap_count; ++t) {
     const DirectTap tap = weights.taps[t];
@@ -293,7 +304,7 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
       __builtin_prefetch(fetched.next, kForReading, kSecondLevel);
       fetched.next += kCacheLine;
     }
-    if constexpr (kFloats) {
+    if constexpr (kConvertsWeights) {
       if (weights.converted->left >= kWeightsPart) ConvertWeights(weights.converted);
     }
     const float* from = pixels.from + pixel * step + tap.offset;

@@ -58,8 +58,8 @@ int dvnn_soft_follow(dmp_dv_cmdlist list, const dvnn_soft_chain* chain);
 int dvnn_soft_run(dmp_dv_cmdlist list, int64_t* command_ns, int commands);
 
 /// Makes a memory that no command uses yet transient: its values last no longer than a command list
-/// that writes them. Lists that run at once do not wait for each other because of it: each has
-/// its own bytes in its place. Returns 0, or EINVAL with the message set.
+/// that writes them. Lists that run at once do not wait for each other because of it, as each has
+/// its own bytes in its place. Returns 0, or EINVAL or ENOMEM with the message set.
 int dvnn_soft_transient(dmp_dv_mem mem);
 
 /// Calls call(work, i) for i in 0..count-1, each once, on the device's threads and the calling one

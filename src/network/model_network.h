@@ -32,7 +32,7 @@ class ModelNetwork final : public Network {
   Status run_once_layers(const Cancellation* cancellation);
   bool could_read_pixels() const;
   Status make_pixel_table();
-  Result<const device::Memory*> transient(uint64_t bytes);
+  Result<const device::Memory*> transient_memory(uint64_t bytes);
   std::shared_ptr<const layers::CustomLibrary> library_;  // null: the model has built-in layers
   device::Memory weights_;
   device::Memory pixel_table_;

@@ -287,7 +287,7 @@ Status ModelNetwork::make_pixel_table() {
 }
 
 // All slots ask for the same number of bytes.
-Result<const device::Memory*> ModelNetwork::transient(uint64_t bytes) {
+Result<const device::Memory*> ModelNetwork::transient_memory(uint64_t bytes) {
   const std::lock_guard<std::mutex> lock(transient_mutex_);
   if (!transient_) {
     DVNN_ASSIGN(transient_, device_->allocate_transient(bytes));

@@ -394,7 +394,7 @@ Result<std::unique_ptr<Slot>> ModelNetwork::make_slot(const Cancellation* cancel
   SlotPlan plan = plan_slot(*this, device_->follows());
   const device::Memory* transient = nullptr;
   if (plan.transient_bytes > 0) {
-    DVNN_ASSIGN(transient, this->transient(plan.transient_bytes));
+    DVNN_ASSIGN(transient, transient_memory(plan.transient_bytes));
   }
   auto slot = std::make_unique<StepSlot>(std::static_pointer_cast<ModelNetwork>(shared_from_this()),
                                          std::move(plan), transient);

@@ -27,11 +27,13 @@ int64_t own_sleeps() {
   return usage.ru_nvcsw;
 }
 
-// Packs the weights of a command whose result is its input and 1: eight eighths of the input.
-void pack_ones(uint8_t* to) {
-  const std::vector<half_t> eighths(64, float_to_half(0.125f)), ones(8, float_to_half(1));
-  pack_weights({8, 8, 1, 1, false, false, false}, {nullptr, eighths.data(), ones.data(), nullptr},
-               to);
+// Packs the weights of a command whose result is a number, or the sum of its input (eight eighths
+// of it) and the number.
+void pack_sum(bool adds, size_t number, uint8_t* to) {
+  const std::vector<half_t> eighths(64, float_to_half(adds ? 0.125f : 0));
+  const std::vector<half_t> numbers(8, float_to_half(static_cast<float>(number)));
+  pack_weights({8, 8, 1, 1, false, false, false},
+               {nullptr, eighths.data(), numbers.data(), nullptr}, to);
 }
 
 // Random lists, each of which reads cells of one memory and writes cells of another, or of the
@@ -45,16 +47,11 @@ class RandomLists {
       data_.push_back(reinterpret_cast<half_t*>(fn().mem_map(memories_.back())));
       std::memset(data_.back(), 0, kCells * kCellBytes);
     }
-    // Eight eighths of the input are the input. Every second number stands alone, so that sums stay
-    // far below 2048, up to which binary16 has all whole numbers.
+    // Every second number stands alone, so that sums stay far below 2048, up to which binary16 has
+    // all whole numbers.
     weights_ = fn().mem_alloc(ctx_, kNumbers * kPackedBytes);
     uint8_t* const packed = fn().mem_map(weights_);
-    for (size_t k = 0; k < kNumbers; ++k) {
-      const std::vector<half_t> eighths(64, float_to_half(adds(k) ? 0.125f : 0));
-      const std::vector<half_t> number(8, float_to_half(static_cast<float>(k + 1)));
-      pack_weights({8, 8, 1, 1, false, false, false},
-                   {nullptr, eighths.data(), number.data(), nullptr}, packed + k * kPackedBytes);
-    }
+    for (size_t k = 0; k < kNumbers; ++k) pack_sum(adds(k), k + 1, packed + k * kPackedBytes);
   }
   ~RandomLists() {
     for (dmp_dv_cmdlist list : lists_) fn().cmdlist_release(list);
@@ -165,7 +162,7 @@ DVNN_TEST(lists_with_one_transient_memory_run_at_once) {
   constexpr size_t kLists = 24, kSize = 4096, kOwn = 256;
   constexpr int kSteps = 60, kMostRounds = 10000;
   Bench weights;
-  pack_ones(weights.data);
+  pack_sum(true, 1, weights.data);
   const dmp_dv_mem shared = fn().mem_alloc(weights.ctx, kSize);
   ck_assert_int_eq(fn().soft_transient(shared), 0);
   ck_assert_int_eq(fn().soft_transient(shared), EINVAL);

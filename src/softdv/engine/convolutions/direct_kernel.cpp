@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "softdv/engine/convolutions/direct_kernel.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "softdv/engine/convolutions/convert_ahead-inl.h"
 #include "softdv/engine/finish/register_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -217,43 +218,6 @@ HWY_INLINE hn::Vec<D> LoadWeights(D d, const hwy::float16_t* from) {
 template <class D>
 HWY_INLINE hn::Vec<D> LoadWeights(D d, const float* from) {
   return hn::LoadU(d, from);
-}
-
-HWY_INLINE void MoveAhead(SourceAhead* ahead, size_t pixels) {
-  ahead->from += pixels * 8;
-  ahead->to += pixels * 8;
-  ahead->left -= pixels;
-}
-
-// Makes floats of kPixels pixels of a chunk. Stores of half a cache line pass beside products.
-template <size_t kPixels>
-HWY_INLINE void ConvertPixels(const half_t* HWY_RESTRICT from, float* HWY_RESTRICT to) {
-  const hn::CappedTag<float, 8> d;
-  HWY_UNROLL(24)
-  for (size_t i = 0; i < kPixels * 8; i += hn::MaxLanes(d)) {
-    hn::StoreU(LoadHalves(d, from + i), d, to + i);
-  }
-}
-
-constexpr size_t kWeightsPart = 64;
-
-// Makes floats of some weights.
-HWY_INLINE void ConvertWeights(WeightsAhead* ahead) {
-  ConvertPixels<kWeightsPart / 8>(ahead->from, ahead->to);
-  ahead->from += kWeightsPart;
-  ahead->to += kWeightsPart;
-  ahead->left -= kWeightsPart;
-}
-
-// Converts the pixels before `end`, which were not converted beside products.
-HWY_NOINLINE void ConvertUntil(const float* end, SourceAhead* ahead) {
-  const size_t pixels = static_cast<size_t>(end - ahead->to) / 8;
-  for (size_t chunk = 0; chunk < ahead->chunks; ++chunk) {
-    const half_t* const from = ahead->from + chunk * ahead->from_plane;
-    float* const to = ahead->to + chunk * ahead->to_plane;
-    for (size_t p = 0; p < pixels; ++p) ConvertPixels<1>(from + p * 8, to + p * 8);
-  }
-  MoveAhead(ahead, pixels);
 }
 
 // Adds the products of each pixel's value, which are kStep or `step` floats apart.

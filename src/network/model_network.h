@@ -6,9 +6,19 @@
 #include <mutex>
 #include <vector>
 
+#include "base/aligned.h"
+#include "layers/workspace.h"
 #include "network/network.h"
 
 namespace dvnn::network {
+
+/// What CPU layers need while they run and no later command reads. A run borrows it from one
+/// command list to the next, so there are as many as runs have computed layers at once.
+struct LayersMemory {
+  AlignedVector<uint8_t> tensors;
+  layers::Workspace workspace;
+  std::unique_ptr<LayersMemory> next;  // another one that no run has
+};
 
 class ModelNetwork final : public Network {
  public:
@@ -25,6 +35,12 @@ class ModelNetwork final : public Network {
   device::Device& writable_device() { return *device_; }
   bool is_constant(const Step& step) const;  // made once at load, not per frame
   bool reads_input(const Step& step) const;
+  struct Return {
+    ModelNetwork* to;
+    void operator()(LayersMemory* memory) const noexcept;
+  };
+  /// Lends memory whose `tensors` are `bytes` long, the same for all slots.
+  std::unique_ptr<LayersMemory, Return> borrow_layers_memory(uint64_t bytes);
 
  private:
   using Network::Network;
@@ -36,9 +52,9 @@ class ModelNetwork final : public Network {
   std::shared_ptr<const layers::CustomLibrary> library_;  // null: the model has built-in layers
   device::Memory weights_;
   device::Memory pixel_table_;
-  // For what lives within one command list, of all slots; made for the first one.
-  std::mutex transient_mutex_;
-  device::Memory transient_;
+  std::mutex shared_mutex_;
+  device::Memory transient_;            // Life::kCommandList, of all slots; made for the first one
+  std::unique_ptr<LayersMemory> idle_;  // the one that was used last, and so on
   std::vector<uint8_t> constants_;
 };
 

@@ -288,11 +288,32 @@ Status ModelNetwork::make_pixel_table() {
 
 // All slots ask for the same number of bytes.
 Result<const device::Memory*> ModelNetwork::transient_memory(uint64_t bytes) {
-  const std::lock_guard<std::mutex> lock(transient_mutex_);
+  const std::lock_guard<std::mutex> lock(shared_mutex_);
   if (!transient_) {
     DVNN_ASSIGN(transient_, device_->allocate_transient(bytes));
   }
   return &transient_;
+}
+
+std::unique_ptr<LayersMemory, ModelNetwork::Return> ModelNetwork::borrow_layers_memory(
+    uint64_t bytes) {
+  std::unique_ptr<LayersMemory> memory;
+  {
+    const std::lock_guard<std::mutex> lock(shared_mutex_);
+    if (idle_) {
+      memory = std::move(idle_);
+      idle_ = std::move(memory->next);
+    }
+  }
+  if (!memory) memory = std::make_unique<LayersMemory>();
+  memory->tensors.resize(bytes);
+  return {memory.release(), Return{this}};
+}
+
+void ModelNetwork::Return::operator()(LayersMemory* memory) const noexcept {
+  const std::lock_guard<std::mutex> lock(to->shared_mutex_);
+  memory->next = std::move(to->idle_);
+  to->idle_.reset(memory);
 }
 
 bool ModelNetwork::is_constant(const Step& step) const {

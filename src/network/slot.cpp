@@ -4,12 +4,12 @@
 // decides and allocates nothing, but for the command lists of the first run with pixels.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/nth.h"
 #include "base/result.h"
 #include "layers/bound_layer.h"
-#include "layers/workspace.h"
 #include "network/handover.h"
 #include "network/model_network.h"
 #include "network/slot_plan.h"
@@ -23,6 +23,18 @@ struct Stage {
   device::CommandList for_pixels;  // the same where it reads pixels; made when there are some
   layers::BoundLayer layer;        // a CPU stage
   const Step& first() const { return *acts.front()->step; }  // for error messages
+};
+
+// CPU layers that run without a command between, and what the network lends them.
+class LayersTurn {
+ public:
+  LayersTurn(ModelNetwork* network, const SlotPlan& plan)
+      : memory_(network->borrow_layers_memory(plan.layers_bytes)), loan_(&memory_->workspace) {}
+  uint8_t* tensors() { return memory_->tensors.data(); }
+
+ private:
+  std::unique_ptr<LayersMemory, ModelNetwork::Return> memory_;
+  layers::Workspace::Loan loan_;
 };
 
 // Nanoseconds of a run so far.
@@ -59,7 +71,7 @@ class StepSlot final : public Slot {
  private:
   const Model& model() const { return network_->model(); }
   Status run_stages(RunTimes* times);
-  Status run_layer(Stage* stage, Span<int64_t> step_ns, StageTimes* spent);
+  Status run_layer(Stage* stage, LayersTurn* turn, Span<int64_t> step_ns, StageTimes* spent);
   Status run_commands(const Stage& stage, Span<int64_t> step_ns, StageTimes* spent);
   Status run_list(const Stage& stage, const device::CommandList& list, Span<int64_t> step_ns);
   Status hand_over(const Handover& handover, StageTimes* spent) const;
@@ -82,12 +94,14 @@ class StepSlot final : public Slot {
   Status make_for_pixels(Stage* stage);
   Status add_cpu_step(const Act& act);
   Status bind(const Step& step, layers::BoundLayer* layer) const;
+  void place_layer(Stage* stage, uint8_t* tensors) const;
   const TensorInfo& tensor(int index) const { return model().tensor(index); }
   TensorMemory memory() const { return {&io_, transient_}; }
   uint8_t* data(int index) const {
     if (tensor(index).storage == Storage::kConstant) {
       return network_->constants() + nth(plan_.offsets, index);
     }
+    if (plan_.is(Life::kLayers, index)) return nullptr;  // place_layer() knows
     const device::BufferRef place = plan_.place(memory(), index);
     return place.memory->data() + place.offset;
   }
@@ -98,7 +112,6 @@ class StepSlot final : public Slot {
   const device::Memory* transient_;  // the network's; null if the plan needs none
   device::Memory io_;
   std::vector<Stage> stages_;
-  layers::Workspace workspace_;
   HandoverPlan handovers_;
   bool spoilt_ = false;  // by a run that ended early: caches may hold anything
   InputKind input_kind_ = InputKind::kTensor;
@@ -221,15 +234,20 @@ Status StepSlot::run_stages(RunTimes* times) {
     DVNN_TRY(io_.to_device(in.offset, pixels ? in.bytes / sizeof(half_t) : in.bytes));
   }
   StageTimes spent;
-  const layers::Workspace::Loan loan(&workspace_);
+  std::optional<LayersTurn> turn;
   const SharedThreads threads(network_->device().share());
   const Span<int64_t> step_ns = times ? times->step_ns : Span<int64_t>();
   for (size_t i = 0; i < stages_.size(); ++i) {
     Stage* const stage = &stages_[i];
     Status status = hand_over(handovers_.before[i], &spent);
+    if (!stage->layer) {
+      turn.reset();
+    } else if (!turn) {
+      turn.emplace(network_.get(), plan_);
+    }
     if (status.ok()) {
-      status =
-          stage->layer ? run_layer(stage, step_ns, &spent) : run_commands(*stage, step_ns, &spent);
+      status = stage->layer ? run_layer(stage, &*turn, step_ns, &spent)
+                            : run_commands(*stage, step_ns, &spent);
     }
     if (!status.ok()) return status.error().within("layer '" + stage->first().name + "'");
   }
@@ -242,7 +260,22 @@ Status StepSlot::run_stages(RunTimes* times) {
   return {};
 }
 
-Status StepSlot::run_layer(Stage* stage, Span<int64_t> step_ns, StageTimes* spent) {
+void StepSlot::place_layer(Stage* stage, uint8_t* tensors) const {
+  const Step& step = stage->first();
+  const auto is_lent = [this](int tensor) { return plan_.is(Life::kLayers, tensor); };
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const int from = step.inputs[i];
+    if (is_lent(from)) stage->layer.move_input(i, tensors + nth(plan_.offsets, from));
+  }
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    const int to = step.outputs[i];
+    if (is_lent(to)) stage->layer.move_output(i, tensors + nth(plan_.offsets, to));
+  }
+}
+
+Status StepSlot::run_layer(Stage* stage, LayersTurn* turn, Span<int64_t> step_ns,
+                           StageTimes* spent) {
+  place_layer(stage, turn->tensors());
   const int64_t start = now_ns();
   DVNN_TRY(stage->layer.run());
   const int64_t took = now_ns() - start;
@@ -308,7 +341,7 @@ Result<int64_t> StepSlot::run_alone(const Step& step) {
 }
 
 Result<const Step*> StepSlot::trace() {
-  const layers::Workspace::Loan loan(&workspace_);
+  LayersTurn turn(network_.get(), plan_);
   for (Stage& stage : stages_) {
     for (const Act* act : stage.acts) {
       const Step& step = *act->step;
@@ -351,7 +384,7 @@ Status StepSlot::time_apart(Span<int64_t> step_ns) {
 }
 
 Status StepSlot::time_steps(Span<int64_t> step_ns) {
-  const layers::Workspace::Loan loan(&workspace_);
+  LayersTurn turn(network_.get(), plan_);
   for (Stage& stage : stages_) {
     for (const Act* act : stage.acts) {
       DVNN_ASSIGN(nth(step_ns, number_of(*act->step)),

@@ -19,7 +19,15 @@ struct Act {
   int sums = -1;                   // the follower's input that is the command's own output
 };
 
-/// The memories of a slot's tensors.
+/// How long a tensor's bytes are needed, and so whose memory they are in.
+enum class Life : uint8_t {
+  kRun,          // in the slot's I/O buffer
+  kCommandList,  // no longer than one command list: in memory that slots share, of which lists that
+                 // run at once have their own bytes (Device::allocate_transient())
+  kLayers,       // no longer than CPU layers run, without a command between: in a LayersMemory
+};
+
+/// The memories of a slot's tensors that commands read and write.
 struct TensorMemory {
   const device::Memory* io;         // the slot's own
   const device::Memory* transient;  // shared by slots
@@ -27,17 +35,15 @@ struct TensorMemory {
 
 struct SlotPlan {
   std::vector<Act> acts;          // in order, without the steps of constant results
-  std::vector<uint64_t> offsets;  // of each tensor of the model, in its storage
-  uint64_t io_bytes = 0;          // size of the slot's I/O buffer
-  // Whether a tensor's bytes are written and read within one command list. Lists that run at once
-  // have their own there (Device::allocate_transient()), so slots share that memory, and `offsets`
-  // are in what they share.
-  std::vector<bool> transient;
-  uint64_t transient_bytes = 0;  // size of that memory
+  std::vector<uint64_t> offsets;  // of each tensor of the model, in its memory
+  std::vector<Life> lives;        // of each tensor that is not constant
+  // Sizes of the three memories.
+  uint64_t io_bytes = 0, transient_bytes = 0, layers_bytes = 0;
   ByteRange range(const Model& model, int tensor) const;
+  bool is(Life life, int tensor) const { return nth(lives, tensor) == life; }
   /// Returns where a command finds a tensor that is not constant.
   device::BufferRef place(const TensorMemory& memory, int tensor) const {
-    return {nth(transient, tensor) ? memory.transient : memory.io, nth(offsets, tensor)};
+    return {is(Life::kCommandList, tensor) ? memory.transient : memory.io, nth(offsets, tensor)};
   }
 };
 
@@ -59,10 +65,11 @@ SlotPlan plan_step_by_step(const ModelNetwork& network);
 
 /// Plans a slot's runs. If layers follow commands, as the device's follows() says, an Elementwise
 /// layer runs with the last command that makes one of its operands, if all its operands exist by
-/// then. Tensors move, because a layer's result then exists earlier than the model planned, the
-/// command's own may not exist at all, and what lives within one command list is in memory that
-/// slots share. Returns plan_step_by_step() if bytes are read that no step writes, or if the
-/// network has many thousands of steps.
+/// then. Commands are in as few lists as can be: each is in the first one that it can be in, and
+/// CPU layers run just before the list that needs them. Tensors move, because their lives then
+/// differ from what the model planned, a command's own result may not exist at all, and what does
+/// not live for the whole run is in memory that slots share. Returns plan_step_by_step() if bytes
+/// are read that no step writes, or if the network has many thousands of steps.
 SlotPlan plan_slot(const ModelNetwork& network, bool layers_follow);
 
 /// Has `act`'s follower follow the last command of `list`. Tensors lie in `memory` as `plan` says;

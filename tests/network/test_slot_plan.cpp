@@ -46,6 +46,31 @@ class RandomNetwork {
   }
   Model model() const { return model_; }
 
+  // Runs all layers that have their operands, then all commands, and so on: returns how often
+  // there were commands.
+  int fewest_lists() const {
+    std::vector<bool> done(model_.steps.size());
+    const auto advance = [&](StepKind kind) {
+      bool any = false;
+      for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < done.size(); ++i) {
+          if (done[i] || model_.steps[i].kind != kind || !has_operands(model_.steps[i], done)) {
+            continue;
+          }
+          done[i] = more = any = true;
+        }
+      }
+      return any;
+    };
+    int lists = 0;
+    for (bool more = true; more; lists += more) {
+      advance(StepKind::kCpu);
+      more = advance(StepKind::kDevice);
+    }
+    return lists;
+  }
+
  private:
   static constexpr int kNone = -1;
   // Tensors of one piece of memory.
@@ -54,6 +79,23 @@ class RandomNetwork {
     int birth, death;
     uint64_t bytes = 0, offset = 0;
   };
+
+  bool has_operands(const Step& step, const std::vector<bool>& done) const {
+    for (size_t i = 0; i < done.size(); ++i) {
+      if (!done[i] && meet(model_.steps[i].outputs[0], step.inputs)) return false;
+    }
+    return true;
+  }
+  bool meet(int written, const std::vector<int>& read) const {
+    const auto range = [&](int t) {
+      const TensorInfo& info = model_.tensor(t);
+      return ByteRange{info.offset, info.desc.bytes()};
+    };
+    return std::any_of(read.begin(), read.end(), [&](int t) {
+      return region_of_[static_cast<size_t>(t)] == region_of_[static_cast<size_t>(written)] &&
+             range(t).meets(range(written));
+    });
+  }
 
   int between(int low, int high) {
     return low + static_cast<int>(random_() % static_cast<unsigned>(high - low + 1));
@@ -313,16 +355,46 @@ DVNN_TEST(results_are_those_of_single_steps_but_for_roundings) {
   ck_assert_int_gt(followers, rounds);  // most of the networks have some
 }
 
+int count_lists(const std::vector<Act>& acts) {
+  int lists = 0;
+  for (size_t i = 0; i < acts.size(); ++i) {
+    const bool first = i == 0 || acts[i - 1].step->kind == StepKind::kCpu;
+    lists += first && acts[i].step->kind == StepKind::kDevice;
+  }
+  return lists;
+}
+
+DVNN_TEST(commands_are_in_as_few_lists_as_can_be) {
+  const int rounds = dvnn_rounds(300);
+  int joined = 0;
+  for (int i = 0; i < rounds; ++i) {
+    const RandomNetwork random(dvnn_seed(3) + static_cast<unsigned>(i));
+    const auto network = load(random.model());
+    const auto& of = static_cast<const ModelNetwork&>(*network);
+    const int lists = count_lists(plan_slot(of, false).acts);
+    ck_assert_msg(lists == random.fewest_lists(), "network %d: %d lists, not %d", i, lists,
+                  random.fewest_lists());
+    std::vector<Act> acts = plan_slot(of, true).acts;
+    const int with_followers = count_lists(acts);
+    std::sort(acts.begin(), acts.end(), [](const Act& a, const Act& b) { return a.step < b.step; });
+    ck_assert_int_le(with_followers, count_lists(acts));
+    joined += with_followers < count_lists(acts);
+  }
+  ck_assert_int_gt(4 * joined, rounds);
+}
+
 // Slots share memory for what lives within one command list, and lists of several slots may run at
 // once.
 DVNN_TEST(slots_that_run_at_once_have_the_results_of_each_alone) {
   constexpr unsigned kSlots = 5;
   const int rounds = dvnn_rounds(60);
   std::atomic<int> wrong{0};
-  int sharing = 0;
+  int sharing = 0, lending = 0;
   for (int i = 0; i < rounds; ++i) {
     const auto network = load(RandomNetwork(dvnn_seed(2) + static_cast<unsigned>(i)).model());
-    sharing += plan_slot(static_cast<const ModelNetwork&>(*network), true).transient_bytes > 0;
+    const SlotPlan plan = plan_slot(static_cast<const ModelNetwork&>(*network), true);
+    sharing += plan.transient_bytes > 0;
+    lending += plan.layers_bytes > 0;
     std::vector<std::unique_ptr<Slot>> slots;
     std::vector<std::vector<float>> alone;
     for (unsigned k = 0; k < kSlots; ++k) {
@@ -339,6 +411,7 @@ DVNN_TEST(slots_that_run_at_once_have_the_results_of_each_alone) {
     ck_assert_msg(wrong == 0, "network %d: %d runs differ", i, wrong.load());
   }
   ck_assert_int_gt(2 * sharing, rounds);
+  ck_assert_int_gt(2 * lending, rounds);
 }
 
 // The search names the step that would be the first one by itself, and leaves the input.

@@ -123,7 +123,10 @@ Direct::PanelWeights::PanelWeights(const Direct& of, const Tile& tile, Band pane
   constexpr size_t kMostAhead = 16 << 10;
   // If the kernel multiplies with one panel at a time, more would only compete for the cache.
   step_ = few ? 1 : kPanelsAtOnce;
-  const size_t count = of.panel() * std::min<size_t>(panels.count(), static_cast<size_t>(step_));
+  joins_last_ = few && panels.count() > 1 && of.chunks_of(panels).count() % kPanelChunks != 0 &&
+                2 * of.panel() <= most;
+  const size_t count =
+      of.panel() * (joins_last_ ? 2 : std::min(panels.count(), static_cast<size_t>(step_)));
   const bool suits = few || of.source_step() <= kChunk;
   if (!suits || tile.rows * tile.columns < kWorth || count > most) return;
   ahead_ = !few && count <= kMostAhead;  // else loads of weights and sources leave no time for it
@@ -134,7 +137,8 @@ Direct::PanelWeights::PanelWeights(const Direct& of, const Tile& tile, Band pane
 
 bool Direct::PanelWeights::next(Band* some, DirectWeights* by) {
   if (left_.first == left_.last) return false;
-  *some = {left_.first, std::min(left_.first + step_, left_.last)};
+  const int step = joins_last_ && left_.count() == 2 ? 2 : step_;
+  *some = {left_.first, std::min(left_.first + step, left_.last)};
   left_.first = some->last;
   const size_t own = of_.panel();
   auto place = [&](int panel) { return of_.weights_.data() + static_cast<size_t>(panel) * own; };
@@ -183,7 +187,6 @@ ChunkResult Direct::convolve(Tile& tile, Band panels, const DirectWeights& by) c
 }
 
 Band Direct::chunks_of(Band panels) const {
-  constexpr int kPanelChunks = kPanel / kChunk;
   const int all = (out_channels() + kChunk - 1) / kChunk;
   return {panels.first * kPanelChunks, std::min(panels.last * kPanelChunks, all)};
 }

@@ -51,6 +51,7 @@ class Direct final : public Convolution {
  private:
   static constexpr int kPanel = static_cast<int>(kPanelChannels);
   static constexpr int kPanelsAtOnce = kGroupChannels / kPanel;
+  static constexpr int kPanelChunks = kPanel / kChunk;
 
   bool is_one_row() const { return shape_.rows.out == 1; }
   // Bands of a single row are best cut at multiples of this number of pixels.
@@ -92,6 +93,7 @@ class Direct final : public Convolution {
     const Tile& tile_;
     Band left_;
     int step_ = 1;
+    bool joins_last_ = false;  // the last panel has a single chunk, and goes with the one before
     bool ahead_ = false;       // convert weights ahead
     float* floats_ = nullptr;  // if not null: room for these weights
     float* spare_ = nullptr;   // for those that are converted ahead

@@ -37,6 +37,10 @@ using Panel = Width<Floats, kPanelVectors>;
 using Chunk = Width<Floats, kPanelVectors / 2>;
 using Widest = Panel;
 #endif
+#if HWY_TARGET == HWY_AVX2 || HWY_ARCH_ARM_A64
+// A panel and the last one's single chunk: alone, that would load a source value for each product.
+using PanelAndChunk = Width<Floats, kPanelVectors / 2 * 3>;
+#endif
 
 // Numbers of pixels per iteration. Registers hold the sums of these pixels for each vector of
 // channels, their weights, and a source value. `Frequent` sizes are for sources whose pixels are 8
@@ -89,7 +93,7 @@ template <bool kFrequent>
 struct BlockSizes<Chunk, kFrequent> {
   using Type = Sizes<24, 16, 8, 4, 2, 1>;
 };
-#elif HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
+#elif HWY_TARGET == HWY_AVX2 || HWY_ARCH_ARM_A64
 template <>
 struct BlockSizes<Panel, true> {
   using Type = Sizes<6, 5, 4, 3, 2, 1>;
@@ -98,12 +102,12 @@ template <>
 struct BlockSizes<Panel, false> {
   using Type = Sizes<6, 5, 4, 2, 1>;
 };
-template <>
-struct BlockSizes<Chunk, true> {
-  using Type = Sizes<12, 10, 8, 6, 4, 2, 1>;
+template <bool kFrequent>
+struct BlockSizes<PanelAndChunk, kFrequent> {
+  using Type = Sizes<4, 2, 1>;
 };
-template <>
-struct BlockSizes<Chunk, false> {
+template <bool kFrequent>
+struct BlockSizes<Chunk, kFrequent> {
   using Type = Sizes<12, 8, 4, 2, 1>;
 };
 #else
@@ -412,6 +416,11 @@ bool RegistersAreFew() {
 }
 
 size_t ConvolveSome(const DirectPixels& pixels, const DirectWeights& weights) {
+#if HWY_TARGET == HWY_AVX2 || HWY_ARCH_ARM_A64
+  if (weights.chunks == PanelAndChunk::kChunks) {
+    return ConvolveWidth<PanelAndChunk>(pixels, weights);
+  }
+#endif
   if (weights.chunks >= Widest::kChunks) return ConvolveWidth<Widest>(pixels, weights);
   if (weights.chunks >= Panel::kChunks) return ConvolveWidth<Panel>(pixels, weights);
   return ConvolveWidth<Chunk>(pixels, weights);

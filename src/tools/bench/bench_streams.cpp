@@ -96,6 +96,8 @@ Result<Measured> run_streams(const std::string& description, int streams, const 
     gst_object_unref(first);
     gst_object_unref(last);
   }
+  // Networks are loaded and slots are made by then, as the other engine's sessions are.
+  gst_element_set_state(pipeline.get(), GST_STATE_READY);
   const double before = processor_ms();
   DVNN_ASSIGN(const double seconds, run_pipeline(pipeline.get(), nullptr));
   Measured done = {};
@@ -183,6 +185,7 @@ Result<Measured> run_application(const PipelineOptions& o, const network::Model&
   const std::vector<int64_t> dims = first->input_dims();
   const std::string engine = "appsink, " + first->name();
   std::vector<Application> applications(static_cast<size_t>(streams));
+  applications[0].session = std::move(first);
   const char* order = network.input.picture.order == ChannelOrder::kRgb   ? "RGB"
                       : network.input.picture.order == ChannelOrder::kBgr ? "BGR"
                                                                           : "GRAY8";
@@ -190,8 +193,9 @@ Result<Measured> run_application(const PipelineOptions& o, const network::Model&
   for (int i = 0; i < streams; ++i) {
     Application& one = applications[static_cast<size_t>(i)];
     if (i > 0) {
-      DVNN_ASSIGN(one.session, first->another());
+      DVNN_ASSIGN(one.session, applications[0].session->another());
     }
+    DVNN_TRY(one.session->forward());  // dvinfer does its first run before frames come, too
     one.picture = &network.input.picture;
     one.width = static_cast<int>(shape.w());
     one.height = static_cast<int>(shape.h());
@@ -202,7 +206,6 @@ Result<Measured> run_application(const PipelineOptions& o, const network::Model&
                                  "appsink name=last%d emit-signals=true sync=false max-buffers=2 ",
                                  order, one.width, one.height, i);
   }
-  applications[0].session = std::move(first);
   DVNN_ASSIGN(
       const Measured done,
       run_streams(description, streams, engine, [&](int i, GstElement* last, Stopwatch* watch) {

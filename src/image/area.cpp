@@ -65,21 +65,29 @@ void AreaTable::prepare(const std::vector<Component>& components, const AxisMapp
   lanes_ = x_.taps.size() * per_pixel_;
   row_samples_ = static_cast<size_t>(row_bytes / components[0].sample_bytes());
   sums_.assign(row_samples_, 0);
+  rows_are_shared_ = y.target_size > y.source_size;
+  forget();
+  for (Resampled& kept : kept_) kept.lanes.assign(rows_are_shared_ ? lanes_ : 0, 0);
 }
 
-void AreaTable::row(const PlaneRows& plane, int y, float* out) {
+void AreaTable::forget() {
+  for (Resampled& kept : kept_) kept.row = -1;
+}
+
+// Adds a row of the plane to the sums.
+void AreaTable::add(const PlaneRows& plane, int row, float weight) {
   const Component& c = components_[0];
   const float unit = c.bits == 10 ? 0.25f : 1.0f;
-  std::fill(sums_.begin(), sums_.end(), 0.0f);
-  const AreaTap& down = nth(y_.taps, y);
-  for (int k = 0; k < down.count; ++k) {
-    const float weight = unit * nth(y_.weights, down.weight + k);
-    HWY_DYNAMIC_DISPATCH(AddRow)
-    (plane.row(down.first + k), c.sample_bytes(), c.shift, weight, row_samples_, sums_.data());
-  }
+  HWY_DYNAMIC_DISPATCH(AddRow)
+  (plane.row(row), c.sample_bytes(), c.shift, unit * weight, row_samples_, sums_.data());
+}
+
+// Computes lanes from the sums.
+void AreaTable::sum_across(float* out) const {
+  const int sample_bytes = components_[0].sample_bytes();
   for (size_t i = 0; i < components_.size(); ++i) {
-    const int step = components_[i].step / c.sample_bytes(),
-              first = components_[i].first / c.sample_bytes();
+    const int step = components_[i].step / sample_bytes,
+              first = components_[i].first / sample_bytes;
     for (size_t x = 0; x < x_.taps.size(); ++x) {
       const AreaTap& across = x_.taps[x];
       const float* from = &nth(sums_, first + across.first * step);
@@ -89,6 +97,35 @@ void AreaTable::row(const PlaneRows& plane, int y, float* out) {
       out[x * per_pixel_ + i] = sum;
     }
   }
+}
+
+const float* AreaTable::resampled(const PlaneRows& plane, int row) {
+  Resampled& kept = kept_[row % 2];
+  if (kept.row != row) {
+    std::fill(sums_.begin(), sums_.end(), 0.0f);
+    add(plane, row, 1);
+    sum_across(kept.lanes.data());
+    kept.row = row;
+  }
+  return kept.lanes.data();
+}
+
+void AreaTable::row(const PlaneRows& plane, int y, float* out) {
+  const AreaTap& down = nth(y_.taps, y);
+  const float* const weights = &nth(y_.weights, down.weight);
+  if (rows_are_shared_) {
+    const float* const first = resampled(plane, down.first);
+    if (down.count == 1) {
+      for (size_t i = 0; i < lanes_; ++i) out[i] = weights[0] * first[i];
+      return;
+    }
+    const float* const second = resampled(plane, down.first + 1);
+    for (size_t i = 0; i < lanes_; ++i) out[i] = weights[0] * first[i] + weights[1] * second[i];
+    return;
+  }
+  std::fill(sums_.begin(), sums_.end(), 0.0f);
+  for (int k = 0; k < down.count; ++k) add(plane, down.first + k, weights[k]);
+  sum_across(out);
 }
 
 }  // namespace dvnn::image

@@ -339,7 +339,10 @@ void Converter::Impl::warp_rows(const FrameView& frame, uint8_t* out) {
 }
 
 void Converter::Impl::forget_rows() {
-  for (Stream& stream : streams) stream.expanded.forget();
+  for (Stream& stream : streams) {
+    stream.expanded.forget();
+    stream.area.forget();
+  }
 }
 
 void Converter::Impl::run(const FrameView& frame, uint8_t* out) {

@@ -115,23 +115,36 @@ class LaneTable {
   std::vector<uint8_t> short_rows_;  // copies of rows that are shorter than one read
 };
 
-/// Area resampling of a plane: first along y into a row of sums, then along x.
+/// Area resampling of a plane: first along y into a row of sums, then along x. If there are more
+/// rows of results than of the plane, several blend the same two: these are resampled along x once.
 class AreaTable {
  public:
   /// Prepares the tables, like LaneTable::prepare(). `row_samples` counts the samples of all
   /// components in a row of the plane.
   void prepare(const std::vector<Component>& components, const AxisMapping& x, const AxisMapping& y,
                int row_bytes);
+  /// Forgets rows that were resampled, before another frame.
+  void forget();
 
   size_t lanes() const { return lanes_; }
   /// Computes the lanes of row `y` of the result, 0..255.
   void row(const PlaneRows& plane, int y, float* out);
 
  private:
+  struct Resampled {
+    int row = -1;  // of the plane
+    std::vector<float> lanes;
+  };
+  void add(const PlaneRows& plane, int row, float weight);
+  void sum_across(float* out) const;
+  const float* resampled(const PlaneRows& plane, int row);
+
   std::vector<Component> components_;
   AreaTaps x_, y_;
   size_t lanes_ = 0, per_pixel_ = 1, row_samples_ = 0;
   std::vector<float> sums_;
+  bool rows_are_shared_ = false;
+  Resampled kept_[2];  // of an even row and an odd one
 };
 
 }  // namespace dvnn::image

@@ -9,6 +9,7 @@
 
 #include "check_suite.h"
 #include "frames.h"
+#include "image/lanes.h"
 #include "tensor/half.h"
 
 namespace dvnn::test::converter_tests {
@@ -328,6 +329,57 @@ DVNN_TEST(rows_may_begin_at_any_address) {
       ck_assert(have == want);
     }
   }
+}
+
+// A converter may keep rows of a frame until its next one.
+DVNN_TEST(no_frame_has_rows_of_the_one_before) {
+  std::mt19937 random(5);
+  for (PixelFormat f : frames::all_formats()) {
+    for (ResizeMethod method :
+         {ResizeMethod::kBilinear, ResizeMethod::kNearest, ResizeMethod::kArea}) {
+      const frames::Frame first = frames::make_frame(f, 12, 2, &random);
+      const frames::Frame second = frames::make_frame(f, 12, 2, &random);
+      View view;
+      view.method = method;
+      const TensorDesc desc = {ElementType::kUint8, Layout::kNhwc, {1, 3, 9, 16}};
+      auto used = Converter::create(format_of(f, 12, 2), desc, InputSpec(), view);
+      auto fresh = Converter::create(format_of(f, 12, 2), desc, InputSpec(), view);
+      ck_assert(used.ok() && fresh.ok());
+      std::vector<uint8_t> have(432), want(432);
+      used.value()->convert(first.view, have.data());
+      used.value()->convert(second.view, have.data());
+      fresh.value()->convert(second.view, want.data());
+      ck_assert(have == want);
+    }
+  }
+}
+
+// A fuzzer found tensors of one column and 32,767 rows, each of which read whole rows of a wide
+// frame again: 3 s a frame. Rows that were read once may change meanwhile here.
+DVNN_TEST(rows_that_an_enlarged_area_shares_are_read_once) {
+  constexpr int kWidth = 40, kRows = 2, kColumns = 3, kResults = 50;
+  std::vector<uint8_t> pixels(kWidth * kRows);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 37);
+  AxisMapping x, y;
+  x.source_size = kWidth, x.target_size = kColumns;
+  x.set_plane(1, 0, kWidth);
+  y.source_size = kRows, y.target_size = kResults;
+  y.set_plane(1, 0, kRows);
+  const FormatInfo gray = format_info(PixelFormat::kGray8);
+  AreaTable table;
+  table.prepare({gray.component[0]}, x, y, kWidth);
+  ck_assert_uint_eq(table.lanes(), kColumns);
+  const PlaneRows plane = {pixels.data(), kWidth};
+  const auto results = [&] {
+    std::vector<float> all(kColumns * kResults);
+    for (int r = 0; r < kResults; ++r) table.row(plane, r, &all[static_cast<size_t>(r * kColumns)]);
+    return all;
+  };
+  const std::vector<float> before = results();
+  std::fill(pixels.begin(), pixels.end(), uint8_t{0});
+  ck_assert(results() == before);
+  table.forget();
+  ck_assert(results() == std::vector<float>(before.size(), 0));
 }
 
 DVNN_TEST(impossible_requests_are_refused) {

@@ -113,19 +113,16 @@ const float* AreaTable::resampled(const PlaneRows& plane, int row) {
 void AreaTable::row(const PlaneRows& plane, int y, float* out) {
   const AreaTap& down = nth(y_.taps, y);
   const float* const weights = &nth(y_.weights, down.weight);
-  if (rows_are_shared_) {
-    const float* const first = resampled(plane, down.first);
-    if (down.count == 1) {
-      for (size_t i = 0; i < lanes_; ++i) out[i] = weights[0] * first[i];
-      return;
-    }
-    const float* const second = resampled(plane, down.first + 1);
-    for (size_t i = 0; i < lanes_; ++i) out[i] = weights[0] * first[i] + weights[1] * second[i];
-    return;
+  if (!rows_are_shared_) {
+    std::fill(sums_.begin(), sums_.end(), 0.0f);
+    for (int k = 0; k < down.count; ++k) add(plane, down.first + k, weights[k]);
+    return sum_across(out);
   }
-  std::fill(sums_.begin(), sums_.end(), 0.0f);
-  for (int k = 0; k < down.count; ++k) add(plane, down.first + k, weights[k]);
-  sum_across(out);
+  // One row or two.
+  const float* const first = resampled(plane, down.first);
+  const float* const last = resampled(plane, down.first + down.count - 1);
+  const float last_weight = down.count == 1 ? 0 : weights[1];
+  for (size_t i = 0; i < lanes_; ++i) out[i] = weights[0] * first[i] + last_weight * last[i];
 }
 
 }  // namespace dvnn::image

@@ -119,8 +119,7 @@ class LaneTable {
 /// rows of results than of the plane, several blend the same two: these are resampled along x once.
 class AreaTable {
  public:
-  /// Prepares the tables, like LaneTable::prepare(). `row_samples` counts the samples of all
-  /// components in a row of the plane.
+  /// Prepares the tables, like LaneTable::prepare().
   void prepare(const std::vector<Component>& components, const AxisMapping& x, const AxisMapping& y,
                int row_bytes);
   /// Forgets rows that were resampled, before another frame.

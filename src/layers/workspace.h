@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that CPU layers need only while they run. Layers run one after the other, so a slot needs
+// Memory that CPU layers need only while they run. Layers run one after the other, so a run needs
 // as much as its largest layer, not the sum of all: with memory of their own, a small network's
 // layers would take gigabytes for a large picture.
 //
-// A slot owns a Workspace and lends it to its thread while it runs a layer. It grows during the
-// first run and stays: later frames allocate nothing.
+// Whoever runs layers lends their thread a Workspace meanwhile. It grows during its first run and
+// is lent again: later frames allocate nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A slot groups its acts (slot_plan.h) into stages when it is created: a stage is one command list
 // (consecutive device steps, with what follows them) or one CPU layer. run() walks the stages; it
-// decides and allocates nothing, but for the command lists of the first run with pixels.
+// decides and allocates nothing, but for the command lists of the first run with pixels, and memory
+// for layers where more runs than ever before compute them at once.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/nth.h"
 #include "base/result.h"
 #include "layers/bound_layer.h"
+#include "layers/workspace.h"
 #include "network/handover.h"
 #include "network/model_network.h"
 #include "network/slot_plan.h"
@@ -341,7 +343,8 @@ Result<int64_t> StepSlot::run_alone(const Step& step) {
 }
 
 Result<const Step*> StepSlot::trace() {
-  LayersTurn turn(network_.get(), plan_);
+  layers::Workspace workspace;
+  const layers::Workspace::Loan loan(&workspace);
   for (Stage& stage : stages_) {
     for (const Act* act : stage.acts) {
       const Step& step = *act->step;
@@ -384,7 +387,8 @@ Status StepSlot::time_apart(Span<int64_t> step_ns) {
 }
 
 Status StepSlot::time_steps(Span<int64_t> step_ns) {
-  LayersTurn turn(network_.get(), plan_);
+  layers::Workspace workspace;
+  const layers::Workspace::Loan loan(&workspace);
   for (Stage& stage : stages_) {
     for (const Act* act : stage.acts) {
       DVNN_ASSIGN(nth(step_ns, number_of(*act->step)),

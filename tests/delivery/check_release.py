@@ -153,6 +153,14 @@ def check_release():
         empty = run('scripts/release', '1.2.3', '--only', step)
         require(empty.returncode == 1 and 'NOT SO' in empty.stdout and '  There are no packages: the steps package-* make them.' in empty.stdout,
                 'nothing goes through %s: %r' % (step, empty.stdout))
+    # What one of CI's runs says of itself, and whether the release goes on.
+    for said, held in (('3 passed, 0 failed, 1 skipped, in 9 s', True), ('skipped, what it needs cannot be had here, in 1 s', False),
+                       ('left out, 10 s are left and it would take about 20 s here', False)):
+        write('.ci/run', '#!/bin/sh\necho "tests/run --armhf build-armhf: %s"\necho "3 passed, 0 failed, 1 skipped"\n' % said)
+        os.chmod('.ci/run', 0o755)
+        tests = run('scripts/release', '1.2.3', '--only', 'tests')
+        require(tests.returncode == (0 if held else 1) and ('NOT SO' in tests.stdout) != held and
+                (held or said in tests.stdout.splitlines()[-1]), 'a run of CI says %r, and release %r' % (said, tests.stdout))
     # A command that fails ends its step.
     os.makedirs('out/release-1.2.3/packages/deb12-amd64')
     os.symlink('nowhere', 'out/release-1.2.3/packages/deb12-amd64/a.deb')

@@ -30,7 +30,8 @@ struct Intake {
 struct TensorRequest {
   TensorDesc desc;
   InputSpec input;
-  bool takes_pixels = false;  // slots take network::InputKind::kPixels, too
+  bool takes_pixels = false;    // slots take network::InputKind::kPixels, too
+  bool prefers_pixels = false;  // they cost less than a tensor
   std::shared_ptr<SlotPool> pool;
   std::shared_ptr<Intake> intake;
 

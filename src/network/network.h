@@ -68,6 +68,9 @@ class Network : public std::enable_shared_from_this<Network> {
   /// and only convolutions may read the input, of three channels. The lookup table applies mean and
   /// scale, so results match those of the input tensor bit for bit.
   virtual bool takes_pixels() const { return false; }
+  /// Returns whether pixels cost less than a tensor. The software device looks their values up on
+  /// the CPU, which takes longer than making numbers of them at once.
+  bool prefers_pixels() const { return takes_pixels() && !device_->is_software(); }
   /// Creates a slot: an I/O buffer and committed command lists. `cancellation` may be null.
   Result<std::unique_ptr<Slot>> create_slot(const Cancellation* cancellation = nullptr);
 

@@ -40,14 +40,15 @@ static Result<ConvertJob> plan_request(const ConvertSettings& settings,
   if (stream) {
     DVNN_ASSIGN(job, plan_tensor(request, stream));
   }
-  const bool can = request.takes_pixels && !stream;
-  if (can && settings.backend != Backend::kCpu) {
+  const bool device = settings.backend == Backend::kDevice;
+  const bool chosen = device || (settings.backend == Backend::kAuto && request.prefers_pixels);
+  if (chosen && request.takes_pixels && !stream) {
     // The device's table applies mean and scale.
     job.kind = network::InputKind::kPixels;
     job.target.desc.type = ElementType::kUint8;
     job.input.mean = {{0, 0, 0}};
     job.input.scale = {{1, 1, 1}};
-  } else if (settings.backend == Backend::kDevice) {
+  } else if (device) {
     return unsupported(
         "backend=device: this device, or this network's first layer, takes no 8-bit pixels; use "
         "backend=auto or cpu");

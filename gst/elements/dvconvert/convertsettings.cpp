@@ -11,8 +11,8 @@ namespace {
 constexpr gint kDlhdl = static_cast<gint>(Layout::kHwc8) + 1;
 
 const GEnumValue kBackends[] = {
-    {static_cast<gint>(Backend::kAuto), "The device if it gives the same result, else the CPU",
-     "auto"},
+    {static_cast<gint>(Backend::kAuto),
+     "The device if it gives the same result in less time, else the CPU", "auto"},
     {static_cast<gint>(Backend::kCpu), "The CPU", "cpu"},
     {static_cast<gint>(Backend::kDevice),
      "The device, which gets 8-bit pixels; an error if it cannot take them", "device"},

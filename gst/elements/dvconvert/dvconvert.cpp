@@ -18,8 +18,8 @@
  * regions of interest of other elements, objects of an earlier network, or tiles. Each region is
  * converted straight from the frame, and is one run of the network.
  *
- * A device that takes 8-bit pixels through a table gets pixels, half the bytes, if the result is
- * the same; #GstDvConvert:active-backend says whether it does.
+ * A board's device that takes 8-bit pixels through a table gets pixels, half the bytes, if the
+ * result is the same; #GstDvConvert:active-backend says whether it does.
  *
  * The settings travel with each frame. If no tensor can be made here (one branch of a tee takes
  * none, the frame was doubled, no slot is free), dvinfer makes it by the same settings, with the

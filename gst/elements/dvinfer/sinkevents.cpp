@@ -132,8 +132,9 @@ gboolean SinkSide::answer_allocation(GstQuery* query) {
   }
   const LoadedPtr loaded = networks_.loaded();
   const network::Network& network = *loaded->network;
-  set_tensor_request(query, {network.input_desc(), network.model().input.picture,
-                             network.takes_pixels(), loaded->pool, context_.intake()});
+  set_tensor_request(query,
+                     {network.input_desc(), network.model().input.picture, network.takes_pixels(),
+                      network.prefers_pixels(), loaded->pool, context_.intake()});
   return TRUE;
 }
 

@@ -176,7 +176,7 @@ TensorRequest request_of(int width) {
   TensorRequest request;
   request.desc = {ElementType::kFloat16, Layout::kWhc8, {1, 3, 4, width}};
   request.input.mean = {1, 2, 3};
-  request.takes_pixels = true;
+  request.takes_pixels = request.prefers_pixels = true;
   request.intake = std::make_shared<Intake>();
   return request;
 }
@@ -191,7 +191,7 @@ DVNN_TEST(a_request_arrives_as_it_was_asked) {
   ck_assert(got.has_value());
   ck_assert(got->desc == asked.desc);
   ck_assert(got->input.mean == asked.input.mean);
-  ck_assert(got->takes_pixels);
+  ck_assert(got->takes_pixels && got->prefers_pixels);
   ck_assert(got->intake == asked.intake);  // shared, not copied
 }
 

@@ -71,8 +71,11 @@ Status choose_decoder(const ConvertOptions& options, network::Model* model, Repo
   if (guess) {
     model->decoder = {guess->decoder, std::move(guess->params)};
     if (report) {
-      report->warnings.push_back("the outputs are those of " + guess->family + ": decoder '" +
-                                 guess->decoder + "'");
+      std::string note =
+          "the outputs are those of " + guess->family + ": decoder '" + guess->decoder + "'";
+      // Shapes tell neither.
+      if (!options.exported) note += "; --preset " + guess->preset + " has its picture and labels";
+      report->warnings.push_back(std::move(note));
     }
     return {};
   }

@@ -59,6 +59,11 @@ def main():
             if done.returncode:
                 failures += 1
                 print(done.stdout)
+        guessed = subprocess.run(["dvnet", "convert", "yolox_nano.onnx", "-o", "guessed.dvn"], cwd=folder, check=True, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+        if "those of YOLOX: decoder 'grid'; --preset yolox has its picture and labels" not in guessed:
+            failures += 1
+            print("without a preset, nobody names it: %s" % guessed)
         for picture in ("out/dog.jpg.png", "found.png", "chosen.png"):
             path = os.path.join(folder, picture)
             if not os.path.exists(path) or os.path.getsize(path) == 0:

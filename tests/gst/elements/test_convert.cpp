@@ -14,8 +14,9 @@ DVNN_GST_SUITE(gst_convert);
 
 namespace {
 
-std::string detector(const std::string& properties) {
-  return "dvconvert " + properties + " ! dvinfer network=" + network_path() + " ! dvdecode";
+std::string detector(const std::string& properties, const std::string& of_infer = "") {
+  return "dvconvert " + properties + " ! dvinfer " + of_infer + " network=" + network_path() +
+         " ! dvdecode";
 }
 
 dvnn::image::FrameView rgb_view(const std::vector<uint8_t>& pixels, int width) {
@@ -99,15 +100,13 @@ DVNN_TEST(a_device_takes_pixels_where_that_saves_the_cpu_time) {
     std::string device;
     const char *backend, *active;
   };
-  const std::string board = FaultPlan::path();
-  const Case cases[] = {{"soft", "auto", "cpu"},      {"soft", "cpu", "cpu"},
-                        {"soft", "device", "device"}, {board, "auto", "device"},
-                        {board, "cpu", "cpu"},        {board, "device", "device"}};
+  const std::string soft = "device=soft", board = FaultPlan::device();
+  const Case cases[] = {{soft, "auto", "cpu"},      {soft, "cpu", "cpu"},
+                        {soft, "device", "device"}, {board, "auto", "device"},
+                        {board, "cpu", "cpu"},      {board, "device", "device"}};
   for (const Case& c : cases) {
-    GstHarness* h =
-        chain("dvconvert name=c backend=" + std::string(c.backend) +
-                  " ! dvinfer device=" + c.device + " network=" + network_path() + " ! dvdecode",
-              video_caps("I420", 320, 240));
+    GstHarness* h = chain(detector(std::string("name=c backend=") + c.backend, c.device),
+                          video_caps("I420", 320, 240));
     GstBuffer* out = gst_harness_push_and_pull(h, red_square("I420", 320, 240, 2, 2));
     ck_assert_msg(found_square(out, 320, 240, 2, 2), "%s %s", c.device.c_str(), c.backend);
     GstElement* convert = gst_bin_get_by_name(GST_BIN(h->element), "c");

@@ -201,8 +201,7 @@ class Noise:
     def __init__(self, g, outputs, rounds=False):
         """With `rounds`, values are rounded to binary16 where they get a factor."""
         self.g = g
-        nodes, self.factors, self.quanta = [], {}, {}
-        self.shifted = [n for node in g.nodes if node.op_type in SHIFTS for n in node.output]
+        nodes, self.factors, self.quanta, self.shifted = [], {}, {}, []
         for node in g.nodes:
             copy = onnx.NodeProto()
             copy.CopyFrom(node)
@@ -254,6 +253,8 @@ class Noise:
             nodes.append(copy)
             for name in rounded:
                 self.factors[name] = g.values[name]
+                if node.op_type in SHIFTS:
+                    self.shifted.append(name)
                 whole, lost = name + '_e', lost_digits(node, g)
                 if lost:
                     whole = name + '_l'
@@ -288,10 +289,8 @@ class Noise:
 
     def draw_shifted(self, rng):
         """As draw(), but results of SHIFTS between two powers of two are off by the same amount."""
-        feeds = self.feeds(rng, 1.0, False)
+        feeds = self.feeds(rng, 1.0)
         for name in self.shifted:
-            if name not in self.factors:
-                continue
             array = self.factors[name].astype(np.float64)
             power = np.frexp(array)[1]
             amount = np.ldexp(rng.uniform(-1, 1, 2048)[power + 1024], power - 12)  # half a step at most
@@ -328,16 +327,18 @@ def tolerances(g, outputs, draws=DRAWS):
         for k, array in enumerate(noise.draw(rng, 1.0)):
             squares[k] += (array.astype(np.float64) - wanted[k]) ** 2
     allowed = [SPREADS * np.sqrt(s / draws) for s in squares]
+
+    def allow(arrays):
+        for k, array in enumerate(arrays):
+            allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
     if in_steps(g) or (draws > DRAWS and in_steps(g, CHOICES)):
         # Values that become one number in binary16 are equal more often than noise shows.
         rounding = Noise(g, outputs, rounds=True)
         for strength, common in ([(s, False) for s in STRONG] + [(s, True) for s in COMMON]) * (draws // DRAWS):
-            for k, array in enumerate(rounding.draw(rng, strength, common)):
-                allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
+            allow(rounding.draw(rng, strength, common))
     if draws > DRAWS and noise.shifted:
         for _ in range(draws):
-            for k, array in enumerate(noise.draw_shifted(rng)):
-                allowed[k] = np.maximum(allowed[k], 1.5 * np.abs(array.astype(np.float64) - wanted[k]))
+            allow(noise.draw_shifted(rng))
     # FP32's own error on both sides: sums of some hundred terms.
     return [np.nan_to_num(a, nan=np.inf) + 2.0 ** -22 + 2.0 ** -18 * np.abs(w) for a, w in zip(allowed, wanted)]
 

@@ -38,7 +38,7 @@ void tell_folded(const InputSpec& given, network::InputInfo* input) {
 Result<network::Model> plan(Graph graph, const PlanOptions& options, InputSpec picture,
                             PlanReport* report) {
   const InputSpec given = picture;
-  DVNN_TRY(run_passes(unsized_passes(), {&graph, &picture, &options}));
+  DVNN_TRY(run_passes(unsized_passes(), {&graph, &picture, &options, report}));
   if (options.rescale) DVNN_TRY(keep_in_range(&graph, options, picture, report));
   if (options.quantise && options.measure_bits) {
     DVNN_ASSIGN(const WeightBits bits, choose_weight_bits(&graph, options, picture));

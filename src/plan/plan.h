@@ -46,6 +46,11 @@ struct WeightBits {
   double cosine = 1;            // the smallest of all outputs, with 8 bits against 16
 };
 
+/// Channels of convolutions' results, and how many of them were left out, as no output needs them.
+struct UnreadChannels {
+  int channels = 0, dropped = 0;
+};
+
 struct PlanReport {
   std::vector<StepNote> steps;
   uint64_t io_peak_bytes = 0;  // size of the I/O buffer
@@ -53,6 +58,7 @@ struct PlanReport {
   int rescaled = 0;            // number of values stored divided by a power of two
   float largest = 0;           // largest measured magnitude of a value; 0: nothing was measured
   WeightBits bits;             // if weights were to have 8 bits
+  UnreadChannels unread;
 };
 
 /// Runs all passes and assembles the model, which keeps what replan() needs. `picture`: how

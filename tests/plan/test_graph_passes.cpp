@@ -50,6 +50,96 @@ DVNN_TEST(what_no_output_needs_is_dropped) {
   ck_assert_uint_eq(after("unused", m.done({used}), remove_unused).nodes.size(), 1);
 }
 
+namespace {
+
+// Makes the weights of a dense convolution for all inputs from `first` on zeros.
+void read_only(Graph* graph, int made_by, size_t inputs, size_t first) {
+  for (Node& node : graph->nodes) {
+    if (node.output != made_by) continue;
+    const size_t taps = node.run.kernel.area();
+    for (size_t i = 0; i < node.weights.size(); ++i) {
+      if (i / taps % inputs >= first) node.weights[i] = 0;
+    }
+  }
+}
+
+// Makes results from `first` on `bias` everywhere.
+void make_constant(Graph* graph, int made_by, size_t first, float bias) {
+  for (Node& node : graph->nodes) {
+    if (node.output != made_by) continue;
+    const size_t row = node.weights.size() / node.run.outputs();
+    std::fill(node.weights.begin() + static_cast<std::ptrdiff_t>(first * row), node.weights.end(),
+              0.0f);
+    std::fill(node.bias.begin() + static_cast<std::ptrdiff_t>(first), node.bias.end(), bias);
+  }
+}
+
+UnreadChannels dropped_from(const char* what, const Graph& graph) {
+  PlanReport report;
+  after(what, graph, [&report](Graph* g) { drop_unread_channels(g, &report); });
+  return report.unread;
+}
+
+}  // namespace
+
+// Channels whose readers have zeros for them go, with all that is made of them channel by channel.
+DVNN_TEST(channels_that_nothing_reads_are_dropped) {
+  Maker m;
+  const int wide = m.conv(m.graph.input, 64);
+  const int depthwise = m.conv(m.active(m.scaled(wide), Activation::kPrelu), 64, 3, 1, 64);
+  const int silu = sure(m.unary("silu", kernels::Curve::kSwish, depthwise, 1, 0));
+  const int mean = sure(m.global_pooling("mean", silu, true));
+  const int weighed = m.conv(mean, 64, 1, 0);
+  const int gate = m.active(weighed, Activation::kSigmoid);
+  const int last = m.conv(sure(m.binary("gated", kernels::Operation::kMul, silu, gate)), 8);
+  Graph graph = m.done({last});
+  lower_groups(&graph);
+  ck_assert_int_eq(dropped_from("all are read", graph).dropped, 0);
+  read_only(&graph, last, 64, 20);
+  ck_assert_int_eq(dropped_from("the gate reads all", graph).dropped, 0);
+  read_only(&graph, weighed, 64, 20);
+  const UnreadChannels found = dropped_from("few are read", graph);
+  ck_assert_int_eq(found.channels, 64 + 64 + 8);
+  ck_assert_int_eq(found.dropped, 40 + 40);
+}
+
+// A sum's channels go together, and a join's with those of its parts.
+DVNN_TEST(sums_and_joins_drop_the_same_channels) {
+  Maker m;
+  const int a = m.conv(m.graph.input, 32), b = m.conv(m.graph.input, 32);
+  const int sum = sure(m.sum("sum", a, b));
+  const int joined = m.joined({sum, m.conv(m.graph.input, 16)});
+  const int last = m.conv(joined, 8, 1);
+  Graph graph = m.done({last});
+  read_only(&graph, last, 48, 13);
+  UnreadChannels found = dropped_from("sum", graph);
+  ck_assert_int_eq(found.dropped, 16 + 16 + 8);
+  graph.outputs.push_back(b);
+  graph.output_names.emplace_back("b");
+  found = dropped_from("an output", graph);
+  ck_assert_int_eq(found.dropped, 8);
+}
+
+// A channel of zeros goes although it is read; one of another number does not.
+DVNN_TEST(channels_of_zeros_are_dropped) {
+  for (const float bias : {-1.0f, 1.0f}) {
+    Maker m;
+    const int wide = m.conv(m.graph.input, 24);
+    const int active = sure(m.activation("relu", wide, Activation::kRelu, 0, {}));
+    Graph graph = m.done({m.conv(m.conv(active, 24, 3, 1, 24), 8), m.conv(active, 8, 1)});
+    make_constant(&graph, wide, 5, bias);
+    lower_groups(&graph);
+    // Depthwise results are their biases then, which the next convolution reads.
+    ck_assert_int_eq(dropped_from("depthwise", graph).dropped, 0);
+    Graph plain = m.graph;
+    plain.outputs = {plain.outputs[1]};
+    plain.output_names.resize(1);
+    make_constant(&plain, wide, 5, bias);
+    remove_unused(&plain);
+    ck_assert_int_eq(dropped_from("zeros", plain).dropped, bias < 0 ? 16 : 0);
+  }
+}
+
 DVNN_TEST(zeros_around_a_picture_become_pads) {
   Maker m;
   const int padded = sure(m.pad("zeros", m.graph.input, 1, 2, 3, 0));

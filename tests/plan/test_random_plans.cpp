@@ -86,7 +86,7 @@ class Wanderer : public Maker {
 
   void step_of_picture(int kind, int in) {
     const Shape s = shape_of(in);
-    static constexpr int kChannels[] = {1, 3, 4, 8, 8, 12, 16, 16, 24};
+    static constexpr int kChannels[] = {1, 3, 4, 8, 8, 12, 16, 16, 24, 40};
     switch (kind) {
       case 0:
       case 1:
@@ -94,7 +94,8 @@ class Wanderer : public Maker {
         add(any_convolution(in, one_of(kChannels)));
         break;
       case 3:
-        add(active(in, one_of(kActivations)));
+        add(below(3) ? active(in, one_of(kActivations))
+                     : activation(name(), in, Activation::kRelu, 0, {}));
         break;
       case 4:
         add(scaled(in));
@@ -188,6 +189,24 @@ class Wanderer : public Maker {
     }
   }
 
+  // Makes inputs of some dense kernels zeros, and some results numbers that are the same
+  // everywhere.
+  static void prune(size_t inputs, size_t taps, std::vector<float>* weights,
+                    std::vector<float>* bias) {
+    std::vector<bool> unread(inputs);
+    const int every = 1 + below(4);
+    for (size_t c = 0; c < inputs; ++c) unread[c] = below(every) != 0;
+    for (size_t m = 0; m < bias->size(); ++m) {
+      const bool constant = below(3) == 0;
+      if (constant) (*bias)[m] = -std::fabs((*bias)[m]) * static_cast<float>(below(2));
+      for (size_t c = 0; c < inputs; ++c) {
+        if (!constant && !unread[c]) continue;
+        const auto from = static_cast<std::ptrdiff_t>((m * inputs + c) * taps);
+        std::fill_n(weights->begin() + from, taps, 0.0f);
+      }
+    }
+  }
+
   Result<int> any_convolution(int in, int m) {
     const Shape s = shape_of(in);
     import::ConvSpec spec;
@@ -218,7 +237,12 @@ class Wanderer : public Maker {
         spec.top < spec.kernel_y && spec.bottom < spec.kernel_y && !dilated) {
       return deconvolution(name(), in, spec, 0, 0, numbers(count, -most, most), numbers(bias));
     }
-    return convolution(name(), in, spec, numbers(count, -most, most), numbers(bias));
+    std::vector<float> weights = numbers(count, -most, most), offsets = numbers(bias);
+    if (spec.groups == 1 && below(3) == 0) {
+      prune(static_cast<size_t>(s.c()), static_cast<size_t>(spec.kernel_x * spec.kernel_y),
+            &weights, &offsets);
+    }
+    return convolution(name(), in, spec, weights, offsets);
   }
 
   Result<int> any_pooling(int in) {

@@ -88,6 +88,10 @@ void slice_steps(Graph* graph);
 /// other readers one step moves them.
 void move_channels(Graph* graph, const device::Limits& limits);
 
+/// Leaves out channels that no output needs, by whole chunks: all weights that read them are zero,
+/// or they are zero themselves. `report` may be null.
+void drop_unread_channels(Graph* graph, PlanReport* report);
+
 /// Merges convolutions of one value with few channels each that only the CPU reads, and likewise
 /// the convolutions that work on each of these channels alone.
 void merge_siblings(Graph* graph);
@@ -126,11 +130,12 @@ bool chooses(const Node& node);
 void keep_precision(Graph* graph, bool hwc);
 
 /// The graph that passes rewrite, and their arguments. `picture`: the input's mean and scale; null
-/// for the passes that depend on sizes.
+/// for the passes that depend on sizes. `report` may be null.
 struct PassTarget {
   Graph* graph;
   InputSpec* picture;
   const PlanOptions* options;
+  PlanReport* report = nullptr;
 };
 
 /// A row of a table: a pass, and what it does, in the words of docs/converter.md.
@@ -163,8 +168,8 @@ Status call_pass(Arguments&&... arguments) {
   }
 }
 
-/// Gives a pass the graph and, if it takes one, the picture, the limits, the options, or whether
-/// buffers are in the order HWC.
+/// Gives a pass the graph and, if it takes one, the picture, the report, the limits, the options,
+/// or whether buffers are in the order HWC.
 template <auto pass>
 Status run_pass(const PassTarget& target) {
   using Function = decltype(pass);
@@ -174,6 +179,9 @@ Status run_pass(const PassTarget& target) {
   } else if constexpr (std::is_invocable_v<Function, Graph*, InputSpec*> &&
                        !std::is_invocable_v<Function, Graph*, bool>) {
     return call_pass<pass>(target.graph, target.picture);
+  } else if constexpr (std::is_invocable_v<Function, Graph*, PlanReport*> &&
+                       !std::is_invocable_v<Function, Graph*, bool>) {
+    return call_pass<pass>(target.graph, target.report);
   } else if constexpr (std::is_invocable_v<Function, Graph*, const device::Limits&>) {
     return call_pass<pass>(target.graph, options.limits);
   } else if constexpr (std::is_invocable_v<Function, Graph*, const PlanOptions&>) {

@@ -30,6 +30,10 @@ constexpr Pass kPasses[] = {
      run_pass<fold_affine>},
     {"fold_input_affine", "what is left of them at the input goes into its mean and scale",
      run_pass<fold_input_affine>},
+    {"drop_unread_channels",
+     "channels that no output needs are left out, by whole chunks of 8, such as those of pruned "
+     "networks whose weights are zero",
+     run_pass<drop_unread_channels>},
     {"slice_steps", "poolings over channels whose windows are single elements become slices",
      run_pass<slice_steps>},
     {"move_channels",

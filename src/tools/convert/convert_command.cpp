@@ -238,6 +238,10 @@ void print_network(const Conversion& asked, const network::Model& model,
         "two\n",
         static_cast<double>(report.largest), report.rescaled);
   }
+  if (report.unread.dropped > 0) {
+    std::printf("%d of %d channels are left out: no output needs them\n", report.unread.dropped,
+                report.unread.channels);
+  }
   print_notes(report, asked.verbose);
   if (asked.verbose) {
     std::printf("share: %s\n", to_text(share_of(model, device::Hardware())).c_str());

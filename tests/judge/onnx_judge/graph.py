@@ -129,6 +129,14 @@ class Graph:
             scale = 1.0 / max(1.0, np.prod(shape[1:])) ** 0.5
         return self.constant((self.rng.standard_normal(shape) * scale + offset).astype(np.float32))
 
+    def kernels(self, shape):
+        """Returns a convolution's weights; some are zeros for most of the inputs, as in networks that were pruned."""
+        kernels = self.weights(shape)
+        if self.chance(0.3):
+            unread = self.rng.random(shape[1]) < self.choose([0.3, 0.7, 0.9])
+            self.constants[kernels][:, unread] = 0
+        return kernels
+
     def between(self, shape, low, high):
         return self.constant(self.rng.uniform(low, high, shape).astype(np.float32))
 

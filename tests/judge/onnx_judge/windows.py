@@ -55,9 +55,9 @@ def convolve(g, x, out=None, kernel=None, **given):
     """Adds a plain convolution, for idioms."""
     channels = g.shape(x)[1]
     kernel = kernel or g.choose([1, 3])
-    out = out or g.choose([4, 6, 8, 12, 16])
+    out = out or g.choose([4, 6, 8, 12, 16, 24])
     given.setdefault('pads', [kernel // 2] * 4)
-    inputs = [x, g.weights((out, channels // given.get('group', 1), kernel, kernel))]
+    inputs = [x, g.kernels((out, channels // given.get('group', 1), kernel, kernel))]
     if g.chance(0.8):
         inputs.append(g.weights((out,), 0.2))
     return g.add('Conv', inputs, kernel_shape=[kernel, kernel], **given)
@@ -77,7 +77,7 @@ def conv(g, op):
     out = group * g.choose([1, 1, 2]) if group > 1 else g.choose([1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24])
     if group > 1:
         attributes['group'] = group
-    inputs = [x, g.weights((out, channels // group) + tuple(attributes['kernel_shape']))]
+    inputs = [x, g.kernels((out, channels // group) + tuple(attributes['kernel_shape']))]
     if g.chance(0.7):
         inputs.append(g.weights((out,), 0.3))
     if g.chance(0.15):

@@ -156,6 +156,9 @@ def convolution(net):
     if net.chance(0.15) and (kernels[0] - 1) * 2 < min(h, w) and group < c:
         text += ' dilation: 2'
     blobs = [net.weights((out, c // group) + tuple(kernels))]
+    if net.chance(0.3):  # as in networks that were pruned: inputs that nothing reads, and results that read nothing
+        blobs[0][:, net.rng.random(c // group) < 0.6] = 0
+        blobs[0][net.rng.random(out) < 0.3] = 0
     bias = net.chance(0.7)
     if bias:
         blobs.append(net.weights((out,), 0.3))

@@ -115,6 +115,26 @@ inline device::ConvRun make_run(Randomness* r, device::Dims in) {
   return run;
 }
 
+/// Makes zeros of all weights of some of a run's input channels, as pruned networks and shuffled
+/// halves have them: whole chunks, halves of chunks, scattered channels, or all.
+inline void clear_channels(Randomness* r, int channels, RunCase* c) {
+  const int sizes[] = {8, 4, 1, channels};
+  const int size = sizes[r->between(0, 3)];
+  const size_t taps = c->run.kernel.area(), all = static_cast<size_t>(channels);
+  for (int first = 0; first < channels; first += size) {
+    if (size < channels && r->chance(2)) continue;
+    const size_t begin = static_cast<size_t>(first);
+    const size_t end = static_cast<size_t>(std::min(first + size, channels));
+    for (size_t m = 0; m < c->run.outputs(); ++m) {
+      const size_t from = (m * all + begin) * taps, to = (m * all + end) * taps;
+      for (size_t i = from; i < to; ++i) {
+        c->weights[i] = r->chance(2) ? 0.0f : -0.0f;
+        c->indices[i] = 0;  // the table's zero
+      }
+    }
+  }
+}
+
 /// Returns `run` with random weights.
 inline RunCase with_weights(Randomness* r, const device::ConvRun& run, device::Dims in) {
   RunCase c;
@@ -127,6 +147,7 @@ inline RunCase with_weights(Randomness* r, const device::ConvRun& run, device::D
     c.indices.push_back(static_cast<uint8_t>(r->between(0, 255)));
     c.weights.push_back(quantised ? half_to_float(c.table[c.indices.back()]) : r->value(1));
   }
+  if (!device::is_depthwise(c.run.conv) && r->chance(3)) clear_channels(r, channels, &c);
   for (int i = 0; i < c.run.m; ++i) {
     c.bias.push_back(r->value(2));
     c.slopes.push_back(r->value(1));

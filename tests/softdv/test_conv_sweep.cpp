@@ -174,6 +174,82 @@ DVNN_TEST(windows_may_lie_in_the_padding) {
   ck_assert_int_ge(ran, kRounds / 2);
 }
 
+// Convolutions of single pixels make floats of some pixels while they multiply others, and then
+// read fewer chunks than the source has.
+DVNN_TEST(channels_that_no_kernel_reads_match_the_scalar_reference) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  Randomness random(dvnn_seed(41));
+  int ran = 0;
+  const int rounds = dvnn_rounds(150);
+  for (int i = 0; i < rounds; ++i) {
+    const int channels = random.chance(4) ? random.channels() : 8 * random.between(1, 12);
+    const Dims in = {random.edgy(1, 40), random.edgy(1, 40), channels};
+    ConvRun run = make_run(&random, in);
+    run.conv = ConvKind::kConv;
+    run.m = random.channels();
+    run.stride = run.dilation = {1, 1};
+    if (random.chance(3)) {
+      run.kernel = {random.between(1, 3), 5};
+      run.conv_pad = {1, 1, 2, 2};
+    } else {
+      run.kernel = {1, 1};
+      run.conv_pad = {0, 0, 0, 0};
+    }
+    run.weight_format = WeightFormat::kHalf;
+    const bool pooled = std::min(in.w, in.h) > 1 && random.chance(4);
+    run.pool = pooled ? PoolKind::kMax : PoolKind::kNone;
+    run.pool_scale = 1;
+    run.pool_size = run.pool_stride = {2, 2};
+    run.pool_pad = {0, 0, 0, 0};
+    RunCase c = with_weights(&random, run, in);
+    clear_channels(&random, in.c, &c);
+    ran += check_case(device.value().get(), &random, c, in, i);
+  }
+  ck_assert_int_ge(ran, rounds * 3 / 4);
+}
+
+// A plain sum of products would be NaN: 0 times infinity.
+DVNN_TEST(infinities_of_a_chunk_that_no_kernel_reads_reach_no_result) {
+  auto device = Device::open("soft");
+  ck_assert(device.ok());
+  constexpr size_t kPixels = 15, kDead = 8 * kPixels;
+  const Dims in = {5, 3, 24}, out = {5, 3, 8};
+  ConvCommand command;
+  command.w = in.w;
+  command.h = in.h;
+  command.c = in.c;
+  RunCase c;
+  c.run.m = out.c;
+  c.run.conv = ConvKind::kConv;
+  c.run.weight_format = WeightFormat::kHalf;
+  command.runs = {c.run};
+  for (int m = 0; m < out.c; ++m) {
+    for (int k = 0; k < in.c; ++k) c.weights.push_back(k / 8 == 1 ? 0.0f : 1.0f);
+  }
+  c.bias.assign(8, 0.5f);
+  c.slopes.assign(8, 0);
+  c.table.resize(256);
+  c.indices.resize(c.weights.size());
+  const std::vector<uint8_t> packed = pack(c, in.c, false);
+  auto weights = device.value()->allocate(packed.size());
+  std::memcpy(weights.value().data(), packed.data(), packed.size());
+  const TensorDesc from = device_desc(false, in), to = device_desc(false, out);
+  const size_t start = static_cast<size_t>(from.bytes());
+  auto memory = device.value()->allocate(start + static_cast<size_t>(to.bytes()));
+  std::vector<float> values(24 * kPixels, 2.0f), results(8 * kPixels);
+  std::fill_n(values.begin() + kDead, kDead, INFINITY);
+  write_nchw(values.data(), {from, memory.value().data()});
+  auto list = device.value()->create_command_list();
+  ck_assert(list.value()
+                .add(command, {&memory.value(), 0}, {&memory.value(), start}, {}, weights.value())
+                .ok());
+  ck_assert(list.value().commit().ok());
+  ck_assert(list.value().wait(list.value().exec().value()).ok());
+  read_nchw({to, memory.value().data() + start}, results.data());
+  for (const float result : results) ck_assert(result == 16 * 2 + 0.5f);
+}
+
 // Many weights over few rows, so that threads share the channels instead of the rows.
 DVNN_TEST(channels_that_threads_share_match_the_scalar_reference) {
   auto device = Device::open("soft");

@@ -47,8 +47,8 @@ HWY_INLINE void ConvertWeights(WeightsAhead* ahead) {
 HWY_NOINLINE void ConvertUntil(const float* end, SourceAhead* ahead) {
   const size_t pixels = static_cast<size_t>(end - ahead->to) / 8;
   for (size_t chunk = 0; chunk < ahead->chunks; ++chunk) {
-    const half_t* const from = ahead->from + chunk * ahead->from_plane;
-    float* const to = ahead->to + chunk * ahead->to_plane;
+    const half_t* const from = ahead->from + ahead->starts[chunk];
+    float* const to = ahead->to + chunk * ahead->plane;
     for (size_t p = 0; p < pixels; ++p) ConvertPixels<1>(from + p * 8, to + p * 8);
   }
   MoveAhead(ahead, pixels);

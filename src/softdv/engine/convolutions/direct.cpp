@@ -8,21 +8,16 @@
 
 namespace dvnn::softdv {
 Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, bool as_one_row)
-    : shape_(shape), pixel_(shape.chunk_channels(0)) {
-  const size_t in = shape.inputs(), out = shape.outputs(), taps = shape.taps();
-  const size_t panels = (out + kPanel - 1) / kPanel;
-  weights_.assign(panels * in * taps * kPanel, 0);
+    : shape_(shape), pixel_(shape.chunk_channels(0)), read_(shape, weights, grain()) {
+  for (const int chunk : read_.chunks()) starts_.push_back(shape.before_chunk(chunk));
+  const size_t out = shape.outputs(), panels = (out + kPanel - 1) / kPanel;
+  weights_.assign(panels * panel(), 0);
+  pack_weights(weights);
   bias_.assign(panels * kPanel, 0);
   std::copy(bias, bias + out, bias_.begin());
-  for (size_t m = 0; m < out; ++m) {
-    for (size_t c = 0; c < in; ++c) {
-      const size_t chunk = c / kChunk, channels = std::min<size_t>(kChunk, in - chunk * kChunk);
-      for (size_t t = 0; t < taps; ++t) {
-        const size_t row = chunk * kChunk * taps + t * channels + c % kChunk;
-        weights_[(m / kPanel * in * taps + row) * kPanel + m % kPanel] =
-            float_to_half(weights[(m * in + c) * taps + t]);
-      }
-    }
+  if (!read_.all()) {
+    // A product that is left out would have made 0 of -0, unless it was -0, too.
+    for (float& value : bias_) value += 0.0f;
   }
   // Joins the two axes if each result depends only on the source at its own place.
   if (as_one_row && is_pointwise(shape.rows) && is_pointwise(shape.columns)) {
@@ -31,6 +26,27 @@ Direct::Direct(const ConvShape& shape, const float* weights, const float* bias, 
     shape_.columns.in = shape_.columns.out = pixels;
   }
   cuts_ = find_cuts(!as_one_row);
+}
+
+// The kernel takes offsets where pixels are a chunk apart, as they are but for strides and images.
+ReadChannels::Grain Direct::grain() const {
+  using Grain = ReadChannels::Grain;
+  if (source_step() != kChunk) return Grain::kChunks;
+  return shape_.taps() > 1 ? Grain::kChannelsOfAChunk : Grain::kChannelsOfAnyChunk;
+}
+
+void Direct::pack_weights(const float* weights) {
+  const size_t in = shape_.inputs(), taps = shape_.taps();
+  for (size_t m = 0; m < shape_.outputs(); ++m) {
+    half_t* to = weights_.data() + m / kPanel * panel() + m % kPanel;
+    for (const ReadChannels::Group& group : read_.groups()) {
+      for (size_t t = 0; t < taps; ++t) {
+        for (size_t i = group.first; i < group.first + group.size; ++i, to += kPanel) {
+          *to = float_to_half(weights[(m * in + read_.channels()[i]) * taps + t]);
+        }
+      }
+    }
+  }
 }
 
 // Chooses tiles that stay in the second-level cache. If weights are large, each thread reads only
@@ -44,7 +60,8 @@ Cuts Direct::find_cuts(bool overlap) const {
   const bool one_row = is_one_row(), many_weights = weights_.size() > kManyWeights;
   const int units = one_row ? out_columns() : out_rows();
   const int64_t width = one_row ? 1 : out_columns();
-  const int64_t tile = width * shape_.columns.stride * kChunk * chunks() *
+  const int64_t tile = width * shape_.columns.stride * kChunk *
+                       static_cast<int64_t>(starts_.size()) *
                        (one_row || shape_.rows.kernel == 1 ? 1 : shape_.rows.stride);
   const int64_t result = width * kPanelsAtOnce * kPanel;
   const bool few_weights = weights_.size() <= kFewWeights && one_row;
@@ -59,8 +76,29 @@ Cuts Direct::find_cuts(bool overlap) const {
   cuts.groups_first = many_weights || overlap;
   cuts.macs = static_cast<double>(weights_.size()) * out_rows() * out_columns();
   cuts.mostly_weights =
-      weights_.size() > shape_.inputs() * shape_.rows.inputs() * shape_.columns.inputs();
+      weights_.size() > read_.channels().size() * shape_.rows.inputs() * shape_.columns.inputs();
   return cuts;
+}
+
+void Direct::list_taps(size_t width, size_t plane, std::vector<DirectTap>* taps) const {
+  static thread_local std::vector<DirectOffset> offsets;
+  static thread_local std::vector<DirectTap> groups;
+  read_.find_taps(plane, &offsets, &groups);
+  taps->clear();
+  for (DirectTap tap : groups) {
+    const size_t start = tap.offset;
+    for (size_t y = 0; y < shape_.rows.taps(); ++y) {
+      const size_t row = start + y * shape_.rows.tap_step() * width;
+      if (taps_adjoin()) {
+        taps->push_back({row, shape_.columns.taps() * tap.values, nullptr});
+        continue;
+      }
+      for (size_t x = 0; x < shape_.columns.taps(); ++x) {
+        tap.offset = row + x * shape_.columns.tap_step() * pixel_;
+        taps->push_back(tap);
+      }
+    }
+  }
 }
 
 Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
@@ -68,35 +106,23 @@ Direct::Tile Direct::load(const half_t* from, Band rows, Band columns) const {
   const Reach across = reach(shape_.columns, columns, false);
   const size_t width = across.places() * pixel_, plane = down.places() * width;
   const size_t results = rows.count() * columns.count() * kPanelsAtOnce * kPanel;
-  const size_t source = static_cast<size_t>(chunks()) * plane;
+  const size_t source = starts_.size() * plane;
 
   static thread_local AlignedFloats buffer;
   static thread_local std::vector<DirectTap> taps;
   float* const values = buffer.room(source + results);
-  taps.clear();
+  list_taps(width, plane, &taps);
   SourceAhead left = {};
   if (converts_source()) {
     const size_t first = grid_index(columns.first, rows.first, out_columns());
-    left = {from + first * kChunk,
-            values,
-            shape_.rows.inputs() * shape_.columns.inputs() * kChunk,
-            plane,
-            static_cast<size_t>(chunks()),
-            plane / kChunk};
-  }
-  size_t start = 0;
-  for (int chunk = 0; chunk < chunks(); ++chunk, start += plane) {
-    if (left.chunks == 0) load_source(shape_, from, chunk, down, across, pixel_, values + start);
-    const size_t channels = shape_.chunk_channels(chunk);
-    for (size_t y = 0; y < shape_.rows.taps(); ++y) {
-      const size_t row = start + y * shape_.rows.tap_step() * width;
-      if (taps_adjoin()) {
-        taps.push_back({row, shape_.columns.taps() * channels});
-        continue;
-      }
-      for (size_t x = 0; x < shape_.columns.taps(); ++x) {
-        taps.push_back({row + x * shape_.columns.tap_step() * pixel_, channels});
-      }
+    const size_t chunks = starts_.size(), tap_count = std::max<size_t>(1, taps.size());
+    left = {from + first * kChunk,          values,        starts_.data(), plane, chunks,
+            quotient_up(chunks, tap_count), plane / kChunk};
+  } else {
+    float* to = values;
+    for (const int chunk : read_.chunks()) {
+      load_source(shape_, from, chunk, down, across, pixel_, to);
+      to += plane;
     }
   }
   const size_t row = width * (down.step == 1 ? shape_.rows.result_step() : 1);

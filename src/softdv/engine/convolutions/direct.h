@@ -13,6 +13,7 @@
 #include "softdv/engine/convolutions/convolution.h"
 #include "softdv/engine/convolutions/kernels.h"
 #include "softdv/engine/convolutions/pieces.h"
+#include "softdv/engine/convolutions/read_channels.h"
 #include "softdv/engine/rows.h"
 
 namespace dvnn::softdv {
@@ -100,7 +101,11 @@ class Direct final : public Convolution {
     FetchedAhead fetched_ = {};
     WeightsAhead converted_ = {};
   };
-  size_t panel() const { return shape_.inputs() * shape_.taps() * kPanel; }  // values
+  size_t panel() const { return read_.channels().size() * shape_.taps() * kPanel; }  // values
+  ReadChannels::Grain grain() const;
+  void pack_weights(const float* weights);
+  // Lists the taps of a tile whose rows are `width` floats long and its chunks `plane`.
+  void list_taps(size_t width, size_t plane, std::vector<DirectTap>* taps) const;
   DirectPixels pixels(Tile& tile, size_t row) const;
   Band panels(Group group) const {
     return band_of((out_channels() + kPanel - 1) / kPanel, group.index, group.count);
@@ -108,8 +113,6 @@ class Direct final : public Convolution {
   // Returns the chunks of some panels: the last panel may have a single chunk.
   Band chunks_of(Band panels) const;
   Cuts find_cuts(bool overlap) const;
-
-  int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
 
   // Returns the number of floats between the sources of two results. With taps in one column,
   // positions between the results' sources are left out.
@@ -124,7 +127,9 @@ class Direct final : public Convolution {
   ConvShape shape_;
   size_t pixel_;  // number of floats of a source pixel
   Cuts cuts_ = {};
-  AlignedVector<half_t> weights_;  // (panel, chunk, tap, channel of the chunk, panel's channel)
+  ReadChannels read_;
+  std::vector<size_t> starts_;     // elements before each chunk that is read
+  AlignedVector<half_t> weights_;  // (panel, group, tap, channel of the group, panel's channel)
   AlignedVector<float> bias_;      // a whole number of panels
 };
 

@@ -42,6 +42,9 @@ using Widest = Panel;
 using PanelAndChunk = Width<Floats, kPanelVectors / 2 * 3>;
 #endif
 
+// Without vectors everything is slow, and more forms than one are only larger.
+constexpr bool kPlain = HWY_TARGET == HWY_SCALAR;
+
 // Numbers of pixels per iteration. Registers hold the sums of these pixels for each vector of
 // channels, their weights, and a source value. `Frequent` sizes are for sources whose pixels are 8
 // floats apart; they include those for other sources.
@@ -109,6 +112,11 @@ struct BlockSizes<PanelAndChunk, kFrequent> {
 template <bool kFrequent>
 struct BlockSizes<Chunk, kFrequent> {
   using Type = Sizes<12, 8, 4, 2, 1>;
+};
+#elif HWY_TARGET == HWY_SCALAR
+template <class W, bool kFrequent>
+struct BlockSizes {
+  using Type = Sizes<1>;
 };
 #else
 template <class W, bool kFrequent>
@@ -266,6 +274,7 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
       kQuick && std::is_same<Weight, float>() && kPixels == LargestSize(AllSizes());
   constexpr bool kConverts = kConvertsWeights && kStep == 8;
   const bool converts = kConverts && pixels.converted->left >= kPixels;
+  const size_t chunks = converts ? pixels.converted->chunks : 0;
   for (size_t t = 0; t < weights.tap_count; ++t) {
     const DirectTap tap = weights.taps[t];
     if (fetched.next < fetched.end) {
@@ -276,14 +285,33 @@ HWY_INLINE void AddProducts(const DirectPixels& pixels, size_t pixel, const Dire
       if (weights.converted->left >= kWeightsPart) ConvertWeights(weights.converted);
     }
     const float* from = pixels.from + pixel * step + tap.offset;
-    const float* const end = from + tap.values;
     hn::Vec<typename W::D> w[kVectors];
+    if constexpr (kStep == 8 || kPlain) {
+      if (tap.offsets) {
+        // Such taps may be fewer than the chunks, and too short to convert a few pixels per
+        // product.
+        if constexpr (kConverts) {
+          const size_t first = t * pixels.converted->tap_chunks;
+          const size_t last = std::min(first + pixels.converted->tap_chunks, chunks);
+          for (size_t chunk = first; chunk < last; ++chunk) {
+            ConvertPixels<kPixels>(pixels.converted->from + pixels.converted->starts[chunk],
+                                   pixels.converted->to + chunk * pixels.converted->plane);
+          }
+        }
+        for (size_t i = 0; i < tap.values; ++i) {
+          load_weights(w);
+          AddProduct<W, kStep, kPixels>(from + tap.offsets[i], step, w, sums);
+        }
+        continue;
+      }
+    }
+    const float* const end = from + tap.values;
     if constexpr (kConverts) {
-      if (converts) {
+      if (t < chunks) {
         constexpr size_t kAtOnce = (kPixels + 7) / 8;
         constexpr size_t kRest = kPixels % kAtOnce, kEven = kPixels - kRest;
-        const half_t* const next = pixels.converted->from + t * pixels.converted->from_plane;
-        float* const to = pixels.converted->to + t * pixels.converted->to_plane;
+        const half_t* const next = pixels.converted->from + pixels.converted->starts[t];
+        float* const to = pixels.converted->to + t * pixels.converted->plane;
         for (size_t p = 0; p < kEven; p += kAtOnce, ++from) {
           ConvertPixels<kAtOnce>(next + p * 8, to + p * 8);
           load_weights(w);
@@ -317,7 +345,13 @@ HWY_INLINE void ConvolveBlock(const DirectPixels& pixels, size_t pixel,
     HWY_UNROLL(24)
     for (size_t p = 0; p < kPixels; ++p) sums[v][p] = bias;
   }
-  if (weights.floats && pixels.step == 8) {
+  if constexpr (kPlain) {
+    if (weights.floats) {
+      AddProducts<W, float, 0, kPixels>(pixels, pixel, weights, sums);
+    } else {
+      AddProducts<W, half_t, 0, kPixels>(pixels, pixel, weights, sums);
+    }
+  } else if (weights.floats && pixels.step == 8) {
     AddProducts<W, float, 8, kPixels>(pixels, pixel, weights, sums);
   } else if (pixels.step == 8) {
     AddProducts<W, half_t, 8, kPixels>(pixels, pixel, weights, sums);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "softdv/engine/finish/pointwise.h"
 #include "softdv/engine/finish/register_finish.h"
@@ -16,20 +17,26 @@ namespace dvnn::softdv {
 
 constexpr size_t kPanelChannels = 16;  // channels of the result whose weights are adjacent
 
-/// Adjacent source values of a result: those of one tap, or of several.
+using DirectOffset = uint32_t;  // floats
+
+/// Source values of a result that are multiplied one after the other: some channels of one tap, or
+/// of several.
 struct DirectTap {
   size_t offset;  // floats from the result's first source value
   size_t values;
+  const DirectOffset* offsets;  // of each value, with a step of 8; null: values are adjacent
 };
 
 /// Source pixels that are still binary16. A 1x1 convolution makes floats of the next block's while
 /// it multiplies those of the last one: processors convert beside products.
 struct SourceAhead {
-  const half_t* from;           // the next pixel of the first chunk
-  float* to;                    // where its floats go
-  size_t from_plane, to_plane;  // elements from one chunk to the next
-  size_t chunks;
-  size_t left;  // pixels
+  const half_t* from;    // the next pixel of the source's first chunk
+  float* to;             // where floats go
+  const size_t* starts;  // elements from the first chunk to each of those that are converted
+  size_t plane;          // floats from one of these to the next
+  size_t chunks;         // number of these
+  size_t tap_chunks;     // number of these that each tap converts: 1 if its values are adjacent
+  size_t left;           // pixels
 };
 
 /// Result pixels whose sources are equally far apart.
@@ -41,7 +48,7 @@ struct DirectPixels {
   float* floats;  // the first panel's first pixel; pixels of 8 floats, chunk by chunk
   size_t plane;   // floats from one chunk to the next
   const RegisterFinish* finish;
-  SourceAhead* converted;  // moves on; if pixels are left, its chunks are the taps
+  SourceAhead* converted;  // moves on
 };
 
 /// Memory that is read after a convolution. It is fetched into the second-level cache meanwhile, a

@@ -107,19 +107,21 @@ bool Winograd::suits(const ConvShape& shape) {
 }
 
 Winograd::Winograd(const ConvShape& shape, const float* weights, const float* bias, bool overlap)
-    : shape_(shape), tile_(*choose_tile(shape)) {
-  const size_t in = shape.inputs(), out = shape.outputs();
+    : shape_(shape),
+      tile_(*choose_tile(shape)),
+      read_(shape, weights, ReadChannels::Grain::kChannelsOfAnyChunk) {
+  const size_t in = shape.inputs(), read = read_.channels().size(), out = shape.outputs();
   const size_t taps = shape.taps(), positions = tile_.positions();
   const size_t all = static_cast<size_t>(panels());
-  weights_.assign(positions * all * in * kPanel, 0);
+  weights_.assign(positions * all * read * kPanel, 0);
   bias_.assign(all * kPanel, 0);
   std::copy(bias, bias + out, bias_.begin());
   for (size_t m = 0; m < out; ++m) {
-    for (size_t c = 0; c < in; ++c) {
+    for (size_t i = 0; i < read; ++i) {
       double transformed[kMostPositions];
-      transform(tile_, weights + (m * in + c) * taps, transformed);
+      transform(tile_, weights + (m * in + read_.channels()[i]) * taps, transformed);
       for (size_t p = 0; p < positions; ++p) {
-        weights_[((p * all + m / kPanel) * in + c) * kPanel + m % kPanel] =
+        weights_[((p * all + m / kPanel) * read + i) * kPanel + m % kPanel] =
             static_cast<float>(transformed[p]);
       }
     }
@@ -143,7 +145,8 @@ Cuts Winograd::find_cuts(bool overlap) const {
   cuts.most_bands = many_weights ? cuts.least_bands : std::clamp(most_bands, 1, tile_rows);
   cuts.most_groups = std::clamp(panels() / kPanelsAtOnce, 1, kMostGroups);
   cuts.groups_first = many_weights;
-  cuts.macs = static_cast<double>(row) * tile_rows * shape_.in_channels * shape_.out_channels;
+  cuts.macs = static_cast<double>(row * tile_rows) * static_cast<double>(read_.channels().size()) *
+              shape_.out_channels;
   return cuts;
 }
 
@@ -153,7 +156,7 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
   const size_t skipped = rows.before() % step_down, result_rows = rows.count();
   const size_t down = quotient_up(skipped + result_rows, step_down), across = tile_columns();
   const size_t count = down * across;
-  const size_t all = static_cast<size_t>(chunks());
+  const size_t all = read_.chunks().size();
   // An odd number of cache lines, so that one tile's numbers for all positions use different sets.
   const size_t position = all * count * kChunk + 16;
   const size_t sums = positions * (kPanelsAtOnce * kPanel * count + 16);  // as sums_position()
@@ -169,6 +172,7 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
 
   static thread_local AlignedFloats buffer;
   static thread_local std::vector<DirectTap> taps;
+  static thread_local std::vector<DirectOffset> offsets;
   float* const values = buffer.room(positions * position + sums + results + source + spare);
   float* const source_floats = values + positions * position + sums + results;
   Tiles tiles = {values,
@@ -182,16 +186,16 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
                  position,
                  skipped,
                  result_rows};
-  taps.clear();
   size_t start = 0;
-  for (int chunk = 0; chunk < chunks(); ++chunk, start += count * kChunk) {
+  for (const int chunk : read_.chunks()) {
     load_source(shape_, from, chunk, reach_down, reach_across, kChunk, source_floats);
     for (size_t r = 0; r < down; ++r) {
       winograd_sources(tile_, source_floats + step_down * r * width, width, across,
                        values + start + r * across * kChunk, position);
     }
-    taps.push_back({start, shape_.chunk_channels(chunk)});
+    start += count * kChunk;
   }
+  read_.find_taps(count * kChunk, &offsets, &taps);
   tiles.taps = taps.data();
   tiles.tap_count = taps.size();
   return tiles;
@@ -199,7 +203,7 @@ Winograd::Tiles Winograd::load(const half_t* from, Band rows) const {
 
 Band Winograd::multiply(const Tiles& tiles, Band panels) const {
   static constexpr float kNoBias[kPanelsAtOnce * kPanel] = {};
-  const size_t own = shape_.inputs() * kPanel;  // number of weights of a panel
+  const size_t own = read_.channels().size() * kPanel;  // number of weights of a panel
   const int all = quotient_up(shape_.out_channels, kChunk);
   const Band made = {panels.first * kPanel / kChunk, std::min(panels.last * kPanel / kChunk, all)};
   const size_t positions = tile_.positions();

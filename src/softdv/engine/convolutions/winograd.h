@@ -12,6 +12,7 @@
 #include "softdv/engine/convolutions/convolution.h"
 #include "softdv/engine/convolutions/kernels.h"
 #include "softdv/engine/convolutions/pieces.h"
+#include "softdv/engine/convolutions/read_channels.h"
 #include "softdv/engine/rows.h"
 
 namespace dvnn::softdv {
@@ -74,7 +75,7 @@ class Winograd final : public Convolution {
   void run(const half_t* from, Band rows, Group group, const RegisterFinish& finish) const;
   bool finishes() const { return shape_.out_channels % kChunk == 0; }
 
-  int chunks() const { return (shape_.in_channels + kChunk - 1) / kChunk; }
+  int chunks() const { return static_cast<int>(read_.chunks().size()); }
   int panels() const { return (shape_.out_channels + kPanel - 1) / kPanel; }
   Cuts find_cuts(bool overlap) const;
   size_t tile_columns() const { return quotient_up(shape_.columns.outputs(), tile_.columns); }
@@ -82,7 +83,8 @@ class Winograd final : public Convolution {
   ConvShape shape_;
   WinogradTile tile_;
   Cuts cuts_ = {};
-  AlignedVector<float> weights_;  // (position, panel, channel, panel's channel)
+  ReadChannels read_;
+  AlignedVector<float> weights_;  // (position, panel, channel that is read, panel's channel)
   AlignedVector<float> bias_;     // of whole panels
 };
 

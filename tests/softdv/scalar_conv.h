@@ -41,7 +41,7 @@ inline double tile_slack(const RunCase& c, const std::vector<float>& in, device:
   const auto in_tiles = [](int kernel, int stride, int dilation) {
     return stride == 1 && (kernel == 1 || (kernel == 3 && dilation == 1));
   };
-  if (run.conv != device::ConvKind::kConv || d.c < 16 || run.kernel.x * run.kernel.y == 1 ||
+  if (device::is_depthwise(run.conv) || d.c < 16 || run.kernel.x * run.kernel.y == 1 ||
       !in_tiles(run.kernel.x, run.stride.x, run.dilation.x) ||
       !in_tiles(run.kernel.y, run.stride.y, run.dilation.y)) {
     return 0;

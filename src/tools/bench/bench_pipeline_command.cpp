@@ -138,18 +138,20 @@ int run_regions_bench(const PipelineOptions& o) {
 }
 
 int bench_pipeline(const Arguments& arguments) {
-  const PipelineOptions options = {arguments.text("network"),  arguments.text("device"),
-                                   arguments.text("format"),   arguments.number("width"),
-                                   arguments.number("height"), arguments.number("frames"),
-                                   arguments.given("json"),    arguments.text("plot")};
+  const PipelineOptions options = {
+      arguments.text("network"), arguments.text("device"),   arguments.text("format"),
+      arguments.number("width"), arguments.number("height"), arguments.number("frames"),
+      arguments.given("json"),   arguments.text("plot"),     arguments.number("rate")};
   const int streams = arguments.number("streams");
-  if (!arguments.files().empty() || options.frames < 1 || streams < 1) {
+  if (!arguments.files().empty() || options.frames < 1 || streams < 1 || options.rate < 0) {
     return wrong_usage(arguments.command(),
-                       "takes no files, and --frames and --streams must be positive");
+                       "takes no files, and --frames, --streams and --rate must be positive");
   }
   const std::string peer = arguments.text("peer");
   if (!peer.empty()) return run_streams_bench(options, peer, streams);
-  if (streams > 1) return wrong_usage(arguments.command(), "--streams is for --peer");
+  if (streams > 1 || options.rate > 0) {
+    return wrong_usage(arguments.command(), "--streams and --rate are for --peer");
+  }
   gst_init(nullptr, nullptr);
   return arguments.given("regions") ? run_regions_bench(options) : run_elements_bench(options);
 }
@@ -166,6 +168,8 @@ constexpr Option kBenchPipelineOptions[] = {
     {"peer", 0, Takes::kFile, "MODEL.onnx",
      "Compare with videoconvertscale, appsink and ONNX Runtime on the network's model"},
     {"streams", 0, Takes::kNumber, "N", "For --peer: how many streams run side by side", "1"},
+    {"rate", 0, Takes::kNumber, "FPS",
+     "For --peer: frames a second of each stream, as from cameras; 0: as many as can be", "0"},
     kPlotOption,
     {"json", 0, Takes::kNothing, nullptr, "Print one JSON object"}};
 

@@ -66,12 +66,15 @@ Result<Measured> in_process(const std::function<Result<Measured>()>& work) {
   return done;
 }
 
-// The last picture of a test source again and again, which costs neither side anything.
+// The last picture of a test source again and again, which costs neither side anything; with a
+// rate, as a camera sends it.
 std::string still_source(const PipelineOptions& o, int stream) {
   return format(
       "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=%s,width=%d,height=%d ! "
-      "imagefreeze num-buffers=%d ! video/x-raw,framerate=1000/1 ! identity name=first%d ! ",
-      o.format.c_str(), o.width, o.height, o.frames, stream);
+      "imagefreeze num-buffers=%d is-live=%d ! video/x-raw,framerate=%d/1 ! identity "
+      "name=first%d ! ",
+      o.format.c_str(), o.width, o.height, o.frames, o.rate > 0, o.rate > 0 ? o.rate : 1000,
+      stream);
 }
 
 double percentile(std::vector<double> values, double share) {
@@ -268,16 +271,17 @@ int run_streams_bench(const PipelineOptions& o, const std::string& model, int st
   const Row mine = row_of(ours, frames), peer = row_of(others, frames);
   const double faster = mine.fps / peer.fps, cheaper = peer.cpu_ms / mine.cpu_ms;
   if (o.json) {
-    const OrderedJson out = {{"format", o.format},    {"width", o.width},
-                             {"height", o.height},    {"streams", streams},
-                             {"frames", o.frames},    {"rounds", kRounds},
-                             {"ours", json_of(mine)}, {"peer", json_of(peer)},
-                             {"fps_ratio", faster},   {"cpu_ratio", cheaper}};
+    const OrderedJson out = {
+        {"format", o.format},  {"width", o.width},      {"height", o.height},
+        {"streams", streams},  {"frames", o.frames},    {"rate", o.rate},
+        {"rounds", kRounds},   {"ours", json_of(mine)}, {"peer", json_of(peer)},
+        {"fps_ratio", faster}, {"cpu_ratio", cheaper}};
     std::printf("%s\n", json_text(out).c_str());
     return 0;
   }
-  std::printf("%s %dx%d, %d frames of each of %d streams, medians of %d processes\n",
-              o.format.c_str(), o.width, o.height, o.frames, streams, kRounds);
+  const std::string rate = o.rate > 0 ? format(" at %d frames/s", o.rate) : "";
+  std::printf("%s %dx%d, %d frames of each of %d streams%s, medians of %d processes\n",
+              o.format.c_str(), o.width, o.height, o.frames, streams, rate.c_str(), kRounds);
   std::printf("  %-34s %9s %14s %9s %10s\n", "", "frames/s", "CPU ms/frame", "p99 ms", "memory MB");
   print_row(mine);
   print_row(peer);

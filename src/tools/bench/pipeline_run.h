@@ -20,6 +20,7 @@ struct PipelineOptions {
   int width, height, frames;
   bool json;
   std::string plot;  // file name, or empty
+  int rate;          // frames a second of each stream; 0: as many as there can be
 };
 
 /// How long frames stayed between two places, which know them by their times.
